@@ -131,7 +131,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "library/keras/losses": ("loss_class loss_functions", "loss_classes", "losses_by_name"),
     "library/keras/optimizers": (
         "learning_rate_schedules",
-        "hyperparameters schedules",
+        "hyperparameters schedules gradient_pairs replicated_steps",
         "optimizer_v2 tf_optimizer",
         "rate_optimizers",
         "moment_optimizers",
@@ -173,7 +173,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "dataset_batches epoch_batches input_arrays step_functions",
         "epoch_loops example_weights output_training",
         "model_data training_setup",
-        "generator_loops model_compilation",
+        "generator_loops replicated_training",
+        "model_compilation",
         "model_loops",
         "model",
         "linear_feature_model sequential wide_deep_models",

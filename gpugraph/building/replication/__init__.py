@@ -9,6 +9,7 @@ from gpugraph.building.replication.default_strategy import DefaultStrategy as De
 from gpugraph.building.replication.reduce_op import ReduceOp as ReduceOp
 from gpugraph.building.replication.replica_context import ReplicaContext as ReplicaContext
 from gpugraph.building.replication.replica_contexts import (
+    current_replica as current_replica,
     experimental_set_strategy as experimental_set_strategy,
     get_cross_replica_context as get_cross_replica_context,
     get_replica_context as get_replica_context,

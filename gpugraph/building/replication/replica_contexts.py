@@ -71,6 +71,11 @@ def get_replica_context() -> Any:
     return DEFAULT[0].extended._replica_context if context is None else context.replica_context
 
 
+def current_replica() -> Any:
+    """Return the context of the replica of a strategy; None outside, and without a strategy."""
+    return get_replica_context() if has_strategy() else None
+
+
 def get_cross_replica_context() -> Any:
     """Return the strategy if ops are built for all replicas here, else None."""
     context = current()

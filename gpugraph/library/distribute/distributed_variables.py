@@ -111,6 +111,13 @@ class DistributedVariable(Components, ResourceVariable):
         for component in self._values:
             component.load(value, session)
 
+    def _in_copies(self, change: Callable[[Any], Any]) -> Any:
+        """Return `change(copy)`: in a replica of its own copy, elsewhere of all copies."""
+        context = get_replica_context()
+        if (context is not None and has_strategy()) or update_replica() is not None:
+            return change(self.get())
+        return self._distribute_strategy.extended.update(self, change)
+
     def _change(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
 
@@ -138,6 +145,8 @@ def _call(method: str) -> Callable[..., Any]:
 class MirroredVariable(DistributedVariable):
     """A variable whose components are equal."""
 
+    _merges_changes = True
+
     def _change(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         context = get_replica_context()
         if context is None or not has_strategy():
@@ -159,6 +168,8 @@ class MirroredVariable(DistributedVariable):
 
 class SyncOnReadVariable(DistributedVariable):
     """A variable whose components replicas change independently, and reads aggregate."""
+
+    _shared_read: Tensor | None = None
 
     def _change(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         context = get_replica_context()
@@ -196,7 +207,13 @@ class SyncOnReadVariable(DistributedVariable):
     read_value = value
 
     def _as_graph_element(self) -> Tensor:
-        return self.value() if get_replica_context() is None else super()._as_graph_element()
+        context = get_replica_context()
+        if context is None or has_strategy():
+            return self.value() if context is None else super()._as_graph_element()
+        if self._shared_read is None:  # outside of any scope: programs read repeatedly, as in loops
+            with init_scope():
+                self._shared_read = self.value()
+        return self._shared_read
 
     def _aggregate(self) -> Any:
         if self._aggregation == VariableAggregation.ONLY_FIRST_REPLICA:

@@ -14,7 +14,14 @@ from gpugraph.base.named_function import named
 from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.metrics.metric_variables import Pair, alike, keep, metric
+from gpugraph.library.metrics.metric_variables import (
+    Pair,
+    alike,
+    keep,
+    metric,
+    over_replicas,
+    total_of,
+)
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
@@ -57,7 +64,7 @@ def mean_iou(
         labels, predictions, weights = alike(labels, predictions, weights)
         total = keep("total_confusion_matrix", [num_classes, num_classes], dtypes.float64)
         update = assign_add(total, confusions_of(labels, predictions, weights, num_classes))
-        value = mean_overlap(total, num_classes)
+        value = over_replicas(lambda merged, name: mean_overlap(merged, num_classes), total)
         return value, update
 
 
@@ -237,7 +244,11 @@ def _quotient(
     updates = [
         assign_add(total, reduce_sum(counts)) for total, counts in ((right, hits), (missed, misses))
     ]
-    value = raw_ops.RealDiv(identity(right), raw_ops.Add(right, missed))
+    value = over_replicas(
+        lambda hits, misses, name: raw_ops.RealDiv(identity(hits), raw_ops.Add(hits, misses)),
+        right,
+        missed,
+    )
     return value, raw_ops.RealDiv(updates[0], raw_ops.Add(*updates), name="update")
 
 
@@ -292,7 +303,7 @@ def average_precision_at_k(
             averages, count = multiply(averages, factors), reduce_sum(factors)
         weight, total = (keep(variable, (), dtypes.float64) for variable in ("max", "total"))
         new_weight, new_total = assign_add(weight, count), assign_add(total, reduce_sum(averages))
-        value = div_no_nan(identity(total), identity(weight), name="mean")
+        value = div_no_nan(total_of(total), total_of(weight), name="mean")
         update = div_no_nan(new_total, new_weight, name="update")
         return value, update
 

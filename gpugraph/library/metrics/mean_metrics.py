@@ -16,6 +16,7 @@ from gpugraph.library.metrics.metric_variables import (
     keep,
     measure_both,
     metric,
+    over_replicas,
 )
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones, ones_like
@@ -143,7 +144,7 @@ def root_mean_squared_error(
     """Return (square root of `mean_squared_error`, update)."""
     name = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, name=name)
-    return sqrt(value), sqrt(update)
+    return over_replicas(lambda error, name: sqrt(error), value), sqrt(update)
 
 
 @metric
@@ -204,7 +205,11 @@ def mean_per_class_accuracy(
             counts, is_right = multiply(counts, weights), multiply(is_right, weights)
         new_total = scatter_add(total, labels, counts)
         new_count = scatter_add(count, labels, is_right)
-        value = reduce_mean(_quotient(count, total), name="mean_accuracy")
+        value = over_replicas(
+            lambda right, seen, name: reduce_mean(_quotient(right, seen), name="mean_accuracy"),
+            count,
+            total,
+        )
         update = _quotient(new_count, new_total, name="update_op")
         return value, update
 

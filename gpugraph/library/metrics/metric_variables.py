@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import add_parameters, named
-from gpugraph.building.replication import get_replica_context, has_strategy
+from gpugraph.building.replication import current_replica
 from gpugraph.building.variables import Variable
 from gpugraph.building.variables.replication_modes import (
     VariableAggregation,
@@ -19,6 +19,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.elementwise.arithmetic_functions import multiply
+from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.losses.loss_weights import (
     broadcast_weights,
@@ -95,10 +96,15 @@ def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair
 
 def over_replicas(measure: Callable[..., Any], *values: Any) -> Any:
     """Return `measure(*values, name="value")`; in a replica, of the values of all replicas."""
-    context = get_replica_context() if has_strategy() else None
+    context = current_replica()
     if context is None:
         return measure(*values, name="value")
     return context.merge_call(lambda _, *merged: measure(*merged, name="value"), args=values)
+
+
+def total_of(variable: Any) -> Any:
+    """Return the value of a metric's variable; in a replica of a strategy, that of all replicas."""
+    return over_replicas(lambda merged, name: identity(merged), variable)
 
 
 def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any, Any]:

@@ -16,10 +16,10 @@ from gpugraph.library.metrics.metric_variables import (
     binary_metric,
     keep,
     measure_both,
+    total_of,
 )
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.elementwise.comparison_and_select import equal, greater, logical_and, where
-from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 from gpugraph.ops.state.reference_variable_ops import assign_add
 
@@ -40,7 +40,7 @@ def _count(
         hits = logical_and(equal(labels, label), equal(predictions, prediction))
         count = keep("count")
         update = assign_add(count, reduce_sum(apply_weights(hits, weights)))
-        return identity(count), update
+        return total_of(count), update
 
 
 def _count_metric(

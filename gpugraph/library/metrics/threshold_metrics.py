@@ -14,12 +14,18 @@ from gpugraph.base.named_function import named
 from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.metrics.metric_variables import Pair, alike, keep, measure_both, metric
+from gpugraph.library.metrics.metric_variables import (
+    Pair,
+    alike,
+    keep,
+    measure_both,
+    metric,
+    total_of,
+)
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.elementwise.arithmetic_functions import multiply
 from gpugraph.ops.elementwise.comparison_and_select import greater, logical_and, logical_not
-from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
@@ -64,7 +70,7 @@ def counts_at(
     values, updates = {}, {}
     for kind in kinds:
         count = keep(NAMES[kind], [len(thresholds)])
-        values[kind] = identity(count)
+        values[kind] = total_of(count)
         updates[kind] = assign_add(count, hits[kind])
     return values, updates
 

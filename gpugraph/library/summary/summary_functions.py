@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base import dtypes
+from gpugraph.building.replication import current_replica
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.summary_bytes import plugin_metadata
 from gpugraph.graph.client.client_graph import Graph
@@ -30,6 +32,21 @@ from gpugraph.platform import logging
 
 _NOT_IN_TAGS = re.compile(r"[^-/\w.]")
 _DEFAULT_COLLECTIONS = (GraphKeys.SUMMARIES,)
+
+
+def _in_first_replica(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the function for the first replica of a strategy; in other replicas it returns an
+    empty Summary, which is in no collection.
+    """
+
+    @wraps(function)
+    def summarize(*args: Any, **kwargs: Any) -> Tensor:
+        context = current_replica()
+        if context is None or context._replica_id == 0:
+            return function(*args, **kwargs)
+        return convert_to_tensor("")
+
+    return summarize
 
 
 def clean_tag(name: str | None) -> str | None:
@@ -71,6 +88,7 @@ def _collect(value: Tensor, collections: Iterable[Any] | None, otherwise: Sequen
     return value
 
 
+@_in_first_replica
 def scalar(
     name: str, tensor: Any, collections: Iterable[Any] | None = None, family: str | None = None
 ) -> Tensor:
@@ -92,6 +110,7 @@ def scalar(
         )
 
 
+@_in_first_replica
 def histogram(
     name: str, values: Any, collections: Iterable[Any] | None = None, family: str | None = None
 ) -> Tensor:
@@ -109,6 +128,7 @@ def histogram(
         )
 
 
+@_in_first_replica
 def image(
     name: str,
     tensor: Any,
@@ -140,6 +160,7 @@ def image(
         return _collect(value, collections, _DEFAULT_COLLECTIONS)
 
 
+@_in_first_replica
 def audio(
     name: str,
     tensor: Any,
@@ -198,6 +219,7 @@ def tensor_summary(
     return _tensor_summary(name, tensor, metadata, collections, family)
 
 
+@_in_first_replica
 def _tensor_summary(
     name: str,
     tensor: Any,
@@ -221,6 +243,7 @@ def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) ->
     return _tensor_summary(name, tensor, plugin_metadata("text"), collections)
 
 
+@_in_first_replica
 def merge(
     inputs: Iterable[Any], collections: Iterable[Any] | None = None, name: str | None = None
 ) -> Tensor:

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.building.replication import ReduceOp, current_replica
 from gpugraph.building.variable_scope import get_variable, variable_scope
 from gpugraph.building.variables import (
     ResourceVariable,
@@ -44,7 +45,34 @@ def assign_moving_average(
     zero_debias: whether to correct for the start of `variable` at 0. The biased average and the
       number of updates are two more variables, `biased` and `local_step` in a scope named like the
       variable. Kingma and Ba 2015, Adam, section 3.
+
+    In a replica of a strategy, a mirrored variable follows the mean of the replicas' values.
     """
+
+    def move(value: Any) -> Tensor:
+        return _moved(variable, value, decay, zero_debias, name)
+
+    return _over_replicas(variable, value, move)
+
+
+def _over_replicas(variable: Any, value: Any, move: Callable[[Any], Tensor]) -> Tensor:
+    """Return `move(value)`; in a replica of a strategy, once for the mean of all replicas' values
+    if the variable is mirrored.
+    """
+    context = current_replica()
+    if context is None or not getattr(variable, "_merges_changes", False):
+        return move(value)
+
+    def merged(strategy: Any, values: Any) -> Any:
+        mean = strategy.extended.reduce_to(ReduceOp.MEAN, values, variable)
+        return move(strategy.experimental_local_results(mean)[0])
+
+    average: Tensor = context.merge_call(merged, args=(value,))
+    return average
+
+
+def _moved(variable: Any, value: Any, decay: Any, zero_debias: bool, name: str | None) -> Tensor:
+    """Return the variable after it moved towards the value; see `assign_moving_average`."""
     with op_scope(name, "AssignMovingAvg", variable, value, decay) as scope:
         with get_default_graph().colocate_with(variable.op):
             rest = convert_to_tensor(1.0 - decay, name="decay")
@@ -194,7 +222,15 @@ class ExponentialMovingAverage:
         return minimum(decay, (1.0 + count) / (10.0 + count))
 
     def _update(self, graph: Graph, source: Any, decay: Tensor) -> Tensor:
-        average, value = self._averages[source], convert_to_tensor(source)
+        average = self._averages[source]
+
+        def move(value: Any) -> Tensor:
+            return self._moved(graph, source, value, decay)
+
+        return _over_replicas(average, convert_to_tensor(source), move)
+
+    def _moved(self, graph: Graph, source: Any, value: Any, decay: Tensor) -> Tensor:
+        average = self._averages[source]
         with graph.name_scope("AssignMovingAvg") as scope:
             rest = cast(1.0 - decay, average.dtype.base_dtype)
             if not self._zero_debias or isinstance(source, Variable):

@@ -65,7 +65,11 @@ def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
 def change_variable(op_type: str, ref: Any, *inputs: Any, **attrs: Any) -> Any:
     """Change a variable by the op `op_type`; return the reference, or the resource variable after
     it.
+
+    The copies of a variable of a strategy are all changed, except in a replica.
     """
+    if getattr(ref, "_is_distributed", False):
+        return ref._in_copies(lambda copy: change_variable(op_type, copy, *inputs, **attrs))
     if not hasattr(ref, "_after_change"):
         return DECLARATIONS[op_type].function(ref, *inputs, **attrs)
     return ref._after_change(change(op_type, ref.handle, *inputs, **attrs))

@@ -74,6 +74,9 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
 
     A run raises OutOfRangeError, and changes nothing, if the value is `limit`.
     """
+    if getattr(ref, "_is_distributed", False):
+        result: Tensor = ref._in_copies(lambda copy: count_up_to(copy, limit, name))
+        return result
     if hasattr(ref, "_after_change"):
         return _count_by_handle(ref.handle, limit=limit, T=ref.dtype.base_dtype, name=name)
     return _count_up_to(ref, limit=limit, name=name)

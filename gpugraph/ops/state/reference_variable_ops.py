@@ -24,6 +24,7 @@ from gpugraph.ops.framework.kernel_helpers import do_nothing, numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import from_attr, scalar
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
 
 _UNFIT_VALUES = (
@@ -227,6 +228,24 @@ def _producers(tensor: Tensor) -> list[Operation] | None:
     return list(order)
 
 
+def _is_of_replicas(ref: Any) -> bool:
+    """Return whether `ref` has a copy per replica, which its methods change together."""
+    return getattr(ref, "_is_distributed", False)
+
+
+def _change_copies(method: str, ref: Any, value: Any, name: str | None) -> Any:
+    """Change the copies of a variable by a method; return the variable after it.
+
+    A `name` that is a scope's becomes the name of each change.
+    """
+    own = None if name is None else name.rstrip("/").rpartition("/")[2]
+    changed = getattr(ref, method)(value, name=own)
+    if not isinstance(changed, Operation):
+        return changed
+    with changed.graph.control_dependencies([changed]):
+        return convert_to_tensor(ref)
+
+
 def assign(
     ref: Any,
     value: Any,
@@ -240,6 +259,8 @@ def assign(
     `ref` may also be a slice of a variable, `variable[1:3]`. Raises ValueError for a shape that is
     not the variable's, unless `validate_shape` is False.
     """
+    if _is_of_replicas(ref):
+        return _change_copies("assign", ref, value, name)
     if isinstance(ref, Tensor) and hasattr(ref, "assign"):
         return ref.assign(value, name=name)
     return change_variable(
@@ -259,6 +280,8 @@ def assign_add(
 
     Return the reference, or the resource variable after it.
     """
+    if _is_of_replicas(ref):
+        return _change_copies("assign_add", ref, value, name)
     return change_variable("AssignAdd", ref, value, use_locking=bool(use_locking), name=name)
 
 
@@ -269,4 +292,6 @@ def assign_sub(
 
     Return the reference, or the resource variable after it.
     """
+    if _is_of_replicas(ref):
+        return _change_copies("assign_sub", ref, value, name)
     return change_variable("AssignSub", ref, value, use_locking=bool(use_locking), name=name)

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.building.replication import current_replica, get_strategy, in_cross_replica_context
 from gpugraph.building.variables.replication_modes import (
     VariableAggregation,
     VariableSynchronization,
 )
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.backend.backend_config import floatx
 from gpugraph.library.keras.backend.keras_variables import batch_set_value
 from gpugraph.library.keras.engine.keras_layer import Layer
@@ -53,13 +55,32 @@ class Metric(Layer):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Add a batch by `update_state`, and return the result for all batches so far."""
+        if in_cross_replica_context():
+            strategy = get_strategy()
+            results = strategy.extended.call_for_each_replica(self._added, args, kwargs)
+            result = strategy.experimental_local_results(results)[0]
+        else:
+            result = self._added(*args, **kwargs)
+        result._metric_obj = self
+        self.call_result = result
+        return result
+
+    def _added(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Add a batch of one replica, and return the result."""
         graph = get_default_graph()
         with graph.name_scope(self._name):
             update = self.update_state(*args, **kwargs)
             with graph.control_dependencies([update]):
-                result: Any = identity(convert_to_tensor(self.result()))
-        result._metric_obj = self
-        self.call_result = result
+                return self._result_over_replicas()
+
+    def _result_over_replicas(self) -> Tensor:
+        """Return the result; in a replica of a strategy, that of all replicas together."""
+
+        def computed(*_: Any) -> Tensor:
+            return identity(convert_to_tensor(self.result()))
+
+        context = current_replica()
+        result: Tensor = computed() if context is None else context.merge_call(computed)
         return result
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
@@ -90,13 +111,18 @@ class Metric(Layer):
         """Create a variable of the metric, which is not trained and is initialized to zero by
         default.
         """
-        del aggregation, synchronization
         if initializer is None or isinstance(initializer, str):
             initializer = _INITIALIZERS[initializer]()
         graph = get_default_graph()
         with graph.control_dependencies(None), graph.name_scope(self._name):
             return super().add_weight(
-                name, shape, dtype or self._dtype, initializer, trainable=False
+                name,
+                shape,
+                dtype or self._dtype,
+                initializer,
+                trainable=False,
+                synchronization=synchronization,
+                aggregation=aggregation,
             )
 
     def get_config(self) -> dict[str, Any]:

@@ -15,6 +15,8 @@ import numpy as np
 from gpugraph.base.dtypes import float32, int64
 from gpugraph.base.nest import flatten
 from gpugraph.building.gradients import gradients
+from gpugraph.building.replication import has_strategy
+from gpugraph.building.replication.replicated_values import container_of
 from gpugraph.building.trackable.trackable import Trackable, TrackableReference
 from gpugraph.building.variables import Variable
 from gpugraph.graph.client.default_graph_functions import get_default_graph
@@ -22,11 +24,13 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.backend.keras_session import track_variable
 from gpugraph.library.keras.backend.keras_variables import batch_get_value, batch_set_value
+from gpugraph.library.keras.optimizers.gradient_pairs import references, with_gradients
 from gpugraph.library.keras.optimizers.hyperparameters import Hyperparameters, scalar_variable
 from gpugraph.library.keras.optimizers.learning_rate_schedules import (
     LearningRateSchedule,
     deserialize,
 )
+from gpugraph.library.keras.optimizers.replicated_steps import distributed_step, merged_step
 from gpugraph.library.train.optimizers.optimizer import summed_by_row
 from gpugraph.library.train.optimizers.slot_creator import create_slot, initial_of_shape
 from gpugraph.ops.arrays.cast import cast
@@ -36,7 +40,6 @@ from gpugraph.ops.random.variable_initializers import Constant
 from gpugraph.ops.reductions.clip_by_norm import clip_by_norm, clip_by_value
 from gpugraph.ops.state.change_by_handle import change
 from gpugraph.ops.state.scatter_updates import scatter_add
-from gpugraph.platform import logging
 
 _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 
@@ -94,7 +97,7 @@ class OptimizerV2(Hyperparameters):
         value = convert_to_tensor(loss() if callable(loss) else loss)
         variables = flatten(var_list() if callable(var_list) else var_list)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
-            grads = gradients(value, _references(variables), grad_ys=grad_loss)
+            grads = gradients(value, references(variables), grad_ys=grad_loss)
         return self.apply_gradients(list(zip(self._clipped(grads), variables)), name=name)
 
     def get_gradients(self, loss: Any, params: Any) -> list[Any]:
@@ -105,7 +108,7 @@ class OptimizerV2(Hyperparameters):
         """
         variables = flatten(params)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
-            grads = gradients(loss, _references(variables))
+            grads = gradients(loss, references(variables))
             missing = [variable for grad, variable in zip(grads, variables) if grad is None]
             if missing:
                 raise ValueError(
@@ -138,9 +141,12 @@ class OptimizerV2(Hyperparameters):
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
         """Return an op that changes variables by their gradients, and then adds 1 to `iterations`.
 
-        A variable without a gradient causes a warning; raise ValueError if all lack one.
+        A variable without a gradient causes a warning; raise ValueError if all lack one. In a
+        replica of a strategy, the gradients of all replicas are summed.
         """
-        pairs = _with_gradients(list(grads_and_vars))
+        pairs = with_gradients(list(grads_and_vars))
+        if has_strategy():
+            return merged_step(self, pairs, name)
         variables = [variable for _, variable in pairs]
         graph = get_default_graph()
         self.create_weights(variables)
@@ -150,6 +156,10 @@ class OptimizerV2(Hyperparameters):
             updates = [self._update(grad, variable) for grad, variable in pairs]
             with graph.control_dependencies(updates):
                 return change("AssignAdd", self.iterations._ref(), np.int64(1))
+
+    def _distributed_apply(self, distribution: Any, grads_and_vars: Any, name: Any = None) -> Any:
+        """Return the op that takes one step with the sums of the gradients of all replicas."""
+        return distributed_step(self, distribution, grads_and_vars, name)
 
     def _update(self, grad: Any, variable: Variable) -> Any:
         graph = get_default_graph()
@@ -261,7 +271,7 @@ class OptimizerV2(Hyperparameters):
 
         initializer: "zeros", a number, or an initializer.
         """
-        slots = self._slots.setdefault(slot_name, {})
+        slots, var = self._slots.setdefault(slot_name, {}), container_of(var)
         if var not in slots:
             if not callable(initializer):
                 initializer = Constant(0.0 if initializer == "zeros" else initializer)
@@ -273,7 +283,7 @@ class OptimizerV2(Hyperparameters):
 
     def get_slot(self, var: Any, slot_name: str) -> Any:
         """Return the slot of a variable with this name. Raise KeyError if there is none."""
-        return self._slots[slot_name][var]
+        return self._slots[slot_name][container_of(var)]
 
     def get_slot_names(self) -> list[str]:
         """Return the names of the slots that were created so far."""
@@ -364,30 +374,6 @@ class OptimizerV2(Hyperparameters):
         if isinstance(arguments.get("learning_rate"), dict):
             arguments["learning_rate"] = deserialize(arguments["learning_rate"], custom_objects)
         return cls(**arguments)
-
-
-def _references(variables: Sequence[Any]) -> list[Any]:
-    return [
-        variable._ref() if isinstance(variable, Variable) else variable for variable in variables
-    ]
-
-
-def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return the (gradient, variable) pairs that have a gradient; the other pairs cause a warning.
-
-    Raise ValueError if no pair has a gradient.
-    """
-    if not pairs:
-        raise ValueError("No variables provided.")
-    present = [(grad, variable) for grad, variable in pairs if grad is not None]
-    missing = [variable.name for grad, variable in pairs if grad is None]
-    if not present:
-        raise ValueError(f"No gradients provided for any variable: {missing}.")
-    if missing:
-        logging.warning(
-            "Gradients do not exist for variables %s when minimizing the loss.", missing
-        )
-    return present
 
 
 def apply_op(op_type: str, variable: Any, slots: Sequence[Any], *numbers: Any) -> Any:

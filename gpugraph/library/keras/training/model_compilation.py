@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.base.nest import flatten, map_structure
+from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.building.trackable.trackable import Trackable
 from gpugraph.library.keras import optimizers
 from gpugraph.library.keras.backend.backend_config import floatx
@@ -25,6 +26,7 @@ from gpugraph.library.keras.training.output_training import (
     metrics_by_output,
     modes_by_output,
 )
+from gpugraph.library.keras.training.replicated_training import ReplicatedSetup, strategy_to_train
 from gpugraph.library.keras.training.training_setup import TrainingSetup
 
 _OPTIONS = ("options", "run_metadata")
@@ -36,6 +38,8 @@ class CompiledNetwork(Network):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._compiled: dict[str, Any] = {}
         self._setup: TrainingSetup | None = None
+        self._distribution_strategy: Any = None
+        self._call_structure: Any = None
         self._predictor: TrainingSetup | None = None
         self.optimizer: Any = None
         self.stop_training = False
@@ -89,6 +93,7 @@ class CompiledNetwork(Network):
         self._compile_metrics = metrics or []
         self._compile_weighted_metrics = weighted_metrics
         self._compiled = {"target_tensors": target_tensors, "options": kwargs}
+        self._distribution_strategy = strategy_to_train(self)
         self._setup = None
         if self.outputs:
             self._setup = self._new_setup()
@@ -108,13 +113,19 @@ class CompiledNetwork(Network):
                 output.is_temporal = is_temporal
                 if output.loss is not None:
                     output.make_target(target)
-            setup = TrainingSetup(
+            arguments = (
                 self,
                 outputs,
                 metrics_by_output(self._compile_metrics, names),
                 metrics_by_output(self._compile_weighted_metrics, names),
                 self._compiled["options"],
             )
+            strategy = self._distribution_strategy
+            if strategy is None:
+                setup = TrainingSetup(*arguments)
+            else:
+                with strategy.scope():
+                    setup = ReplicatedSetup(strategy, *arguments)
             setup.step_graph((False,) * len(setup.trained))
         return setup
 
@@ -246,9 +257,21 @@ class CompiledNetwork(Network):
         if "training" in inspect.signature(self.call).parameters:
             arguments["training"] = learning_phase()
         nested = dict(zip(names, tensors)) if names is not None else tensors
-        outputs = self(nested, **arguments)
+        self._call_structure = nested, arguments
+        strategy = self._distribution_strategy
+        with nullcontext() if strategy is None else strategy.scope():
+            outputs = self(nested, **arguments)
         self.inputs, self.outputs = flatten(tensors), flatten(outputs)
         self.built = True
+
+    def outputs_for(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the outputs for tensors in place of `inputs`, by calling the layers again."""
+        nested: Any = inputs[0] if len(inputs) == 1 else list(inputs)
+        arguments: dict[str, Any] = {}
+        if self._call_structure is not None:
+            structure, arguments = self._call_structure
+            nested = pack_sequence_as(structure, list(inputs))
+        return flatten(self(nested, **arguments))
 
 
 def _like(value: Any, name: str) -> Any:

@@ -126,14 +126,14 @@ class TrainingSetup:
             weights = output.weight() if has_weights else None
             if has_weights:
                 placeholders.append(weights)
-            loss = _loss_of(output, weights)
+            loss = loss_of(output, weights)
             if self.loss_metrics:
                 results.append(self.loss_metrics[position](loss))
             with name_scope(None, "loss", [loss]):
                 parts.append(loss if output.loss_weight == 1.0 else output.loss_weight * loss)
         for output, has_weights in zip(self.trained, weighted):
             weights = output.weight() if has_weights else None
-            results += _results_of(output, weights)
+            results += results_of(output, weights)
         results += [
             identity(metric.call_result)
             for metric in self.model.added_metrics()
@@ -204,7 +204,7 @@ class TrainingSetup:
             )
 
 
-def _loss_of(output: OutputTraining, weights: Any) -> Tensor:
+def loss_of(output: OutputTraining, weights: Any) -> Tensor:
     """Return the loss of an output; the output's mask multiplies the weights."""
     with name_scope(None, f"loss/{output.name}_loss", [output.output]):
         weights = _masked(weights, mask_of(output.output), output.output)
@@ -224,7 +224,7 @@ def _masked(weights: Any, mask: Any, output: Tensor) -> Any:
     return mask if weights is None else squeezed_weights(weights, mask) * mask
 
 
-def _results_of(output: OutputTraining, weights: Any) -> list[Tensor]:
+def results_of(output: OutputTraining, weights: Any) -> list[Tensor]:
     """Return the results of an output's metrics including this batch.
 
     Weighted metrics come last.
