@@ -33,11 +33,16 @@ MEMORY = 3 << 29
 
 
 WORDS: dict[type[Exception], tuple[str, ...]] = {
+    AssertionError: ("communication must be a CollectiveCommunication", "No duplicates allowed"),
     KeyError: ("not in the graph",),
+    ModuleNotFoundError: ("need the package", "needs the package"),
     OSError: ("SavedModel file does not exist",),
-    RuntimeError: ("The Session graph is empty", "Graph is finalized and cannot be modified"),
+    RuntimeError: (
+        *("The Session graph is empty", "Graph is finalized and cannot be modified"),
+        *("Mismatching ReplicaContext", "Need to be inside", "Mixing different tf.distribute"),
+    ),
 }
-"""Of Python's errors that TensorFlow raises as well, its words."""
+"""Of Python's errors that TensorFlow raises as well, its words; and those of missing extras."""
 
 
 class HangError(BaseException):

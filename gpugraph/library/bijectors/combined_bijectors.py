@@ -132,6 +132,8 @@ class Invert(Bijector):
     def __init__(
         self, bijector: Bijector, validate_args: bool = False, name: str | None = None
     ) -> None:
+        if not isinstance(bijector, Bijector):
+            raise TypeError(f"bijector must be a Bijector, not {bijector!r}")
         if not bijector._is_injective:
             raise NotImplementedError("Invert is not implemented for non-injective bijectors.")
         self._bijector = bijector

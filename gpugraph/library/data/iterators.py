@@ -232,6 +232,8 @@ def make_initializable(dataset: Any, shared_name: str | None = None) -> Iterator
 
 def get_next_as_optional(iterator: Any) -> Any:
     """Return the next element of an iterator as an `Optional`, which is empty at the end."""
+    if not isinstance(iterator, Iterator):
+        raise TypeError(f"`iterator` must be a `tf.data.Iterator`, not {iterator!r}")
     with colocate_with(iterator._iterator_resource):
         tensor = raw_ops.IteratorGetNextAsOptional(
             iterator._iterator_resource, **flat_attrs(iterator.element_spec)
