@@ -41,6 +41,7 @@ def self_check(library: ctypes.CDLL) -> str:
 
 def _results(function: Any, numbers: Any, rows: int) -> Any:
     out = np.empty((rows, numbers.size), numbers.dtype)
+    out.view(np.uint8).fill(255)  # not results that the memory may still hold
     addresses = ctypes.c_void_p(numbers.ctypes.data), ctypes.c_void_p(out.ctypes.data)
     function(*addresses, ctypes.c_long(numbers.size))
     return out
