@@ -1,6 +1,6 @@
 """The libraries of TensorFlow 1: the names that they ask for, and small programs that run them.
 
-    python ci/libraries.py install FOLDER [LIBRARY...]    unpack them, each in a folder of its own
+    python ci/libraries.py install FOLDER [LIBRARY...]    unpack them, each in a separate folder
     python ci/libraries.py names FOLDER [--list missing|refused|other] [--by library]
     python ci/libraries.py run FOLDER [PROGRAM...]        run the programs of library_programs/
 

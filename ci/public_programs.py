@@ -3,7 +3,7 @@
     python ci/public_programs.py [--list]
 
 `ci/public_calls.txt` has the calls, in the argument forms that programs use. Each is built in a
-graph of its own, as `tf` of a program, and its tensors are run. `--list` prints all calls that do
+separate graph, as `tf` of a program, and its tensors are run. `--list` prints all calls that do
 not run, with the errors. The exit status is 1 if a call fails in another way than by a refusal.
 """
 

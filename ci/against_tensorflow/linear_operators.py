@@ -42,7 +42,7 @@ EXPLAINED: dict[str, str] = {
         for batch in ("[]", "[2]")
     },
     **{
-        f"pairs: {name} solve identity class": "2.x has a solution of its own for identities"
+        f"pairs: {name} solve identity class": "2.x solves identities separately"
         for name in ("diagonal", "full", "multiple", "triangle", "circulant")
     },
 }

@@ -90,7 +90,7 @@ class RunnerPlans:
         return cached
 
     def refuse(self, shapes: Shapes) -> None:
-        """Give these shapes a plan of their own: they do not fit the open plan that they had."""
+        """Give these shapes a separate plan: they do not fit the open plan that they had."""
         if len(self._unfit) >= MOST_SHAPES:
             self._unfit.clear()
         self._unfit.add(shapes)

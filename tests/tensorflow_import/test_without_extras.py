@@ -168,7 +168,7 @@ WITHOUT_CALLS = {
     *("examples", "pytest", "test", "kernels", "dev"),
 }
 """GPUs, RE2 and SciPy are used where they are; tf.estimator and `gpugraph run --python2` have tests
-of their own (test_missing_attributes, test_python_2_programs); the others are for tests.
+elsewhere (test_missing_attributes, test_python_2_programs); the others are for tests.
 """
 
 ASK = """

@@ -7,7 +7,7 @@ In an `AutomaticControlDependencies` block,
 - other stateful ops (files, printing, Python functions) run in program order too;
 - every op with an effect runs if the block's returned tensors are computed.
 
-A branch of `tf.cond` and the body of `tf.while_loop` have blocks of their own. The whole branch or
+A branch of `tf.cond` and the body of `tf.while_loop` have separate blocks. The whole branch or
 loop then counts as one op of the outer block.
 """
 

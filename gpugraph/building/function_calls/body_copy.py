@@ -164,7 +164,7 @@ class BodyCopy:
             self._join(copies.values(), here)
 
     def _join(self, copies: Any, here: ControlFlowContext | None) -> None:
-        """Put copied contexts inside of the context of the call, with names of their own."""
+        """Put copied contexts inside of the context of the call, with new names."""
         seen: set[ControlFlowContext] = set()
         for context in copies:
             for around in list(context.outwards()):

@@ -1,7 +1,7 @@
 """Tensors with values, for the functions of `tf.py_function`.
 
 Such a function runs during a step, with values. Its tensors are those of an `EagerGraph`: an op on
-them is added to this graph, and computed by a session of its own when the function reads a value
+them is added to this graph, and computed by a separate session when the function reads a value
 (`tensor.numpy()`, `if tensor:`), or when it returns.
 """
 

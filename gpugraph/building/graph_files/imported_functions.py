@@ -1,7 +1,7 @@
 """Functions that imported ops have as attrs: each becomes the graph of a function.
 
 The last arguments of a function are captured tensors, which the op takes as the inputs of an
-argument of its own: `other_arguments`, or that of the attr's name with a suffix.
+separate argument: `other_arguments`, or that of the attr's name with a suffix.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from gpugraph.ops.control.group_and_no_op import group as grouped
 
 
 class StrategyExtended:
-    """What libraries ask of a strategy: see `tf.distribute.StrategyExtended`."""
+    """The methods of a strategy for libraries: `tf.distribute.StrategyExtended`."""
 
     _default_device: str | None = None
 
@@ -54,7 +54,7 @@ class StrategyExtended:
 
     @property
     def experimental_between_graph(self) -> bool:
-        """Whether each worker builds a graph of its own."""
+        """Whether each worker builds a separate graph."""
         return False
 
     @property

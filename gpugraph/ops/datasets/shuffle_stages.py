@@ -44,7 +44,7 @@ class Shuffled(Passed):
         return ShuffledElements(self, seeds, pipeline)
 
     def apart(self) -> Stage:
-        """Return the dataset with a stream of seeds of its own."""
+        """Return the dataset with a separate stream of seeds."""
         reshuffles = self._seeds_of_passes is not None
         result = Shuffled(self.source.apart(), self.size, self.seeds, reshuffles, self.count)
         result.like(self)
