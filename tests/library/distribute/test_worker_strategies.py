@@ -44,7 +44,7 @@ def started(stack: ExitStack, config: dict[str, Any], strategy: str, steps: int 
 
 
 def expected(steps: int = 5) -> list[float]:
-    return train(tf.distribute.get_strategy(), 0, 1, "", steps)
+    return train(tf.distribute.get_strategy(), "", steps)
 
 
 @pytest.mark.parametrize("count", [2, 4])

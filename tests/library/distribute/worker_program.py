@@ -18,26 +18,29 @@ import gpugraph as tf
 BATCH = np.random.default_rng(0).uniform(-1, 1, (8, 5)).astype(np.float32)
 
 
-def train(strategy: Any, number: int, count: int, target: str, steps: int) -> list[float]:
-    """Return the losses of all workers; this one's rows are part `number` of `count`."""
-    rows = BATCH[number * (8 // count) : (number + 1) * (8 // count)]
+def train(strategy: Any, target: str, steps: int) -> list[float]:
+    """Return the losses of all workers, over a dataset of one global batch."""
     with tf.Graph().as_default(), strategy.scope():
         step = tf.train.get_or_create_global_step()
         optimizer = tf.train.AdamOptimizer(0.05)
 
-        def fn() -> Any:
+        iterator = strategy.make_dataset_iterator(tf.data.Dataset.from_tensors(BATCH).repeat())
+
+        def fn(rows: Any) -> Any:
             hidden = tf.layers.dense(
-                tf.constant(rows), 3, tf.tanh, kernel_initializer=tf.constant_initializer(0.3)
+                rows, 3, tf.tanh, kernel_initializer=tf.constant_initializer(0.3)
             )
             loss = tf.reduce_sum(tf.square(hidden - 1.0)) / 8.0
             operation = optimizer.minimize(loss, global_step=step)
             with tf.control_dependencies([operation]):
                 return tf.identity(loss)
 
-        total = strategy.reduce("SUM", strategy.experimental_run_v2(fn), axis=None)
+        total = strategy.reduce(
+            "SUM", strategy.experimental_run_v2(fn, (iterator.get_next(),)), axis=None
+        )
         config = strategy.update_config_proto(tf.ConfigProto())
         with tf.Session(target, config=config) as session:
-            session.run(tf.global_variables_initializer())
+            session.run([tf.global_variables_initializer(), iterator.initializer])
             return [float(session.run(total)) for _ in range(steps)]
 
 
@@ -50,9 +53,7 @@ def main() -> None:
         print("ready", flush=True)
         server.join()
     strategy = getattr(tf.distribute.experimental, name)()
-    count = strategy.num_replicas_in_sync
-    number = task["index"] if count > 1 else 0
-    print(json.dumps(train(strategy, number, count, server.target, steps)), flush=True)
+    print(json.dumps(train(strategy, server.target, steps)), flush=True)
     os._exit(0)
 
 
