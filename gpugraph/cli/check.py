@@ -9,7 +9,9 @@ import argparse
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+from gpugraph.cli.results import Results, add_results
 from gpugraph.tensorflow_import.missing_names import advice, shown
 from gpugraph.tensorflow_import.program_check import NameUse, ProgramNames, check_source
 
@@ -22,6 +24,7 @@ def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "check", help="read programs, and list the names of TensorFlow that gpugraph lacks"
     )
     check.add_argument("programs", nargs="+", metavar="PROGRAM", help="a Python file, or a folder")
+    add_results(check)
     check.set_defaults(command=check_command)
 
 
@@ -31,7 +34,8 @@ def check_command(options: argparse.Namespace) -> int:
     The status is 1 if a name is missing or a file is not valid Python, and 2 if a file can't be
     opened. An error does not keep the remaining files from being checked.
     """
-    programs, unread = [], []
+    programs: dict[str, ProgramNames] = {}
+    unread = []
     for file in (file for program in options.programs for file in _files(Path(program))):
         try:
             source = file.read_bytes()
@@ -39,13 +43,31 @@ def check_command(options: argparse.Namespace) -> int:
             unread.append(file)
             print(f"gpugraph: can't open {str(file)!r}: {error.strerror}", file=sys.stderr)
         else:
-            programs.append(check_source(source, str(file)))
-            print("\n".join(_report(file, programs[-1])))
+            programs[file.as_posix()] = check_source(source, str(file))
+    lines = [line for file, program in programs.items() for line in _report(file, program)]
     if len(programs) + len(unread) != 1:
-        print("\n".join(["", *_summary(programs)]))
+        lines += ["", *_summary(list(programs.values()))]
+    if not Results.of(options).write(lines, lambda: _records(programs)):
+        return 2
     if unread:
         return 2
-    return int(any(program.fault or program.missing for program in programs))
+    return int(any(program.fault or program.missing for program in programs.values()))
+
+
+def _records(programs: dict[str, ProgramNames]) -> list[dict[str, Any]]:
+    """Return the names that each program uses as records for JSON."""
+    return [
+        {
+            "file": file,
+            "fault": program.fault,
+            "names": [shown(use.path) for use in program.uses],
+            "missing": [
+                {"name": shown(use.path), "lines": list(use.lines), "advice": _advice(use)}
+                for use in program.missing
+            ],
+        }
+        for file, program in programs.items()
+    ]
 
 
 def _files(path: Path) -> list[Path]:
@@ -62,19 +84,22 @@ def _files(path: Path) -> list[Path]:
     ]
 
 
-def _report(file: Path, program: ProgramNames) -> list[str]:
+def _report(file: str, program: ProgramNames) -> list[str]:
     if program.fault:
-        return [f"{file.as_posix()}: not valid Python 3: {program.fault}"]
+        return [f"{file}: not valid Python 3: {program.fault}"]
     counts = f"{_counted(len(program.uses), 'name')}, {_missing(len(program.missing))}"
-    return [f"{file.as_posix()}: {counts}", *(f"  {_line(use)}" for use in program.missing)]
+    return [f"{file}: {counts}", *(f"  {_line(use)}" for use in program.missing)]
 
 
 def _line(use: NameUse) -> str:
     ellipsis = ", ..." if len(use.lines) > _MAX_LINES else ""
     lines = ", ".join(map(str, use.lines[:_MAX_LINES])) + ellipsis
     word = "line" if len(use.lines) == 1 else "lines"
-    reason = f"; {use.refusal}" if use.refusal else advice(use.path)
-    return f"{shown(use.path)}  {word} {lines}{reason}"
+    return f"{shown(use.path)}  {word} {lines}{_advice(use)}"
+
+
+def _advice(use: NameUse) -> str:
+    return f"; {use.refusal}" if use.refusal else advice(use.path)
 
 
 def _summary(programs: list[ProgramNames]) -> list[str]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from gpugraph.base.errors import OpError
+from gpugraph.cli.program_process import gpu_count
+from gpugraph.cli.results import Results, add_results
 from gpugraph.config import ConfigProto, GPUOptions, SessionOptions
 from gpugraph.devices import list_local_devices, no_gpu_reason, unusable_gpus
+from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import runtime_reason
 from gpugraph.memory import human_readable_bytes
 
@@ -15,40 +20,56 @@ from gpugraph.memory import human_readable_bytes
 def add_devices(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command `devices` and its arguments to the parser."""
     devices = commands.add_parser("devices", help="list the devices that a session would have")
-    devices.add_argument("--virtual-gpus", type=_count, default=0, help="GPUs emulated by the host")
+    devices.add_argument(
+        "--virtual-gpus", type=gpu_count, default=0, help="GPUs emulated by the host"
+    )
+    add_results(devices)
     devices.set_defaults(command=devices_command)
 
 
-def _count(text: str) -> int:
-    if text.isdecimal():
-        return int(text)
-    raise argparse.ArgumentTypeError(f"a number of GPUs is 0 or more, but it is {text!r}")
-
-
 def devices_command(options: argparse.Namespace) -> int:
-    """Print the devices and return the exit status; without a GPU or native code, also print the
-    reason.
+    """Print the devices and the compiler of native code, and return the exit status.
 
-    The status is 2 if a setting in the environment is invalid or a GPU can't be opened.
+    Without a GPU or native code, also print the reason. The status is 2 if a setting in the
+    environment is invalid or a GPU can't be opened.
     """
     config = ConfigProto(gpu_options=GPUOptions(virtual_gpus=options.virtual_gpus))
     try:
         devices = list_local_devices(config)
-        why = no_gpu_reason(SessionOptions("", config))
-        plain = runtime_reason(wait=True)
-        left_out = () if options.virtual_gpus else unusable_gpus()
+        record = {
+            "devices": [_device_record(device) for device in devices],
+            "left_out": [] if options.virtual_gpus else list(unusable_gpus()),
+            "no_gpu": no_gpu_reason(SessionOptions("", config)),
+            "no_native_code": (runtime_reason(wait=True) or "").partition("\n")[0],
+            "compiler": compiler().status()._asdict(),
+        }
     except (
         OpError
     ) as error:  # The cause is a setting in the environment, or a GPU that can't be opened.
         print(f"gpugraph: {error}", file=sys.stderr)
         return 2
-    for device in devices:
-        limit = human_readable_bytes(device.memory_limit_bytes)
-        print(f"{device.name}  {device.device_type}  {limit}  {device.physical_device_desc}")
-    for sentence in left_out:
-        print(f"left out: {sentence}")
-    if why:
-        print(f"no GPU: {why}")
-    if plain:
-        print("no native code: " + plain.partition("\n")[0])
-    return 0
+    return 0 if Results.of(options).write(_texts(record), lambda: record) else 2
+
+
+def _device_record(device: Any) -> dict[str, Any]:
+    return {
+        "name": device.name,
+        "device_type": device.device_type,
+        "memory_limit": device.memory_limit_bytes,
+        "description": device.physical_device_desc,
+    }
+
+
+def _texts(record: dict[str, Any]) -> Iterator[str]:
+    for device in record["devices"]:
+        limit = human_readable_bytes(device["memory_limit"])
+        yield f"{device['name']}  {device['device_type']}  {limit}  {device['description']}"
+    yield from (f"left out: {sentence}" for sentence in record["left_out"])
+    if record["no_gpu"]:
+        yield f"no GPU: {record['no_gpu']}"
+    compiled = record["compiler"]
+    if record["no_native_code"]:
+        yield f"no native code: {record['no_native_code']}"
+    else:
+        version = f", {compiled['version']}" if compiled["version"] else ""
+        yield f"native code: by {compiled['path']}{version}; kept in {compiled['folder']}"

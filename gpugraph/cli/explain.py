@@ -1,8 +1,9 @@
 """`gpugraph explain PROGRAM`: runs a program and prints how each of its plans runs, and why.
 
-A plan is the compiled form of one set of fetches and feeds. It is printed after its compilation,
-before its first run. When the program ends, one line for each plan lists the steps that became
-native.
+A plan is the compiled form of one set of fetches and feeds. When the program ends, the results are
+printed: the op types that took the most time, and for each plan its steps, the reports of the
+compiler passes, and the steps that became native. Plans that only initialize variables are left
+out unless `--all` is set.
 """
 
 from __future__ import annotations
@@ -10,13 +11,21 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
-from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_and_write
+from gpugraph.cli.results import Results, add_results
+from gpugraph.compile import pass_names
 from gpugraph.plan import Placement
 from gpugraph.session.direct_session import PLAN_LISTENERS, end_plans
 from gpugraph.session.explanation import Explanation, placement_table
-from gpugraph.session.fitted_columns import wrapped
+from gpugraph.session.explanation_record import explanation_record
+from gpugraph.session.fitted_columns import fitted_columns, wrapped
+from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
+
+_MAX_OP_TYPES = 12
 
 
 def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -26,70 +35,163 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     explain.add_argument("--ops", action="store_true", help="a line for each operation too")
     explain.add_argument(
-        "--pass", dest="pass_name", help="print only the report of this pass, such as fusion_groups"
+        "--pass",
+        dest="pass_name",
+        choices=pass_names(),
+        metavar="PASS",
+        help="print only the report of this pass, such as fusion_groups",
     )
     explain.add_argument(
         "--placement", action="store_true", help="at the end, a line for each op of the program"
     )
     explain.add_argument(
+        "--all", action="store_true", help="also plans that only initialize variables"
+    )
+    explain.add_argument(
         "--wide", action="store_true", help="shorten and break no line to fit the terminal"
     )
+    add_results(explain)
     add_program(explain)
     explain.set_defaults(command=explain_command)
 
 
+@dataclass
+class _OpTime:
+    """The steps of one op type, how often they ran, and the nanoseconds that they took."""
+
+    steps: set[str] = field(default_factory=set)
+    runs: int = 0
+    nanoseconds: int = 0
+
+
+@dataclass
+class _Program:
+    """The plans of a program, in the order of their compilation, and the times of its op types.
+
+    ends: for each plan that has ended, by number, the steps that were native code then.
+    """
+
+    plans: list[Explanation] = field(default_factory=list)
+    ends: dict[int, str] = field(default_factory=dict)
+    times: dict[str, _OpTime] = field(default_factory=dict)
+
+    def add_plan(self, explanation: Explanation) -> Callable[[Explanation], None]:
+        """Add a plan; return a function that records its state at its end."""
+        self.plans.append(explanation)
+        number = len(self.plans)
+        return lambda last: self.ends.update({number: last.native()})
+
+    def add_run(self, runner: Any, execution: TracedExecution) -> None:
+        """Add the times of a run that has ended."""
+        for time in execution.times.times if execution.times is not None else ():
+            entry = self.times.setdefault(time.step.op_type, _OpTime())
+            entry.steps.add(time.step.label)
+            entry.runs += 1
+            entry.nanoseconds += time.ended - time.started
+
+    def slowest(self) -> list[tuple[str, _OpTime]]:
+        """Return the op types with their times, those that took the most time first."""
+        return sorted(self.times.items(), key=lambda item: (-item[1].nanoseconds, item[0]))
+
+    def chosen(self, options: argparse.Namespace) -> list[tuple[int, Explanation]]:
+        """Return (number, plan) of the plans to print."""
+        return [
+            (number, plan)
+            for number, plan in enumerate(self.plans, 1)
+            if options.all or not plan.only_initializes()
+        ]
+
+
 def explain_command(options: argparse.Namespace) -> int:
-    """Run the program, print its plans on standard error, and return the program's exit status."""
-    count = 0
-    placed: dict[str, Placement] = {}
-    ends: dict[int, str] = {}
+    """Run the program, write how its plans run, and return the program's exit status."""
+    seen, program = _Program(), Program.of(options)
 
-    def show(explanation: Explanation) -> Callable[[Explanation], None]:
-        nonlocal count
-        count += 1
-        number = count
-
-        def at_end(last: Explanation) -> None:
-            ends[number] = last.native()
-
-        for op in explanation.placed:
-            placed.setdefault(op.name, op)
-        text = _text(explanation, options)
-        sys.stdout.flush()  # the program's earlier output comes first
-        print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
-        return at_end
-
-    program = Program.of(options)
-    try:
-        with answer_imports(program), listen(PLAN_LISTENERS, show):
-            return run_program(program)
-    finally:
+    def write() -> bool:
         sys.stdout.flush()
         end_plans()
-        if not options.pass_name:
-            _print_ends(ends, options)
-        if options.placement:
-            print(f"-- placement of {len(placed)} operations in {count} plans", file=sys.stderr)
-            print(placement_table(placed.values(), _width(options)), file=sys.stderr, flush=True)
+        return Results.of(options).write(_texts(seen, options), lambda: _record(seen, options))
+
+    with (
+        answer_imports(program),
+        listen(PLAN_LISTENERS, seen.add_plan),
+        listen(RUN_LISTENERS, seen.add_run),
+    ):
+        return run_and_write(program, write)
 
 
-def _print_ends(ends: dict[int, str], options: argparse.Namespace) -> None:
-    """Print, for each plan that has ended, how many of its steps were native code.
+def _texts(seen: _Program, options: argparse.Namespace) -> Iterator[str]:
+    """Yield the parts of the printed text."""
+    chosen = seen.chosen(options)
+    if not options.pass_name and seen.times:
+        yield f"-- time by op type, measured step by step\n{_time_table(seen, options)}\n"
+    for number, plan in chosen:
+        yield f"-- plan {number}: {plan.title}\n{_text(plan, options)}\n"
+    if len(chosen) < len(seen.plans):
+        yield f"-- {len(seen.plans) - len(chosen)} plans only initialize variables: see --all"
+    if not seen.plans:
+        yield "-- no plan: the program had no run"
+    if not options.pass_name and seen.ends:
+        yield "-- native code when each plan ended"
+        for number, _ in chosen:
+            if number in seen.ends:
+                yield wrapped(f"plan {number}: {seen.ends[number]}", _width(options))
+    if options.placement:
+        placed: dict[str, Placement] = {}
+        for plan in seen.plans:
+            for op in plan.placed:
+                placed.setdefault(op.name, op)
+        yield f"-- placement of {len(placed)} operations in {len(seen.plans)} plans"
+        yield placement_table(placed.values(), _width(options))
 
-    ends: the texts to print, by plan number.
-    """
-    if ends:
-        print("-- native code when each plan ended", file=sys.stderr)
-    for number, text in sorted(ends.items()):
-        print(wrapped(f"plan {number}: {text}", _width(options)), file=sys.stderr, flush=True)
+
+def _time_table(seen: _Program, options: argparse.Namespace) -> str:
+    """Return a line for each of the op types that took the most time, and one for the others."""
+    total = sum(time.nanoseconds for time in seen.times.values()) or 1
+    rows = [("op type", "steps", "runs", "ms", "share")]
+    slowest = seen.slowest()
+    for op_type, time in slowest[:_MAX_OP_TYPES]:
+        rows.append(_time_row(op_type, len(time.steps), time.runs, time.nanoseconds, total))
+    rest = [time for _, time in slowest[_MAX_OP_TYPES:]]
+    if rest:
+        counts = sum(len(time.steps) for time in rest), sum(time.runs for time in rest)
+        spent = sum(time.nanoseconds for time in rest)
+        rows.append(_time_row(f"{len(rest)} others", *counts, spent, total))
+    return fitted_columns(rows, _width(options))
+
+
+def _time_row(
+    name: str, steps: int, runs: int, nanoseconds: int, total: int
+) -> tuple[str, str, str, str, str]:
+    share = f"{100 * nanoseconds / total:.1f} %"
+    return name, f"{steps:>5}", f"{runs:>4}", f"{nanoseconds / 1e6:.3f}", share
+
+
+def _record(seen: _Program, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the results as a record for JSON."""
+    return {
+        "op_types": [
+            {
+                "op_type": op_type,
+                "steps": len(time.steps),
+                "runs": time.runs,
+                "seconds": time.nanoseconds / 1e9,
+            }
+            for op_type, time in seen.slowest()
+        ],
+        "plans": [
+            {"number": number, **explanation_record(plan), "at_end": seen.ends.get(number)}
+            for number, plan in seen.chosen(options)
+        ],
+    }
 
 
 def _width(options: argparse.Namespace) -> int | None:
     """Return the width, in columns, to which printed lines are fitted.
 
-    Return None, which leaves lines whole, if `--wide` is set or standard error is not a terminal.
+    Return None, which leaves lines whole, if `--wide` is set or the results do not go to a
+    terminal.
     """
-    if options.wide or not sys.stderr.isatty():
+    if options.wide or options.output or not sys.stdout.isatty():
         return None
     return shutil.get_terminal_size().columns
 
@@ -98,10 +200,7 @@ def _text(explanation: Explanation, options: argparse.Namespace) -> str:
     """Return the text to print about one plan, as the options request."""
     width = _width(options)
     if options.pass_name:
-        try:
-            return explanation.of_pass(options.pass_name, width)
-        except ValueError as error:
-            return str(error)
+        return explanation.of_pass(options.pass_name, width)
     if options.ops:
         return explanation.text(width)
     return f"{explanation.summary()}\n\n{explanation.passes(width)}"

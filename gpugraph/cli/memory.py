@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_and_write
+from gpugraph.cli.results import Results, add_results
 from gpugraph.memory import AllocationTrace, Lifetime, comparison_table
 from gpugraph.plan import ArenaRecord
 from gpugraph.session.direct_session import PLAN_LISTENERS
 from gpugraph.session.explanation import Explanation
+from gpugraph.session.explanation_record import memory_record
 
 
 def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,6 +25,7 @@ def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="store_true",
         help="also print the memory that each arena needs with other policies: BFC, size classes",
     )
+    add_results(memory)
     add_program(memory)
     memory.set_defaults(command=memory_command)
 
@@ -36,21 +40,33 @@ def policy_table(arena: ArenaRecord) -> str:
 
 
 def memory_command(options: argparse.Namespace) -> int:
-    """Run the program and return its exit status.
-
-    The memory that each plan needs is printed on standard error before the first run of the plan.
+    """Run the program, write the memory that each of its plans needs, and return the program's
+    exit status.
     """
-    count = 0
-
-    def show(explanation: Explanation) -> None:
-        nonlocal count
-        count += 1
-        sys.stdout.flush()  # the program's earlier output comes first
-        text = explanation.memory() or "needs no arena"
-        if options.compare:
-            text = "\n".join([text, *map(policy_table, explanation.arenas.values())])
-        print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
-
+    plans: list[Explanation] = []
     program = Program.of(options)
-    with answer_imports(program), listen(PLAN_LISTENERS, show):
-        return run_program(program)
+
+    def write() -> bool:
+        return Results.of(options).write(_texts(plans, options.compare), lambda: _record(plans))
+
+    with answer_imports(program), listen(PLAN_LISTENERS, plans.append):
+        return run_and_write(program, write)
+
+
+def _texts(plans: Sequence[Explanation], compare: bool) -> Iterator[str]:
+    """Yield the text about each plan. compare: whether to add a table of policies."""
+    for number, plan in enumerate(plans, 1):
+        parts = [plan.memory() or "needs no arena"]
+        if compare:
+            parts += map(policy_table, plan.arenas.values())
+        yield "\n".join([f"-- plan {number}: {plan.title}", *parts, ""])
+    if not plans:
+        yield "-- no plan: the program had no run"
+
+
+def _record(plans: Sequence[Explanation]) -> list[dict[str, Any]]:
+    """Return the memory of each plan as a record for JSON."""
+    return [
+        {"number": number, "title": plan.title, **memory_record(plan)}
+        for number, plan in enumerate(plans, 1)
+    ]

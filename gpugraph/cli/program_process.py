@@ -65,7 +65,9 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m", dest="is_module", action="store_true", help="the program is a module's name"
     )
-    parser.add_argument("program", help="the Python file of the program, or a folder of one")
+    parser.add_argument(
+        "program", help="the Python file of the program, or a folder of one; -: standard input"
+    )
     rest = parser.add_argument(
         "arguments", nargs=argparse.REMAINDER, help="the program's arguments"
     )
@@ -126,6 +128,13 @@ def positive_number(text: str) -> int:
     raise argparse.ArgumentTypeError(f"it is 1 or more, not {text!r}")
 
 
+def gpu_count(text: str) -> int:
+    """Return the number of virtual GPUs of an argument. ArgumentTypeError unless it is a number."""
+    if text.isdecimal():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"a number of GPUs is 0 or more, but it is {text!r}")
+
+
 def run_and_write(program: Program, write: Callable[[], bool]) -> int:
     """Run the program as `run_program` does, then call `write`, however the program ends.
 
@@ -180,6 +189,9 @@ def _run(program: Program) -> int:
         )
     if program.is_module:
         return _run_module(program, os.getcwd(), program.name)
+    if program.name == "-":
+        _enter(program, "")
+        return _run_code(_stdin_code(program.is_python_2), _main_module())
     if pkgutil.get_importer(program.name) is not None:
         return _run_module(program, program.name, "__main__")
     file = os.path.abspath(program.name)
@@ -194,11 +206,22 @@ def _run(program: Program) -> int:
     main.__file__ = file
     is_compiled = file.endswith(".pyc")
     main.__loader__ = (SourcelessFileLoader if is_compiled else SourceFileLoader)("__main__", file)
+    return _run_code(code, main)
+
+
+def _run_code(code: CodeType, main: ModuleType) -> int:
     try:
         exec(code, vars(main))
     finally:
         _flush()
     return 0
+
+
+def _stdin_code(is_python_2: bool) -> CodeType:
+    """Return the code object of the source on standard input."""
+    if is_python_2:
+        return translated(sys.stdin.buffer.read(), "<stdin>")
+    return compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True)
 
 
 def _code_of(file: str, is_python_2: bool) -> CodeType:

@@ -14,6 +14,7 @@ from gpugraph.cli.program_process import (
     positive_number,
     run_and_write,
 )
+from gpugraph.cli.results import writable_path
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan, PlanKey
 from gpugraph.runtime import StepTrace
@@ -26,7 +27,9 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     report = commands.add_parser(
         "report", help="run a program and write a page (HTML) about one of its steps"
     )
-    report.add_argument("-o", "--output", default="report.html", help="the file; report.html")
+    report.add_argument(
+        *("-o", "--output"), type=writable_path, default="report.html", help="the file; report.html"
+    )
     report.add_argument(
         "--run",
         type=positive_number,

@@ -5,8 +5,18 @@ from __future__ import annotations
 import argparse
 import atexit
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from gpugraph.cli.program_process import Program, add_program, answer_imports, run_program
+from gpugraph.cli.program_process import (
+    Program,
+    add_program,
+    answer_imports,
+    gpu_count,
+    run_program,
+)
+from gpugraph.config.environment import change_setting, value_of
+from gpugraph.devices.gpu_devices import COUNT_SETTING
 from gpugraph.tensorflow_import.missing_names import MissingNames
 
 
@@ -26,6 +36,13 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         action="store_true",
         help="the program is for Python 2: translate it and its modules when they are imported",
     )
+    run.add_argument(
+        "--virtual-gpus",
+        type=gpu_count,
+        default=0,
+        metavar="N",
+        help="give each session of the program N virtual GPUs, whose memory is on the host",
+    )
     add_program(run)
     run.set_defaults(command=run_command)
 
@@ -37,7 +54,7 @@ def run_command(options: argparse.Namespace) -> int:
     set.
     """
     program = Program.of(options)
-    with answer_imports(program) as missing:
+    with _virtual_gpus(options.virtual_gpus), answer_imports(program) as missing:
         report = _Report(missing, options.missing)
         if program.is_process:
             atexit.register(report.show)  # runs after the program's exit handlers and threads
@@ -52,6 +69,20 @@ def run_command(options: argparse.Namespace) -> int:
         finally:
             if not program.is_process:
                 report.show()
+
+
+@contextmanager
+def _virtual_gpus(count: int) -> Iterator[None]:
+    """Let sessions in the block have `count` virtual GPUs, in child processes too; 0: no change."""
+    if not count:
+        yield
+        return
+    before = value_of(COUNT_SETTING)
+    change_setting(COUNT_SETTING, str(count))
+    try:
+        yield
+    finally:
+        change_setting(COUNT_SETTING, before or "")
 
 
 class _Report:

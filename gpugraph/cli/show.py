@@ -1,4 +1,6 @@
-"""`gpugraph show PATH`: prints the content of a graph, SavedModel, checkpoint or file of arrays."""
+"""`gpugraph show PATH`: prints the content of a graph, SavedModel, checkpoint, Keras model, event
+file, record file or file of arrays.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from typing import Any
 from gpugraph.base.errors import OpError
 from gpugraph.base.lfs_pointers import pointer_text
 from gpugraph.base.whole_files import open_to_read
+from gpugraph.cli.shown_files import Section, known_file
 from gpugraph.cli.shown_graphs import ShownGraph, printable
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.variable_files.archived_array import ArchivedArray
@@ -25,15 +28,16 @@ from gpugraph.memory import human_readable_bytes
 
 _MAX_LINES = 40
 _OP_TYPE = re.compile(r"[A-Za-z_][\w>./-]*")
+_BEGINNING = 4096
+_FIRST_TAGS = tuple(bytes([field << 3 | kind]) for field in range(1, 6) for kind in (0, 2))
+_TEXT_FIELD = re.compile(rb"\s*(#.*\s*)*[a-z_]+\s*[:{]")
 _ARRAY_FILES = (".safetensors", ".npz")
-
-Section = tuple[str, list[str]]
 
 
 def add_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command `show` and its arguments to the parser."""
     show = commands.add_parser(
-        "show", help="print the content of a graph, SavedModel, checkpoint or file of arrays"
+        "show", help="print the content of a graph, model, checkpoint, event file or file of arrays"
     )
     show.add_argument("--all", action="store_true", help="all lines of long lists")
     show.add_argument("path", metavar="PATH", help="a file, a checkpoint's prefix, or a folder")
@@ -49,6 +53,8 @@ def show_command(options: argparse.Namespace) -> int:
         return _show(options.path, sys.maxsize if options.all else _MAX_LINES)
     except OpError as error:
         print(f"gpugraph: {error.message}", file=sys.stderr)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         problem = f"can't open {options.path!r}: {error.strerror}" if error.strerror else error
         print(f"gpugraph: {problem}", file=sys.stderr)
@@ -68,6 +74,11 @@ def _show(path: str, max_lines: int) -> int:
         return 0
     with open_to_read(path) as file:
         content = file.read()
+    known = known_file(path, content[:_BEGINNING])
+    if known is not None:
+        title, sections = known(path)
+        _print(title, sections, max_lines)
+        return 0
     message = _message(path, content)
     kind = message.DESCRIPTOR.name
     if kind == "SavedModel":
@@ -129,14 +140,24 @@ def _message(path: str, content: bytes) -> Any:
     A file with the suffix `.meta` is tried as a MetaGraphDef first. Raise ValueError if no type is
     plausible.
     """
-    kinds = ["GraphDef", "MetaGraphDef", "SavedModel"]
-    if path.endswith(".meta"):
+    kinds = ["GraphDef", "MetaGraphDef", "SavedModel"] if _may_be_message(content) else []
+    if kinds and path.endswith(".meta"):
         kinds = ["MetaGraphDef", *kinds]
     for message in _parsed(kinds, content):
         if _is_likely(message):
             return message
-    reason = f"no GraphDef, MetaGraphDef or SavedModel, and no checkpoint{pointer_text(content)}"
+    reason = (
+        "no GraphDef, MetaGraphDef or SavedModel, no checkpoint, HDF5, .keras, event or record "
+        f"file{pointer_text(content)}"
+    )
     raise ValueError(f"{path} is {reason}")
+
+
+def _may_be_message(content: bytes) -> bool:
+    """Return whether content can be a message: binary, with the tag of a field that these types
+    have first, or text.
+    """
+    return content[:1] in _FIRST_TAGS or _TEXT_FIELD.match(content) is not None
 
 
 def _parsed(kinds: Iterable[str], content: bytes) -> Iterator[Any]:

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections import deque
 from collections.abc import Iterable
-from pathlib import Path
 
 from gpugraph.cli.program_process import (
     Program,
@@ -16,6 +15,7 @@ from gpugraph.cli.program_process import (
     positive_number,
     run_and_write,
 )
+from gpugraph.cli.results import writable_path, write_file
 from gpugraph.inspection.chrome_trace import TraceEvents
 from gpugraph.inspection.step_statistics import step_statistics
 from gpugraph.plan import GraphRecord
@@ -31,7 +31,9 @@ def add_trace(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     trace = commands.add_parser(
         "trace", help="run a program and write when its steps ran, for Chrome and Perfetto"
     )
-    trace.add_argument("-o", "--output", default="trace.json", help="the file; trace.json")
+    trace.add_argument(
+        *("-o", "--output"), type=writable_path, default="trace.json", help="the file; trace.json"
+    )
     trace.add_argument(
         "--runs",
         type=positive_number,
@@ -65,10 +67,10 @@ def _write(runs: Iterable[tuple[StepTrace, GraphRecord]], output: str) -> bool:
     for times, record in runs:
         events.add(step_statistics(times, record))
         count += 1
-    try:
-        Path(output).write_text(events.as_json(), "utf-8")
-    except OSError as error:
-        print(f"gpugraph: can't write {output!r}: {error.strerror}", file=sys.stderr)
+    if not count:
+        print("gpugraph: no trace: the program had no run", file=sys.stderr)
+        return False
+    if not write_file(output, events.as_json()):
         return False
     print(f"{output}: the last {count} runs", file=sys.stderr)
     return True

@@ -119,6 +119,12 @@ the plan from it.
 """
 
 
+def pass_names() -> list[str]:
+    """Return the names under which plans report passes, in their order."""
+    passes = [change.__module__.rpartition(".")[2] for change in PASSES]
+    return ["run options", "settings", "open_sizes", "prune", *passes, "binder"]
+
+
 _RECOMPUTING = (RewriterConfig.HEURISTICS, RewriterConfig.RECOMPUTATION_HEURISTICS)
 _SWAPPING = (RewriterConfig.HEURISTICS, RewriterConfig.SWAPPING_HEURISTICS)
 

@@ -36,6 +36,9 @@ VARIABLES: Mapping[str, Variable] = {
         {"numpy": "they run NumPy kernels", "emulated": "they run CUDA kernels on the host"},
         "numpy",
     ),
+    "GPUGRAPH_VIRTUAL_GPU_COUNT": Variable(
+        "the number of virtual GPUs of sessions whose `GPUOptions` request none", {}, "0"
+    ),
     "GPUGRAPH_NATIVE": Variable(
         "native code of the CPU",
         {
@@ -155,15 +158,15 @@ def seconds(name: str) -> float:
     raise _not_possible(name, value, "a number of seconds, 0 or more")
 
 
-def byte_count(name: str) -> int:
-    """Return the value of a variable that is a number of bytes.
+def whole_number(name: str, unit: str) -> int:
+    """Return the value of a variable that is a number. unit: a plural noun, for the error.
 
     Raises InvalidArgumentError unless it is an integer, 0 or more.
     """
     value = setting(name)
     if value.isascii() and value.isdecimal():
         return int(value)
-    raise _not_possible(name, value, "a number of bytes, 0 or more")
+    raise _not_possible(name, value, f"a number of {unit}, 0 or more")
 
 
 def _not_possible(name: str, value: str, wanted: str) -> Exception:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugraph.base.errors import invalid_argument
 from gpugraph.config import GPUOptions, SessionOptions
-from gpugraph.config.environment import setting
+from gpugraph.config.environment import setting, whole_number
 from gpugraph.devices.cuda.cuda_device import CudaDevice
 from gpugraph.devices.cuda.detection.gpu_detection import detect
 from gpugraph.devices.cuda.device_options import create_cuda_devices
@@ -29,11 +29,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+COUNT_SETTING = "GPUGRAPH_VIRTUAL_GPU_COUNT"
+"""The environment variable with the number of virtual GPUs of sessions that request none."""
+
+_PROCESS_LIMIT = 16384
+"""The memory limit in MiB of each of these virtual GPUs. They grow as programs need memory."""
+
+
 def _is_emulating() -> bool:
     """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs in place of virtual GPUs.
     InvalidArgumentError for an invalid value.
     """
     return setting("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
+
+
+def _limits_of_process() -> list[int]:
+    """Return the memory limits in MiB of the virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests
+    for sessions whose options request none. InvalidArgumentError for an invalid value.
+    """
+    return [_PROCESS_LIMIT] * whole_number(COUNT_SETTING, "GPUs")
 
 
 class VirtualGPUDevice(HostDevice):
@@ -56,7 +70,8 @@ class VirtualGPUDevice(HostDevice):
 
 class GPUDeviceFactory:
     """Creates the virtual GPUs of `gpu_options.virtual_gpus`, or the emulated ones of
-    `emulated_gpus` (each a list of limits in MiB); if neither is set, the CUDA GPUs.
+    `emulated_gpus` (each a list of limits in MiB); if neither is set, as many virtual GPUs as
+    GPUGRAPH_VIRTUAL_GPU_COUNT requests; else the CUDA GPUs.
 
     `device_count["GPU"]` limits their number. InvalidArgumentError if virtual or emulated GPUs are
     combined with other options for the number or memory of GPUs. If there is no GPU, such options
@@ -67,11 +82,14 @@ class GPUDeviceFactory:
         """Create the GPU devices of a session."""
         gpu_options = options.config.gpu_options
         limits = gpu_options.virtual_gpus or gpu_options.emulated_gpus
+        if limits:
+            _refuse_conflicts(gpu_options)
+        else:
+            limits = _limits_of_process()
         if not limits:
             return list(create_cuda_devices(options, name_prefix))
-        _refuse_conflicts(gpu_options)
         count = min(len(limits), options.config.device_count.get("GPU", len(limits)))
-        is_virtual = bool(gpu_options.virtual_gpus) and not _is_emulating()
+        is_virtual = not gpu_options.emulated_gpus and not _is_emulating()
         create = VirtualGPUDevice if is_virtual else partial(_emulated, HostMachine())
         return [
             create(f"{name_prefix}/device:GPU:{index}", index, limits[index] << 20)
@@ -111,7 +129,8 @@ def no_gpu_reason(options: SessionOptions) -> str:
     """
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'
-    if options.config.gpu_options.virtual_gpus or options.config.gpu_options.emulated_gpus:
+    gpu_options = options.config.gpu_options
+    if gpu_options.virtual_gpus or gpu_options.emulated_gpus or _limits_of_process():
         return ""
     reason = detect().reason
     virtual = "For a virtual one, use ConfigProto(gpu_options=GPUOptions(virtual_gpus=1))"

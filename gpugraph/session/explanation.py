@@ -39,6 +39,8 @@ MAX_NAMES = 8
 MAX_REASON_LENGTH = 120
 """The maximum number of characters of a reason in the summary and in the lines of the steps."""
 
+_ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})
+
 _CODE_WORDS = {
     "native": "in native calls",
     "graph": "in CUDA graphs",
@@ -89,6 +91,7 @@ class Explanation:
         self.sized_in_run: dict[str, tuple[int, int]] = plan.sized_in_run
         self.loops: Sequence[LoopRecord] = plan.loops
         self.whose_memory: str = plan.whose_memory
+        self.fetches: Sequence[str] = plan.key.fetches
         wanted = [*plan.key.fetches, *plan.key.targets]
         self.title = ", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")
         self.steps: Sequence[str] = [f"{step.kind} {step.name}" for step in plan.steps]
@@ -110,6 +113,14 @@ class Explanation:
             if op.name == name:
                 return op
         raise KeyError(name)
+
+    def only_initializes(self) -> bool:
+        """Return whether the run fetches nothing and only gives variables their initial values."""
+        names = {op.name for op in self.placed}
+        written = [op.name for op in self.placed if op.op_type in _ASSIGNMENTS]
+        return not self.fetches and all(
+            name.endswith("/Assign") and name.removesuffix("/Assign") in names for name in written
+        )
 
     def summary(self) -> str:
         """Return five lines: ops and steps by device, fused ops, native steps, kernels on the host.

@@ -1,4 +1,4 @@
-"""`gpugraph memory`: the memory that each plan needs, before it runs."""
+"""`gpugraph memory`: the memory that each plan needs."""
 
 from pathlib import Path
 
@@ -17,13 +17,13 @@ with tf.Session() as session:
 """
 
 
-def test_each_plan_before_it_runs(tmp_path: Path, capsys) -> None:
+def test_each_plan(tmp_path: Path, capsys) -> None:
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
     assert main(["memory", str(path)]) == 0
     said = capsys.readouterr()
-    assert said.out == "ran 250000.0\n"
-    head, arena, *tensors = said.err.rstrip().splitlines()
+    ran, head, arena, *tensors = said.out.rstrip().splitlines()
+    assert ran == "ran 250000.0" and not said.err
     assert head == "-- plan 1: Sum:0"
     assert arena.startswith("arena on /job:localhost/replica:0/task:0/device:CPU:0: 29.4KiB, most")
     assert "at 'pairs'; these 2 tensors hold 100 % of that" in arena
@@ -35,7 +35,7 @@ def test_policies_for_the_tensors_of_each_arena(tmp_path: Path, capsys) -> None:
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
     assert main(["memory", "--compare", str(path)]) == 0
-    *_, head, bound, arena, bfc, classes = capsys.readouterr().err.rstrip().splitlines()
+    *_, head, bound, arena, bfc, classes = capsys.readouterr().out.rstrip().splitlines()
     assert head.startswith("its ") and head.endswith("/device:CPU:0, by policy:")
     assert bound.split() == ["bound", "29.3KiB", "1.000"]
     assert arena.split() == ["arena", "29.4KiB", "1.003"]
@@ -48,4 +48,4 @@ def test_a_program_that_fails(tmp_path: Path, capsys) -> None:
     path.write_text("raise SystemExit(3)")
     with pytest.raises(SystemExit, match="3"):
         main(["memory", str(path)])
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().out == "-- no plan: the program had no run\n"

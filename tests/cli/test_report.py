@@ -51,8 +51,9 @@ def test_the_run_of_a_number(tmp_path: Path, capfd) -> None:
 
 def test_a_page_that_cannot_be_written(tmp_path: Path, capfd) -> None:
     (tmp_path / "step.html").mkdir()
-    assert report(tmp_path)[0] == 2
-    assert "gpugraph: can't write" in capfd.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        report(tmp_path)
+    assert "step.html': Is a directory" in capfd.readouterr().err
 
 
 def test_a_program_that_exits_without_the_wanted_run_fails(tmp_path: Path, capfd) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
+import zipfile
 
 import numpy as np
 import pytest
@@ -132,3 +134,54 @@ def test_the_latest_checkpoint_of_a_folder(
     for command in (["show", str(empty)], ["convert", str(empty), str(target)]):
         assert main(command) == 2
         assert "Couldn't find 'checkpoint' file or checkpoints in" in capsys.readouterr().err
+
+
+def test_a_keras_model(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("h5py")
+    model = tf.keras.Sequential([tf.keras.layers.Dense(3, activation="relu", input_shape=[2])])
+    model.compile("adam", "mse")
+    model.save(tmp_path / "model.h5")
+    lines = shown(capsys, str(tmp_path / "model.h5"))
+    assert "model Sequential: 1 layers" in lines and "loss mse" in lines
+    assert any(line.endswith("(Dense) units 3, relu") for line in lines)
+    assert any(line.endswith("kernel:0 float32 [2, 3]") for line in lines)
+
+
+def test_an_archive_of_keras_3(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layer = {"class_name": "Dense", "config": {"name": "d", "units": 4}}
+    config = {"class_name": "Sequential", "config": {"layers": [layer]}}
+    with zipfile.ZipFile(tmp_path / "model.keras", "w") as archive:
+        archive.writestr("config.json", json.dumps(config))
+    lines = shown(capsys, str(tmp_path / "model.keras"))
+    assert lines[1:] == ["model Sequential: 1 layers", "d (Dense) units 4", "files: 1",
+                         "config.json 114 bytes"]  # fmt: skip
+    (tmp_path / "model.keras").write_bytes(b"PK\x03\x04 no archive")
+    assert main(["show", str(tmp_path / "model.keras")]) == 2
+    assert "is no .keras file: " in capsys.readouterr().err
+
+
+def test_events_and_records(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with tf.Graph().as_default(), tf.summary.FileWriter(tmp_path / "logs") as writer:
+        for step in range(3):
+            value = tf.Summary.Value(tag="loss", simple_value=step / 2)
+            writer.add_summary(tf.Summary(value=[value]), step)
+    (path,) = (tmp_path / "logs").iterdir()
+    lines = shown(capsys, str(path))
+    assert lines[0].endswith(", 4 events, steps 0 to 2")
+    assert lines[1:] == ["summaries: 1 tags", "loss 3 values simple_value, last 1"]
+    feature = tf.train.Feature(float_list=tf.train.FloatList(value=[1, 2]))
+    example = tf.train.Example(features=tf.train.Features(feature={"x": feature}))
+    with tf.io.TFRecordWriter(str(tmp_path / "a.tfrecord")) as record_writer:
+        record_writer.write(example.SerializeToString())
+    lines = shown(capsys, str(tmp_path / "a.tfrecord"))
+    assert lines[0].endswith("a.tfrecord, 1 records, 21B")
+    assert lines[1:] == ["features of the first Example", "x float_list 2"]
+
+
+@pytest.mark.parametrize("content", [b"# A page\n", b"\x89PNG\r\n", b"", b"MZ\0\0"])
+def test_a_file_of_no_known_kind(
+    content: bytes, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_bytes(content)
+    assert main(["show", str(tmp_path / "file")]) == 2
+    assert "is no GraphDef, MetaGraphDef or SavedModel, no checkpoint" in capsys.readouterr().err

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 import gpugraph as tf
-from gpugraph.config.environment import VARIABLES, byte_count, is_on, seconds, setting, thread_count
+from gpugraph.config.environment import (
+    VARIABLES,
+    whole_number,
+    is_on,
+    seconds,
+    setting,
+    thread_count,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -81,11 +88,11 @@ def test_a_size_is_a_number_of_bytes(value: str, monkeypatch: pytest.MonkeyPatch
     name = "GPUGRAPH_COLLECTIVE_BUCKET"
     monkeypatch.setenv(name, value)
     if value in ("", "0", "4096"):
-        assert byte_count(name) == int(value or 8 << 20)
+        assert whole_number(name, "bytes") == int(value or 8 << 20)
         return
     message = f"{name} is '{value}'; it must be a number of bytes, 0 or more. Unset it is 8388608."
     with pytest.raises(tf.errors.InvalidArgumentError) as raised:
-        byte_count(name)
+        whole_number(name, "bytes")
     assert raised.value.message == message
 
 

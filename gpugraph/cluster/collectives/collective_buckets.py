@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.config import ConfigProto, RewriterConfig
-from gpugraph.config.environment import byte_count
+from gpugraph.config.environment import whole_number
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.device_names import DeviceSpec
 from gpugraph.graph.nodes.node_and_edge import NodeClass, class_of_type
@@ -170,7 +170,7 @@ def _filled(instances: Sequence[list[Operation]]) -> list[list[list[Operation]]]
 
     A collective that exceeds the limit has a bucket to itself.
     """
-    limit = byte_count("GPUGRAPH_COLLECTIVE_BUCKET")
+    limit = whole_number("GPUGRAPH_COLLECTIVE_BUCKET", "bytes")
     buckets: list[list[list[Operation]]] = []
     left = -1
     for members in instances:
