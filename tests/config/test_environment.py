@@ -11,11 +11,11 @@ import pytest
 import gpugraph as tf
 from gpugraph.config.environment import (
     VARIABLES,
-    whole_number,
     is_on,
     seconds,
     setting,
     thread_count,
+    whole_number,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
