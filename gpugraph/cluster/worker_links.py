@@ -22,6 +22,7 @@ from gpugraph.cluster.transport import Peer, StreamedCall
 from gpugraph.cluster.worker import CLIENT_IS_GONE, Worker
 from gpugraph.config import ConfigProto
 from gpugraph.devices import DeviceAttributes, MemoryUse
+from gpugraph.platform.waiting import warn_while_waiting
 
 _COUNTERS = [entry.name for entry in fields(MemoryUse) if entry.name != "owners"]
 
@@ -154,7 +155,11 @@ class RemoteWorker(SessionMemory):
         wait_s: seconds to wait for the server. Raises UnavailableError if no server answers, or if
         the server that answers is another task's.
         """
-        status = self.peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
+        peer = self.peer
+        with warn_while_waiting(
+            f"CreateSession still waiting for response from worker: {self.task} at {peer.address}"
+        ):
+            status = peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
         if status.task != self.task:
             raise UnavailableError.of_no_node(
                 f"The server at {self.peer.address} is {status.task}, not {self.task}: the "

@@ -21,6 +21,30 @@ from gpugraph.formats.public_messages import public_message
 _PACKAGE = __name__.partition(".")[0]
 
 
+class _MissingAttributeError(AttributeError):
+    """The AttributeError for an unknown name; its text ends with public names that are similar.
+
+    They are searched for when the text is needed: `hasattr` and the search itself discard the
+    error.
+    """
+
+    def __init__(self, message: str, path: str) -> None:
+        super().__init__(message, name=path.rpartition(".")[2])
+        self._path = path
+
+    def __str__(self) -> str:
+        names = importlib.import_module("gpugraph.tensorflow_import.missing_names")
+        return f"{self.args[0]}{names.advice(self._path)}"
+
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        return AttributeError, (str(self),)
+
+
+# Tracebacks print the name of the class.
+_MissingAttributeError.__name__ = _MissingAttributeError.__qualname__ = "AttributeError"
+_MissingAttributeError.__module__ = "builtins"
+
+
 def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, name: str) -> Any:
     """Return the value of the attribute `name`, which the public module at `path` lacks.
 
@@ -41,10 +65,12 @@ def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, 
     with suppress(AttributeError):
         return answers.further_attribute(path, name)
     left_out = importlib.import_module("gpugraph.tensorflow_import.left_out")
-    reason = left_out.instead_of(f"{path}.{name}" if path else name)
+    known = f"{path}.{name}" if path else name
     whole = f"{_PACKAGE}.{path}" if path else _PACKAGE
-    message = f"module '{whole}' has no attribute '{name}'{reason and f': {reason}'}"
-    raise AttributeError(message, name=name, obj=module)
+    message = f"module '{whole}' has no attribute '{name}'"
+    if reason := left_out.instead_of(known):
+        raise AttributeError(f"{message}: {reason}", name=name, obj=module)
+    raise _MissingAttributeError(message, known)
 
 
 def missing_attribute(name: str) -> Any:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import pickle
 import re
+import traceback
 from typing import Any
 
 import pytest
@@ -161,11 +163,14 @@ def test_names_of_later_versions_say_so(path: str) -> None:
         whole_name(tf, path)
 
 
-def test_other_names_are_missing_as_python_says_it() -> None:
+def test_an_unknown_name_is_answered_with_similar_ones() -> None:
     with pytest.raises(AttributeError) as caught:
         tf.nn.rlu  # noqa: B018
-    assert str(caught.value) == "module 'gpugraph.nn' has no attribute 'rlu'"
-    assert (caught.value.name, caught.value.obj) == ("rlu", tf.nn)
+    message = "module 'gpugraph.nn' has no attribute 'rlu'"
+    assert str(caught.value) == f"{message}; nearest: tf.nn.relu, tf.nn.relu6, tf.nn.crelu"
+    assert caught.value.name == "rlu"
+    assert traceback.format_exception_only(caught.value) == [f"AttributeError: {caught.value}\n"]
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     assert not hasattr(tf, "__path_of_nothing__")
     with pytest.raises(ImportError, match="cannot import name 'rlu'"):
         from gpugraph.nn import rlu  # noqa: F401, PLC0415

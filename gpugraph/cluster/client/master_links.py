@@ -18,6 +18,7 @@ from gpugraph.cluster.worker_links import SessionMemory, devices_of, write_names
 from gpugraph.config import ConfigProto
 from gpugraph.config.environment import seconds
 from gpugraph.devices import DeviceAttributes
+from gpugraph.platform.waiting import warn_while_waiting
 
 SCHEME = "grpc://"
 _CLOSING_S = 5.0
@@ -90,10 +91,15 @@ class RemoteMaster(SessionMemory):
         not set, GPUGRAPH_CLUSTER_WAIT seconds.
         """
         wait_s = config.operation_timeout_in_ms / 1000 or seconds("GPUGRAPH_CLUSTER_WAIT")
-        status = self._peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
+        with warn_while_waiting(f"Waiting for the server at {self._peer.address}"):
+            status = self._peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
         self._is_near = mapped(read_segment(status.segment)) is not None
         message = message_of("CreateSession", config=config.SerializeToString())
-        return str(self._peer.call("CreateSession", message).handle)
+        with warn_while_waiting(
+            f"CreateSession still waiting for response from master: {self._peer.address}, which "
+            "waits for the other servers of its cluster"
+        ):
+            return str(self._peer.call("CreateSession", message).handle)
 
     def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
         """Add operations to a session's graph on the server, as `LocalMaster.extend`."""

@@ -31,6 +31,7 @@ from gpugraph.cluster.step_mailbox import StepMailbox, StepMailboxes
 from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import read_segment, write_segment
 from gpugraph.config.environment import seconds
+from gpugraph.platform.waiting import warn_while_waiting
 
 _LOOK_S = 1.0
 _STATUS_S = 2.0
@@ -111,7 +112,8 @@ class CollectivePeers:
         peer = self.peer(leader)
         if leader not in self._reached:  # the leader may not have started yet
             wait_s = seconds("GPUGRAPH_CLUSTER_WAIT")
-            peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
+            with warn_while_waiting(f"Waiting for {leader} at {peer.address}, to join collectives"):
+                peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
             self._reached.add(leader)
         try:
             answer = peer.call("JoinCollective", message)

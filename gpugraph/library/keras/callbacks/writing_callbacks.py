@@ -19,6 +19,8 @@ from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.whole_files import local_path
 from gpugraph.library.keras.callbacks.callback import Callback, Logs
 from gpugraph.library.keras.callbacks.watching_callbacks import Watch
+from gpugraph.library.keras.saving.hdf5_groups import hdf5_library
+from gpugraph.library.keras.saving.network_files import has_hdf5_suffix
 from gpugraph.platform import logging
 
 
@@ -105,6 +107,8 @@ class ModelCheckpoint(Callback):
         super().__init__()
         if save_freq != "epoch" and not isinstance(save_freq, int):
             raise ValueError(f"Unrecognized save_freq: {save_freq}")
+        if not save_weights_only or has_hdf5_suffix(filepath):
+            hdf5_library()
         self.filepath, self.monitor, self.verbose = str(filepath), monitor, verbose
         self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
         self.save_freq, self.period = save_freq, kwargs.get("period", 1)

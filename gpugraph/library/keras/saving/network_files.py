@@ -152,7 +152,8 @@ def _version_of_weights(group: Any) -> str:
     return "3, or 2.12 and later (`.weights.h5`)" if is_later else "2"
 
 
-def _has_hdf5_suffix(filepath: Any) -> bool:
+def has_hdf5_suffix(filepath: Any) -> bool:
+    """Return whether a file is an open file of h5py, or has a suffix of HDF5 files."""
     return is_open_file(filepath) or os.fspath(filepath).endswith(_HDF5_SUFFIXES)
 
 
@@ -163,13 +164,13 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
     Raise ValueError for any other format, and for a checkpoint with an HDF5 file's suffix.
     """
     if save_format is None:
-        return _has_hdf5_suffix(filepath)
+        return has_hdf5_suffix(filepath)
     name = save_format.lower().strip()
     if name in ("hdf5", "h5", "keras"):
         return True
     if name not in ("tensorflow", "tf"):
         raise ValueError(f'Unknown format "{save_format}". Was expecting one of {{"tf", "h5"}}.')
-    if _has_hdf5_suffix(filepath):
+    if has_hdf5_suffix(filepath):
         raise ValueError(
             f'save_weights got save_format="tf"/"tensorflow", but the filepath ("{filepath}") '
             'looks like an HDF5 file. Omit the ".h5"/".keras" when saving in TensorFlow format.'
@@ -181,7 +182,7 @@ def _is_read_as_hdf5(filepath: Any) -> bool:
     """Return whether to read a path as HDF5: it has such a suffix, or is a file and no checkpoint's
     prefix.
     """
-    if _has_hdf5_suffix(filepath):
+    if has_hdf5_suffix(filepath):
         return True
     path = local_path(filepath)
     return os.path.isfile(path) and not os.path.exists(f"{path}.index")

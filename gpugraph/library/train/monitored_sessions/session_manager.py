@@ -188,7 +188,7 @@ class SessionManager:
                 raise DeadlineExceededError(
                     None, None, f"Session was not ready after waiting {longest:.0f} secs. {missing}"
                 )
-            logging.info("Waiting for model to be ready: %s", missing)
+            logging.warning("Waiting for model to be ready: %s", missing)
             time.sleep(self._recovery_wait_secs)
 
     def _restored_session(
@@ -228,7 +228,7 @@ class SessionManager:
                 break
             if not waits or waited >= longest:
                 return False
-            logging.info("Waiting for checkpoint to be available.")
+            logging.warning("Waiting for checkpoint to be available: %s", folder)
             time.sleep(self._recovery_wait_secs)
             waited += self._recovery_wait_secs
         saver.restore(session, state.model_checkpoint_path)
