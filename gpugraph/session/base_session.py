@@ -35,6 +35,7 @@ from gpugraph.session.fetch_structures import FetchPlan, is_leaf, key_of, names_
 from gpugraph.session.partial_runs import PartialRuns
 from gpugraph.session.prepared_fetches import PreparedFetches, run_with
 from gpugraph.session.session_factory import SessionFactory
+from gpugraph.session.session_html import closed_html, session_html
 
 _LOG = logging.getLogger("gpugraph")
 
@@ -323,6 +324,11 @@ class BaseSession:
         """
         self._check_open()
         return self._backend.release_memory()
+
+    def _repr_html_(self) -> str:
+        if self._closed:
+            return closed_html(self._target)
+        return session_html(self._target, self._graph, self._backend)
 
     def as_default(self) -> AbstractContextManager[Any]:
         """Return a context manager that makes this the default session of the thread."""

@@ -212,6 +212,21 @@ class DirectSession(SessionBackend):
         """Return how a plan runs, and which RunOptions fields set so far have no effect."""
         return Explanation(plan, tuple(self.unused_options))
 
+    def plan_rows(self) -> list[tuple[str, str, int]]:
+        """Return the fetches and targets, the shapes of the feeds and the number of runs of each
+        plan."""
+        with self.lock:
+            exact = [runner.plans.exact for runner in self.runners.values()]
+            cached = [(shapes, plans[shapes].plan) for plans in exact for shapes in plans]
+        return [
+            (
+                ", ".join([*plan.key.fetches, *plan.key.targets]),
+                ", ".join(map(str, shapes)),
+                plan.runs,
+            )
+            for shapes, plan in cached
+        ]
+
     @property
     def kept_tensors(self) -> KeptTensors:
         """The tensors that `tf.get_session_handle` has kept for later runs."""

@@ -94,6 +94,11 @@ class SessionBackend(ABC):
         """Free the memory that is kept for later runs; return the number of freed bytes, here 0."""
         return 0
 
+    def plan_rows(self) -> list[tuple[str, str, int]]:
+        """Return the fetches, the shapes of the feeds and the number of runs of each plan that this
+        process has compiled."""
+        return []
+
     @abstractmethod
     def reset(self, containers: Sequence[str]) -> None:
         """Clear these resource containers (all, if none are named)."""

@@ -12,6 +12,15 @@ const placementOf = new Map(placements.map((row) => [row.name, row]));
 for (const node of nodes) {
   for (const member of node.members) if (!nodeOf.has(member)) nodeOf.set(member, node);
 }
+// A node without inputs is drawn above the first node that reads it.
+for (const node of nodes) {
+  node.row = node.depth;
+  for (const [source] of node.edges) {
+    const from = nodes[source];
+    if (!from.edges.length) from.first = Math.min(from.first ?? node.depth, node.depth);
+  }
+}
+for (const node of nodes) if (node.first !== undefined) node.row = Math.max(node.first - 1, 0);
 for (const step of steps) if (step.places.length) nodes[step.places[0]].time += step.duration;
 
 const byId = (id) => document.getElementById(id);

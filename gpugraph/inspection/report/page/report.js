@@ -42,6 +42,8 @@ tiles();
 startGraph();
 startTime();
 dearestTable();
+totalsTable("by-op", "op type", (step) => step.op, "No step was timed.");
+totalsTable("by-scope", "scope", scopeOfStep, "No step was timed.");
 byId("memory").replaceChildren(...data.memory.map(memoryPart));
 fusionTable();
 placementTable();

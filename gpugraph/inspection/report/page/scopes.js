@@ -115,7 +115,7 @@ function visibleItems(root) {
 
 function item(scope, label, device, members) {
   const computing = members.filter((node) => node.edges.length);
-  const depths = (computing.length ? computing : members).map((node) => node.depth).sort((a, b) => a - b);
+  const depths = (computing.length ? computing : members).map((node) => node.row).sort((a, b) => a - b);
   const time = members.reduce((sum, node) => sum + node.time, 0);
   return { scope, label, device, members, time, depth: depths[depths.length >> 1], from: depths[0], to: depths[depths.length - 1], inputs: new Map() };
 }

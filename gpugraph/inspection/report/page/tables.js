@@ -2,6 +2,7 @@
 const FIRST_ROWS = 40;
 const MORE_ROWS = 200;
 const FIRST_OWNERS = 6;
+const FIRST_TOTALS = 12;
 
 // columns: [title, cell of a row, value to sort by, class]; rows have the parts that are searched.
 function table(place, columns, rows, nothing, first = FIRST_ROWS) {
@@ -52,6 +53,24 @@ function dearestTable() {
     ["device", (row) => deviceName(row.step.device), (row) => row.step.device, "device"],
   ], rows, "No step was timed.");
 }
+
+// The time of all steps with the same key: an op type, or a scope.
+function totalsTable(id, title, keyOf, nothing) {
+  const total = steps.reduce((sum, step) => sum + step.duration, 0) || 1;
+  const rows = [...grouped(steps, keyOf)].map(([key, own]) => {
+    const time = own.reduce((sum, step) => sum + step.duration, 0);
+    return { key, count: own.length, time, searched: [key] };
+  }).sort((a, b) => b.time - a.time);
+  table(byId(id), [
+    ["time", (row) => duration(row.time), (row) => row.time, "number"],
+    ["share", (row) => `${(100 * row.time / total).toFixed(1)} %`, (row) => row.time, "number"],
+    ["steps", (row) => row.count, (row) => row.count, "number"],
+    [title, (row) => row.key, (row) => row.key],
+  ], rows, nothing, FIRST_TOTALS);
+}
+
+// The name scope of a step; an op without a scope stands for itself.
+const scopeOfStep = (step) => path(step).slice(0, 2).slice(0, Math.max(path(step).length - 1, 1)).join("/");
 
 function memoryPart(memory) {
   const part = element("div", { class: "memory" });
