@@ -29,7 +29,7 @@ def test_the_explanation_of_the_gan_is_as_it_was_printed(capsys) -> None:
     said = [text for kind, text in blocks() if kind == "text" and text.startswith("-- graph")]
     (program,) = re.fullmatch(r"gpugraph scopes (\S+)\n", command).groups()
     assert main(["scopes", str(ROOT / program), "--steps", "0"]) == 0
-    assert [capsys.readouterr().err.rstrip("\n") + "\n"] == said
+    assert [capsys.readouterr().out.rstrip("\n") + "\n"] == said
 
 
 def test_the_picture_of_a_nested_model_is_as_it_was_drawn(tmp_path) -> None:

@@ -84,6 +84,22 @@ def _add_getattr(path: str, module: ModuleType) -> None:
     attributes["__getattr__"] = partial(_answer, path, module, attributes.get("__getattr__"))
 
 
+_NOT_PUBLIC = frozenset({"__future__", "typing"})
+
+
+def _add_all(path: str, module: ModuleType) -> None:
+    """Give a public module `__all__`, the list of its public names."""
+    attributes = vars(module)
+    attributes.setdefault(
+        "__all__",
+        sorted(
+            name
+            for name, value in attributes.items()
+            if not name.startswith("_") and getattr(value, "__module__", "") not in _NOT_PUBLIC
+        ),
+    )
+
+
 _BELOW_GRAPHS = ("base", "config", "platform")
 
 
@@ -99,5 +115,6 @@ def _add_private_attributes(path: str, module: ModuleType) -> None:
         importlib.import_module("gpugraph.tensorflow_import.private_optimizer_attributes")
 
 
+add_to_public_modules(_add_all)
 add_to_public_modules(_add_getattr)
 add_to_public_modules(_add_private_attributes)

@@ -93,7 +93,9 @@ function drawTime() {
 }
 
 function drawAxis(pen, colors, at, width, height) {
-  const step = [1, 2, 5, 10].map((digit) => digit * 10 ** Math.floor(Math.log10((timeView.to - timeView.from) / 6))).find((one) => (timeView.to - timeView.from) / one <= 12);
+  const span = timeView.to - timeView.from, most = Math.max(Math.min(width / 80, 12), 2);
+  const power = 10 ** Math.floor(Math.log10(span / most));
+  const step = [1, 2, 5, 10].map((digit) => digit * power).find((one) => span / one <= most);
   pen.fillStyle = colors.get("soft");
   pen.strokeStyle = colors.get("line");
   for (let moment = Math.ceil(timeView.from / step) * step; moment <= timeView.to; moment += step) {
