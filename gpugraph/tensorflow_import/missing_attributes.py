@@ -88,14 +88,16 @@ _NOT_PUBLIC = frozenset({"__future__", "typing"})
 
 
 def _add_all(path: str, module: ModuleType) -> None:
-    """Give a public module `__all__`, the list of its public names."""
+    """Give a public module `__all__`, the list of its public names except modules."""
     attributes = vars(module)
     attributes.setdefault(
         "__all__",
         sorted(
             name
             for name, value in attributes.items()
-            if not name.startswith("_") and getattr(value, "__module__", "") not in _NOT_PUBLIC
+            if not name.startswith("_")
+            and getattr(value, "__module__", "") not in _NOT_PUBLIC
+            and not isinstance(value, ModuleType)
         ),
     )
 
