@@ -20,6 +20,7 @@ from gpugraph.api.import_paths import TENSORFLOW_MODULES
 ROOT = Path(__file__).resolve().parents[1]
 FILES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md",
          "CHANGELOG.md": "changelog.md"}  # fmt: skip
+MOST_IN_LINE = 60
 EXAMPLE = re.compile(r"^( *)>>> ", re.MULTILINE)
 
 
@@ -41,6 +42,7 @@ def site_text(text: str) -> str:
     """Return the text of a page with links to other files changed to links to their pages."""
     for source, page in FILES.items():
         text = re.sub(rf"\]\((\.\./)?{re.escape(source)}", f"]({page}", text)
+    text = re.sub(r"^```python (\S+)$", r'```python title="\1"', text, flags=re.MULTILINE)
     return re.sub(r"\]\(docs/", "](", text)
 
 
@@ -89,16 +91,31 @@ def methods(cls: type) -> Iterator[str]:
         if name.startswith("_") or not (callable(member) or isinstance(member, property)):
             continue
         first = (inspect.getdoc(member) or "").partition("\n\n")[0].replace("\n", " ")
-        shown = signature(member) if callable(member) else ""
+        shown = " ".join(signature(member).split()) if callable(member) else ""
         yield f"- **`{name}{shown}`**: {escaped(first)}"
 
 
 def signature(value: Any) -> str:
-    """Return the signature as text, or an empty string if there is none."""
+    """Return the signature as text, or an empty string if there is none.
+
+    A long one has a line for each parameter.
+    """
     try:
-        return re.sub(r"gpugraph\.[\w.]*\.", "", str(inspect.signature(value)))
+        whole = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
+    parameters = [plain(str(parameter)) for parameter in whole.parameters.values()]
+    result = whole.return_annotation
+    end = ")" if result is inspect.Signature.empty or inspect.isclass(value) else f") -> {result}"
+    if sum(map(len, parameters)) < MOST_IN_LINE:
+        return plain(f"({', '.join(parameters)}{end}")
+    return plain("(" + "".join(f"\n    {parameter}," for parameter in parameters) + f"\n{end}")
+
+
+def plain(text: str) -> str:
+    """Return a parameter without quotation marks around its type, and without module names."""
+    text = re.sub(r": '([^']*)'", r": \1", text)
+    return re.sub(r"<(?:class|function) '?([\w.]+)'?(?: at \w+)?>|gpugraph\.[\w.]*\.", r"\1", text)
 
 
 def documented(text: str) -> str:
