@@ -11,12 +11,13 @@ from typing import Any
 
 from gpugraph.base.named_function import named, with_signature
 from gpugraph.building.variables.module import snake_case
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.layers.base_layer import Layer
 
 
 def layer_function(
     layer: type[Layer], order: str = "", *, reuse: bool = True, **defaults: Any
-) -> Callable[..., Any]:
+) -> Callable[..., Tensor]:
     """Return a function such as `conv2d`, which creates a layer (`Conv2D`) and applies it to
     `inputs`.
 
@@ -36,9 +37,9 @@ def layer_function(
             parameters.append(Parameter("reuse", Parameter.POSITIONAL_OR_KEYWORD, default=None))
     doc = f"Apply a new `{layer.__name__}` layer to `inputs`.\n\n{layer.__doc__}"
 
-    @with_signature(inspect.Signature(parameters))
+    @with_signature(inspect.Signature(parameters, return_annotation="Tensor"))
     @named(snake_case(layer.__name__), doc)
-    def function(**arguments: Any) -> Any:
+    def function(**arguments: Any) -> Tensor:
         called = {name: arguments.pop(name) for name in call if name in arguments}
         if reuse:
             arguments |= {"_reuse": arguments.pop("reuse"), "_scope": arguments["name"]}

@@ -303,7 +303,7 @@ def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Tensor:
 # -- products
 
 
-def dot(x: Any, y: Any) -> Any:
+def dot(x: Any, y: Any) -> Tensor:
     """Return the product of tensors: the last axis of `x` is summed with the second-to-last of `y`.
 
     `x` may be a SparseTensor.

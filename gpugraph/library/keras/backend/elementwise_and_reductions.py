@@ -28,13 +28,13 @@ from gpugraph.ops.reductions.reduction_functions import (
 )
 
 
-def _of_one(name: str, function: Callable[..., Any]) -> Callable[[Any], Any]:
+def _of_one(name: str, function: Callable[..., Any]) -> Callable[[Any], Tensor]:
     """Return `function` as a function named `name` of one tensor `x`, with the first line of its
     docstring.
     """
 
     @named(name, f"{(function.__doc__ or '').partition(chr(10))[0]}")
-    def computed(x: Any) -> Any:
+    def computed(x: Any) -> Tensor:
         return function(x)
 
     return computed
@@ -50,11 +50,11 @@ abs, cos, exp, log, round, sigmoid, sign, sin, softplus, sqrt, square, tanh = (
 softsign = _of_one("softsign", selu_softsign_swish.softsign)
 
 
-def _of_two(name: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+def _of_two(name: str, function: Callable[..., Any]) -> Callable[[Any, Any], Tensor]:
     """Return `function` as a function named `name` of two tensors `x` and `y`."""
 
     @named(name, f"{(function.__doc__ or '').partition(chr(10))[0]}")
-    def computed(x: Any, y: Any) -> Any:
+    def computed(x: Any, y: Any) -> Tensor:
         return function(x, y)
 
     return computed
@@ -141,7 +141,7 @@ def pow(x: Any, a: Any) -> Tensor:
     return arithmetic_functions.pow(x, a)
 
 
-def cast(x: Any, dtype: Any) -> Any:
+def cast(x: Any, dtype: Any) -> Tensor:
     """Cast `x` to another dtype."""
     return cast_ops.cast(x, dtype)
 
@@ -158,7 +158,7 @@ def clip(x: Any, min_value: Any, max_value: Any) -> Tensor:
     return clip_by_value(x, low, high)
 
 
-def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Any:
+def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Tensor:
     """Return min(x, max_value) where x > `threshold`, else `alpha` * (x - threshold)."""
     if not alpha and not threshold and max_value in (None, 6):
         return relu_and_elu.relu(x) if max_value is None else relu_and_elu.relu6(x)
@@ -171,7 +171,7 @@ def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: 
     return above - alpha * relu_and_elu.relu(threshold - x) if alpha else above
 
 
-def elu(x: Any, alpha: float = 1.0) -> Any:
+def elu(x: Any, alpha: float = 1.0) -> Tensor:
     """Return `x` where it is positive, else alpha * (exp(x) - 1)."""
     result = relu_and_elu.elu(x)
     return result if alpha == 1 else comparison_and_select.where(x > 0, result, alpha * result)

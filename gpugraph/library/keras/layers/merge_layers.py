@@ -283,13 +283,13 @@ def _axis_at(tensor: Tensor, axis: int, place: int) -> Tensor:
     return tensor if order == sorted(order) else transpose(tensor, order)
 
 
-def merge_function(layer: type[Merge], name: str) -> Callable[..., Any]:
+def merge_function(layer: type[Merge], name: str) -> Callable[..., Tensor]:
     """Return a function `name(inputs, **kwargs)` that calls a new layer on the inputs: `add` for
     `Add`.
     """
 
     @named(name, f"Apply a new `{layer.__name__}` layer to `inputs`.\n\n{layer.__doc__}")
-    def function(inputs: Any, **kwargs: Any) -> Any:
+    def function(inputs: Any, **kwargs: Any) -> Tensor:
         return layer(**kwargs)(inputs)
 
     function.__module__ = __name__
@@ -304,11 +304,11 @@ maximum = merge_function(Maximum, "maximum")
 minimum = merge_function(Minimum, "minimum")
 
 
-def concatenate(inputs: Any, axis: int = -1, **kwargs: Any) -> Any:
+def concatenate(inputs: Any, axis: int = -1, **kwargs: Any) -> Tensor:
     """Concatenate the inputs along `axis`, by a new `Concatenate` layer."""
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
-def dot(inputs: Any, axes: Any, normalize: bool = False, **kwargs: Any) -> Any:
+def dot(inputs: Any, axes: Any, normalize: bool = False, **kwargs: Any) -> Tensor:
     """Return dot products of two inputs along `axes`, by a new `Dot` layer."""
     return Dot(axes=axes, normalize=normalize, **kwargs)(inputs)

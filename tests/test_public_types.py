@@ -1,0 +1,38 @@
+"""The types of the public functions' results, as editors and type checkers see them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from gpugraph.api.import_paths import TENSORFLOW_MODULES
+
+MOST_UNTYPED = 300
+"""The number of public functions without a type of their results may only fall. Most of them return
+structures as their arguments have them."""
+
+
+def results() -> Iterator[tuple[str, Any]]:
+    """Yield the path of each public function and the type of its result."""
+    seen = set()
+    for path, module in TENSORFLOW_MODULES.items():
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if inspect.isclass(value) or not callable(value) or id(value) in seen:
+                continue
+            seen.add(id(value))
+            yield f"{path}.{name}", getattr(value, "__annotations__", {}).get("return")
+
+
+def test_most_results_have_a_type() -> None:
+    untyped = [path for path, kind in results() if kind in ("Any", None) and path[:7] != "contrib"]
+    assert len(untyped) <= MOST_UNTYPED, untyped
+
+
+def test_layers_return_tensors() -> None:
+    module = TENSORFLOW_MODULES["layers"]
+    functions = [name for name in module.__all__ if name[0].islower()]
+    assert len(functions) > 15
+    for name in functions:
+        assert inspect.signature(getattr(module, name)).return_annotation == "Tensor", name
