@@ -136,7 +136,7 @@ square = unary(
     np.square,
     "x * x",
     from_slope(lambda x: raw_ops.Mul(x, 2)),
-    "x x",
+    "x * x",
     REAL + COMPLEX,
     sparse=True,
 )

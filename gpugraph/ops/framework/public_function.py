@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.composite_tensors import of_values
+from gpugraph.ops.framework.op_examples import example_of
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 
@@ -69,7 +70,8 @@ def public_function(op_function: OpFunction, name: str = "", sparse: bool = Fals
         f"<{label}>"
     )  # in this package, because its frames are never the origin of an op
     function = eval(compile(source, str(file), "eval"), {"op_function": op_function})
-    function = _of_module(named(label, op_function.op_def.summary)(function))
+    op_def = op_function.op_def
+    function = _of_module(named(label, op_def.summary + example_of(op_def.name))(function))
     types = {arg.name: Any for arg in op_function.op_def.inputs}
     function.__annotations__ = {**types, "name": str | None, "return": Tensor}
     return of_values(function) if sparse else function
@@ -81,7 +83,7 @@ def scoped_function(op_function: OpFunction, name: str, doc: str) -> UnaryFuncti
     """
     default = name
 
-    @named(name, doc)
+    @named(name, doc + example_of(op_function.op_def.name))
     def function(x: Any, name: str | None = None) -> Tensor:
         with op_scope(name, default, x):
             return op_function(x)
