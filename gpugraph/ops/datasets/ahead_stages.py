@@ -36,7 +36,9 @@ class Prefetched(Passed):
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate; the thread starts with the first element."""
         source = self.source.elements(pipeline)
-        return PrefetchedElements(source, self.size, pipeline) if self.size else source
+        if not self.size or source.ahead > 1:  # a thread takes longer than small elements
+            return source
+        return PrefetchedElements(source, self.size, pipeline)
 
 
 class PrefetchedElements(Through):
@@ -97,73 +99,14 @@ class ParallelInterleavedElements(InterleavedElements):
 
     def __init__(self, stage: ParallelInterleaved, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(stage, source, stage.cycle, stage.block, pipeline)
-        self.ahead = stage.ahead * stage.block
+        self.in_thread = stage.ahead * stage.block
 
     def _open(self, slot: int, origin: Element) -> Elements:
         opened = super()._open(slot, origin)
-        ahead = self.open[slot] = PrefetchedElements(opened, self.ahead, self.pipeline)
-        return ahead
-
-
-class Cached(Passed):
-    """The elements, which are computed once and then kept in memory."""
-
-    kind = "MemoryCache"
-
-    def __init__(self, source: Stage) -> None:
-        super().__init__(source)
-        self.rows: list[Element] | None = None
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the kept elements, or over the source."""
-        source = None if self.rows is not None else self.source.elements(pipeline)
-        return CachedElements(self, source, pipeline)
-
-
-class CachedElements(Elements):
-    """An iteration that keeps the elements of the first whole pass."""
-
-    def __init__(self, stage: Cached, source: Elements | None, pipeline: Pipeline) -> None:
-        self.stage, self.source, self.pipeline = stage, source, pipeline
-        self.index = 0
-        self.rows: list[Element] = []
-
-    def next(self) -> Element | None:
-        """Return the next element."""
-        if self.source is None:
-            rows = self.stage.rows or ()
-            index, self.index = self.index, self.index + 1
-            return rows[index] if index < len(rows) else None
-        element = self.source.next()
-        if element is not None:
-            self.rows.append(element)
-        elif self.stage.rows is None:
-            self.stage.rows = self.rows
-        return element
-
-    def close(self) -> None:
-        """Close the source."""
-        if self.source is not None:
-            self.source.close()
-
-    def save(self) -> Any:
-        """Return the position with the elements kept so far."""
-        rows = self.rows if self.source is not None else (self.stage.rows or [])
-        source = None if self.source is None else self.source.save()
-        return [self.index, [list(row) for row in rows], source]
-
-    def restore(self, state: Any) -> None:
-        """Continue with the elements kept before."""
-        self.index, rows, source = state
-        kept = [tuple(row) for row in rows]
-        if source is None:
-            self.close()
-            self.stage.rows, self.source = kept, None
-            return
-        self.rows = kept
-        if self.source is None:
-            self.source = self.stage.source.elements(self.pipeline)
-        self.source.restore(source)
+        if opened.ahead == 1:
+            opened = PrefetchedElements(opened, self.in_thread, self.pipeline)
+            self.open[slot] = opened
+        return opened
 
 
 # -- op types

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import invalid_argument
@@ -13,6 +12,8 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.ops.datasets.combined_elements import Padding, SparseBatch, stacked
 from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.passed_stages import Passed, Through
+from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, are_alike, joined, part, row
+from gpugraph.ops.datasets.source_stages import Counted
 from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Pipeline, Stage, variant_of
 from gpugraph.ops.framework.op_declaration import Attr
 
@@ -56,8 +57,8 @@ class BatchedElements(Through):
         """Return the next batch."""
         if self.is_over:
             return None
-        if self.source.has_rows and self.stage.combine is stacked:
-            return self._stacked_rows()
+        if self.source.has_rows:
+            return self._of_blocks()
         elements: list[Element] = []
         stage, read = self.stage, self.source.next
         size = stage.size
@@ -71,23 +72,29 @@ class BatchedElements(Through):
             return None
         return stage.combine(elements)
 
-    def _stacked_rows(self) -> Element | None:
+    def _of_blocks(self) -> Element | None:
         """Return the next batch of a source that stacks elements itself."""
-        missing = self.stage.size
-        parts: list[Element] = []
+        stage, source = self.stage, self.source
+        missing = stage.size
+        blocks: list[Element] = []
         while missing:
-            rows = self.source.next_rows(missing)
-            if rows is None:
+            columns = source.next_rows(missing)
+            if columns is None:
                 self.is_over = True
                 break
-            if len(rows[0]):
-                parts.append(rows)
-                missing -= len(rows[0])
-        if not parts or (self.stage.drop and missing):
+            count = len(columns[0])
+            if count:
+                blocks.append(columns)
+                missing -= count
+        if not blocks or (stage.drop and missing):
             return None
-        if len(parts) == 1:
-            return parts[0]
-        return tuple([np.concatenate(columns) for columns in zip(*parts)])
+        if all(are_alike(blocks[0], block) for block in blocks[1:]):
+            if stage.combine is stacked:
+                return joined(blocks)
+            if isinstance(stage.combine, Padding):
+                return stage.combine.of_block(joined(blocks))
+        rows = [row(block, place) for block in blocks for place in range(len(block[0]))]
+        return stage.combine(rows)
 
 
 class Unbatched(Passed):
@@ -109,6 +116,8 @@ class UnbatchedElements(Through):
     """An iteration over the rows of elements."""
 
     kept = ("row", "batch", "source")
+    has_rows = True
+    ahead = MAX_AHEAD
 
     def __init__(self, source: Elements) -> None:
         super().__init__(source)
@@ -117,15 +126,28 @@ class UnbatchedElements(Through):
 
     def next(self) -> Element | None:
         """Return the next row."""
+        if not self._has_row():
+            return None
+        place, self.row = self.row, self.row + 1
+        return tuple([array[place, ...] for array in self.batch])
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next rows of one element."""
+        if not self._has_row():
+            return None
+        start, self.row = self.row, min(self.row + count, len(self.batch[0]))
+        return part(self.batch, start, self.row)
+
+    def _has_row(self) -> bool:
+        """Read elements until one has rows left; return whether there is one."""
         while self.batch is None or self.row >= len(self.batch[0]):
             self.batch = None
             element = self.source.next()
             if element is None:
-                return None
+                return False
             self._check(element)
             self.row, self.batch = 0, element
-        row, self.row = self.row, self.row + 1
-        return tuple([array[row, ...] for array in self.batch])
+        return True
 
     @staticmethod
     def _check(element: Element) -> None:
@@ -145,24 +167,43 @@ class ListStage(Stage):
     kind = "Window"
 
     def __init__(
-        self, rows: list[Element], types: Sequence[DType], shapes: Sequence[TensorShape]
+        self,
+        rows: list[Element],
+        types: Sequence[DType],
+        shapes: Sequence[TensorShape],
+        block: Element | None = None,
     ) -> None:
-        self.rows = rows
+        self._rows, self._block = rows, block
         self.types, self.shapes = tuple(types), tuple(shapes)
+
+    @property
+    def rows(self) -> list[Element]:
+        """The elements."""
+        block = self._block
+        return self._rows if block is None else [row(block, n) for n in range(len(block[0]))]
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the list."""
-        return ListElements(self.rows)
+        block = self._block
+        if block is None:
+            return ListElements(self._rows)
+        return Counted(len(block[0]), partial(row, block), partial(part, block))
 
     def cardinality(self) -> int:
         """Return the number of elements."""
-        return len(self.rows)
+        return len(self._rows if self._block is None else self._block[0])
 
 
 def column(rows: list[Element], number: int, like: Stage) -> ListStage:
     """Return the dataset of one component of elements of another dataset."""
     parts = [(row[number],) for row in rows]
     return ListStage(parts, like.types[number : number + 1], like.shapes[number : number + 1])
+
+
+def column_of_block(block: Element, number: int, like: Stage) -> ListStage:
+    """Return the dataset of one component of a block of another dataset's elements."""
+    types, shapes = like.types[number : number + 1], like.shapes[number : number + 1]
+    return ListStage([], types, shapes, (block[number],))
 
 
 class ListElements(Elements):
@@ -196,7 +237,9 @@ class Windows(Passed):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the windows."""
-        return WindowElements(self, self.source.elements(pipeline))
+        source = self.source.elements(pipeline)
+        kind = WindowBlocks if source.has_rows else WindowElements
+        return kind(self, source)
 
     def cardinality(self) -> int:
         """Return the number of windows."""
@@ -241,6 +284,43 @@ class WindowElements(Through):
         del self.buffer[:dropped]
         columns = range(len(stage.source.types))
         return tuple([variant_of(column(rows, number, stage.source)) for number in columns])
+
+
+class WindowBlocks(WindowElements):
+    """An iteration over windows of a source that stacks elements; `buffer` is a list of blocks."""
+
+    buffer: list[Any]
+
+    def next(self) -> Element | None:
+        """Return the next window: a dataset for each component."""
+        stage = self.stage
+        reach = (stage.size - 1) * stage.stride + 1
+        there = sum(len(block[0]) for block in self.buffer)
+        while not self.is_over and (self.skipped or there < reach):
+            columns = self.source.next_rows(self.skipped or reach - there)
+            if columns is None:
+                self.is_over = True
+            elif self.skipped:
+                self.skipped -= len(columns[0])
+            elif len(columns[0]):
+                self.buffer.append(columns)
+                there += len(columns[0])
+        if not there or (stage.drop and there < reach):
+            return None
+        self.skipped = max(0, stage.shift - there)
+        if all(are_alike(self.buffer[0], block) for block in self.buffer[1:]):
+            (block,) = self.buffer = [joined(self.buffer)]
+            window = tuple([column[: reach : stage.stride] for column in block])
+            sets = [column_of_block(window, n, stage.source) for n in range(len(window))]
+            rest = part(block, stage.shift, there)
+            self.buffer = [rest] if len(rest[0]) else []
+        else:
+            rows = [row(block, place) for block in self.buffer for place in range(len(block[0]))]
+            chosen = rows[: reach : stage.stride]
+            sets = [column(chosen, n, stage.source) for n in range(len(stage.source.types))]
+            rest = rows[stage.shift :]
+            self.buffer = [tuple([array[None, ...] for array in one]) for one in rest]
+        return tuple([variant_of(one) for one in sets])
 
 
 # -- op types

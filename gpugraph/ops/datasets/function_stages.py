@@ -9,6 +9,7 @@ from typing import Any
 from gpugraph.base.errors import OpError, OutOfRangeError, invalid_argument
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
 from gpugraph.ops.datasets.passed_stages import Passed, Through
+from gpugraph.ops.datasets.row_blocks import FilteredBlocks, MappedBlocks
 from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Function, Pipeline, Stage
 from gpugraph.ops.datasets.worker_threads import Job, Workers
 from gpugraph.ops.framework.op_declaration import Attr
@@ -34,7 +35,7 @@ class Mapped(Stage):
         source = self.source.elements(pipeline)
         on_rows = self.function.started_on_rows(pipeline) if source.has_rows else None
         if on_rows is not None:
-            return MappedRows(self, source, pipeline, on_rows)
+            return MappedBlocks(source, on_rows, self.function.started(pipeline))
         is_serial = self.calls == 1 or self.function.shortcut is not None
         if is_serial or self.function.call.function.graph.has_seeds:
             return MappedElements(self, source, pipeline)
@@ -63,55 +64,6 @@ class MappedElements(Through):
         except OutOfRangeError as error:
             check_end(self.stage, error)
             return None
-
-
-class MappedRows(MappedElements):
-    """An iteration over the results of an elementwise function, computed for many elements at once.
-
-    pending: results that were computed ahead for `next`; `place` is that of the next one.
-    """
-
-    kept = ("place", "pending", "source")
-    has_rows = True
-
-    def __init__(
-        self,
-        stage: Mapped,
-        source: Elements,
-        pipeline: Pipeline,
-        on_rows: Callable[[Element], Element],
-    ) -> None:
-        super().__init__(stage, source, pipeline)
-        self.on_rows = on_rows
-        self.pending: Any = None
-        self.place = 0
-
-    def next_rows(self, count: int) -> Element | None:
-        """Return the results of the next elements, stacked."""
-        if self.pending is not None:
-            start, pending = self.place, self.pending
-            self.place = end = min(start + count, len(pending[0]))
-            if self.place == len(pending[0]):
-                self.pending, self.place = None, 0
-            return tuple([column[start:end] for column in pending])
-        columns = self.source.next_rows(count)
-        return None if columns is None else self.on_rows(columns)
-
-    def next(self) -> Element | None:
-        """Return the result of the next element."""
-        while self.pending is None or self.place == len(self.pending[0]):
-            self.pending, self.place = None, 0
-            columns = self.next_rows(_AHEAD)
-            if columns is None:
-                return None
-            self.pending = columns
-        place = self.place
-        self.place = place + 1
-        return tuple([column[place, ...] for column in self.pending])
-
-
-_AHEAD = 256
-"""The number of elements for which an elementwise function is computed at once."""
 
 
 def check_end(stage: Mapped, error: OutOfRangeError) -> None:
@@ -201,7 +153,11 @@ class Filtered(Passed):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over them."""
-        return FilteredElements(self.source.elements(pipeline), self.function.started(pipeline))
+        source, one = self.source.elements(pipeline), self.function.started(pipeline)
+        on_rows = self.function.started_on_rows(pipeline) if source.has_rows else None
+        if on_rows is not None:
+            return FilteredBlocks(source, on_rows, one)
+        return FilteredElements(source, one)
 
     def cardinality(self) -> int:
         """Return UNKNOWN."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.datasets.batch_stages import ListStage
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
 from gpugraph.ops.datasets.passed_stages import Through
+from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, BlockElements, are_alike, joined
 from gpugraph.ops.datasets.stage import (
     Element,
     Elements,
@@ -70,26 +72,78 @@ class InterleavedElements(Through):
         self.slot = self.in_block = self.num_open = 0
         self.is_over = False
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether the current dataset has rows, if it is open."""
+        current = self.open[self.slot]
+        return current is None or current.has_rows
+
     def next(self) -> Element | None:
         """Return the next element of the dataset in the current slot."""
+        while (current := self._current()) is not None:
+            element = current.next()
+            if element is not None:
+                self._moved(1)
+                return element
+            self._close_current(current)
+        return None
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements of the datasets."""
+        while (current := self._current()) is not None:
+            columns = self._rounds(count) if self.block < count and not self.in_block else None
+            if columns is not None:
+                return columns
+            left = count if self.cycle == 1 else min(count, self.block - self.in_block)
+            columns = current.next_rows(left)
+            if columns is not None:
+                self._moved(len(columns[0]))
+                return columns
+            self._close_current(current)
+        return None
+
+    def _current(self) -> Elements | None:
+        """Return the dataset in the current slot, or move on to one; None at the end."""
         while not self.is_over or self.num_open:
             current = self.open[self.slot]
             if current is not None:
-                element = current.next()
-                if element is not None:
-                    self.in_block += 1
-                    if self.in_block == self.block:
-                        self._move_on()
-                    return element
-                current.close()
-                self.open[self.slot] = self.origins[self.slot] = None
-                self.num_open -= 1
+                return current
+            if self.is_over:
                 self._move_on()
-            elif not self.is_over:
-                self._open_next()
             else:
-                self._move_on()
+                self._open_next()
         return None
+
+    def _moved(self, count: int) -> None:
+        """Count elements of the current slot, not more than its block has left."""
+        self.in_block += count
+        if self.in_block >= self.block:
+            self._move_on()
+
+    def _close_current(self, current: Elements) -> None:
+        current.close()
+        self.open[self.slot] = self.origins[self.slot] = None
+        self.num_open -= 1
+        self._move_on()
+
+    def _rounds(self, count: int) -> Element | None:
+        """Return whole rounds over all slots, with a block of each; None if one is too short.
+
+        The datasets are read ahead, as far as this has no effect.
+        """
+        if not self.is_over and self.num_open < self.cycle:
+            return None
+        order = [(self.slot + step) % self.cycle for step in range(self.cycle)]
+        parts: list[Any] = [part for slot in order if (part := self.open[slot]) is not None]
+        if len(parts) == 1 or not all(isinstance(part, BlockElements) for part in parts):
+            return None
+        block = self.block
+        rounds = min(part.fill(MAX_AHEAD) // block for part in parts)
+        rounds = min(rounds, count // (block * len(parts)))
+        if not rounds or not all(are_alike(parts[0].pending, part.pending) for part in parts):
+            return None
+        taken = [part.take(rounds * block) for part in parts]
+        return tuple([_woven(columns, rounds, block) for columns in zip(*taken)])
 
     def _move_on(self) -> None:
         self.in_block = 0
@@ -104,7 +158,10 @@ class InterleavedElements(Through):
 
     def _open(self, slot: int, origin: Element) -> Elements:
         dataset = stage_in(self.function(origin)[0])
-        opened = self.open[slot] = dataset.elements(self.pipeline)
+        opened = dataset.elements(self.pipeline)
+        if self.cycle > 1 and opened.has_rows and opened.ahead > 1:
+            opened = BlockElements(opened)
+        self.open[slot] = opened
         self.origins[slot] = origin
         self.num_open += 1
         return opened
@@ -126,6 +183,13 @@ class InterleavedElements(Through):
                 self._open(slot, tuple(kept[0])).restore(kept[1])
 
 
+def _woven(columns: Sequence[Any], rounds: int, block: int) -> Any:
+    """Return rounds over columns, with a block of each."""
+    sizes = columns[0].shape[1:]
+    parts = [column.reshape(rounds, block, *sizes) for column in columns]
+    return np.stack(parts, 1).reshape(-1, *sizes)
+
+
 class DirectedInterleave(Stage):
     """Elements of several datasets, chosen by a dataset of numbers."""
 
@@ -141,7 +205,11 @@ class DirectedInterleave(Stage):
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate as the selector says."""
         sources = [source.elements(pipeline) for source in self.sources]
-        return DirectedElements(self.selector.elements(pipeline), sources)
+        selector = self.selector.elements(pipeline)
+        if selector.has_rows and all(source.has_rows for source in sources):
+            blocks: list[Elements] = [BlockElements(source) for source in sources]
+            return DirectedBlocks(BlockElements(selector), blocks)
+        return DirectedElements(selector, sources)
 
 
 class DirectedElements(Elements):
@@ -176,6 +244,66 @@ class DirectedElements(Elements):
             self.sources[number] = None
             self.is_over = not any(self.sources)
         return None
+
+
+class DirectedBlocks(DirectedElements):
+    """An iteration over blocks of several datasets by a selector.
+
+    sources: None for those that have ended.
+    """
+
+    selector: BlockElements
+    sources: list[Any]
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether all datasets have rows."""
+        return all(source is None or source.has_rows for source in self.sources)
+
+    @property
+    def ahead(self) -> int:
+        """The smallest number of the datasets."""
+        return min([source.ahead for source in self.sources if source is not None], default=1)
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements of the selected datasets."""
+        if self.is_over:
+            return None
+        count = min(count, self.selector.fill(count) if self.has_rows else 0)
+        if count > 1:
+            pending, place = self.selector.pending, self.selector.place
+            chosen = pending[0][place : place + count]
+            count = self._number_there(chosen)
+            if count > 1:
+                self.selector.take(count)
+                return self._gathered(chosen[:count])
+        return super().next_rows(1)
+
+    def _number_there(self, chosen: Any) -> int:
+        """Read ahead; return for how many of the selections the elements are there and alike."""
+        first = None
+        for number in range(len(self.sources)):
+            places = np.flatnonzero(chosen == number)
+            if not len(places):
+                continue
+            source = self.sources[number]
+            there = 0 if source is None else source.fill(len(places))
+            if there and first is None:
+                first = source.pending
+            elif there and not are_alike(first, source.pending):
+                return 0
+            if there < len(places):
+                chosen = chosen[: places[there]]
+        is_valid = (chosen >= 0) & (chosen < len(self.sources))
+        return len(chosen) if is_valid.all() else 0
+
+    def _gathered(self, chosen: Any) -> Element:
+        order = np.argsort(chosen, kind="stable")
+        counts = np.bincount(chosen, minlength=len(self.sources))
+        parts = [self.sources[n].take(int(k)) for n, k in enumerate(counts) if k]
+        place = np.empty(len(chosen), np.int64)
+        place[order] = np.arange(len(chosen))
+        return tuple([column[place] for column in joined(parts)])
 
 
 class GroupedByWindow(Stage):

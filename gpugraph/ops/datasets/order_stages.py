@@ -8,7 +8,8 @@ from typing import Any
 from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.datasets.checked_stages import Asserted, Shard, Unique, WithoutErrors
 from gpugraph.ops.datasets.dataset_declaration import dataset_op
-from gpugraph.ops.datasets.passed_stages import Passed, Through
+from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
+from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, BlockElements, length
 from gpugraph.ops.datasets.stage import (
     INFINITE,
     UNKNOWN,
@@ -46,7 +47,7 @@ class Take(Passed):
         return number if number == UNKNOWN else min(number, self.count)
 
 
-class TakenElements(Through):
+class TakenElements(ThroughRows):
     """An iteration that ends after some elements."""
 
     kept = ("left", "source")
@@ -62,6 +63,14 @@ class TakenElements(Through):
         element = self.source.next()
         self.left = 0 if element is None else self.left - 1
         return element
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements, if any are left."""
+        if self.left <= 0:
+            return None
+        columns = self.source.next_rows(min(count, self.left))
+        self.left = 0 if columns is None else self.left - length(columns)
+        return columns
 
 
 class Skip(Passed):
@@ -88,7 +97,7 @@ class Skip(Passed):
         return number if number < 0 else max(0, number - self.count)
 
 
-class SkippingElements(Through):
+class SkippingElements(ThroughRows):
     """An iteration that first drops some elements."""
 
     kept = ("left", "source")
@@ -99,12 +108,25 @@ class SkippingElements(Through):
 
     def next(self) -> Element | None:
         """Return the next element behind those to skip."""
+        return self.source.next() if self._has_skipped() else None
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements behind those to skip."""
+        return self.source.next_rows(count) if self._has_skipped() else None
+
+    def _has_skipped(self) -> bool:
+        """Drop elements; return whether there are enough."""
         while self.left > 0:
-            if self.source.next() is None:
+            if self.source.has_rows:
+                columns = self.source.next_rows(min(self.left, MAX_AHEAD))
+                dropped = 0 if columns is None else length(columns)
+            else:
+                columns, dropped = self.source.next(), 1
+            if columns is None:
                 self.left = 0
-                return None
-            self.left -= 1
-        return self.source.next()
+                return False
+            self.left -= dropped
+        return True
 
 
 class Repeat(Passed):
@@ -137,7 +159,16 @@ class RepeatedElements(Elements):
         self.passes = 0
         self.is_first = True  # the next element is the first one of its pass
         self.source: Elements | None = stage.source.elements(pipeline)
-        self.has_rows = self.source.has_rows
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the current pass has rows."""
+        return self.source is not None and self.source.has_rows
+
+    @property
+    def ahead(self) -> int:
+        """The number of the current pass."""
+        return 1 if self.source is None else self.source.ahead
 
     def next(self) -> Element | None:
         """Return the next element of this pass or of the next."""
@@ -152,7 +183,8 @@ class RepeatedElements(Elements):
         while self.source is not None:
             element = self.source.next() if count is None else self.source.next_rows(count)
             if element is not None:
-                self.is_first = False
+                if count is None or length(element):
+                    self.is_first = False
                 return element
             self.source.close()
             self.passes += 1
@@ -194,15 +226,15 @@ def _names(stage: Stage) -> str:
     return ", ".join(dtype.name for dtype in stage.types)
 
 
-class ConcatenatedElements(Elements):
+class ConcatenatedElements(ThroughRows):
     """An iteration over one dataset, then over another."""
 
     kept = ("is_second", "source")
 
     def __init__(self, stage: Concatenated, pipeline: Pipeline) -> None:
+        super().__init__(stage.first.elements(pipeline))
         self.stage, self.pipeline = stage, pipeline
         self.is_second = False
-        self.source: Elements = stage.first.elements(pipeline)
 
     def next(self) -> Element | None:
         """Return the next element."""
@@ -211,6 +243,14 @@ class ConcatenatedElements(Elements):
             self._go_on()
             element = self.source.next()
         return element
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements of one of the datasets."""
+        columns = self.source.next_rows(count)
+        if columns is None and not self.is_second:
+            self._go_on()
+            columns = self.source.next_rows(count)
+        return columns
 
     def _go_on(self) -> None:
         self.source.close()
@@ -238,7 +278,10 @@ class Zipped(Stage):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over all together."""
-        return ZippedElements([source.elements(pipeline) for source in self.sources])
+        sources = [source.elements(pipeline) for source in self.sources]
+        if all(source.has_rows for source in sources):
+            return ZippedBlocks([BlockElements(source) for source in sources])
+        return ZippedElements(sources)
 
     def cardinality(self) -> int:
         """Return the smallest number."""
@@ -270,6 +313,41 @@ class ZippedElements(Elements):
                 return None
             components += element
         return tuple(components)
+
+
+class ZippedBlocks(ZippedElements):
+    """An iteration over blocks of several datasets together.
+
+    An error of one drops the elements of those before it, as it does for single elements.
+    """
+
+    sources: list[Any]
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether all of them have rows."""
+        return all(source.has_rows for source in self.sources)
+
+    @property
+    def ahead(self) -> int:
+        """The smallest number of them."""
+        return min(source.ahead for source in self.sources)
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements of all."""
+        if self.is_over:
+            return None
+        if not self.has_rows:
+            count = 1
+        for number, source in enumerate(self.sources):
+            there = source.fill(count)
+            if not there:
+                for before in self.sources[:number]:
+                    before.take(1)
+                self.is_over = source.next_rows(1) is None  # or an error is raised
+                return None
+            count = min(count, there)
+        return tuple([column for source in self.sources for column in source.take(count)])
 
 
 # -- op types
