@@ -11,7 +11,8 @@ from gpugraph.ops.datasets.combined_elements import stacked
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
 from gpugraph.ops.datasets.function_stages import Mapped
 from gpugraph.ops.datasets.nested_stages import Interleaved, InterleavedElements
-from gpugraph.ops.datasets.passed_stages import Passed, Through
+from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
+from gpugraph.ops.datasets.row_blocks import BlockElements
 from gpugraph.ops.datasets.stage import Element, Elements, Function, Pipeline, Stage
 from gpugraph.ops.datasets.worker_threads import Buffer
 from gpugraph.ops.framework.op_declaration import Attr
@@ -36,22 +37,34 @@ class Prefetched(Passed):
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate; the thread starts with the first element."""
         source = self.source.elements(pipeline)
-        if not self.size or source.ahead > 1:  # a thread takes longer than small elements
-            return source
-        return PrefetchedElements(source, self.size, pipeline)
+        return PrefetchedElements(source, self.size, pipeline) if self.size else source
 
 
-class PrefetchedElements(Through):
-    """An iteration whose elements a thread reads ahead."""
+class PrefetchedElements(ThroughRows):
+    """An iteration whose elements a thread reads ahead.
+
+    A source of small elements, which takes less time than a thread to hand over an element, is read
+    without one; its elements pass through.
+    """
 
     def __init__(self, source: Elements, size: int, pipeline: Pipeline) -> None:
         super().__init__(source)
         self.pipeline = pipeline
         self.buffer = Buffer(source, size, pipeline)
 
+    @property
+    def _is_direct(self) -> bool:
+        """Whether the source is read without a thread."""
+        buffer = self.buffer
+        return self.source.ahead > 1 and not buffer.items and not buffer.is_started
+
     def next(self) -> Element | None:
         """Return the next element of the buffer."""
-        return self.buffer.take()
+        return self.source.next() if self._is_direct else self.buffer.take()
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements of the source, or one of the buffer."""
+        return self.source.next_rows(count) if self._is_direct else super().next_rows(count)
 
     def close(self) -> None:
         """End the thread."""
@@ -103,7 +116,7 @@ class ParallelInterleavedElements(InterleavedElements):
 
     def _open(self, slot: int, origin: Element) -> Elements:
         opened = super()._open(slot, origin)
-        if opened.ahead == 1:
+        if not isinstance(opened, BlockElements):
             opened = PrefetchedElements(opened, self.in_thread, self.pipeline)
             self.open[slot] = opened
         return opened

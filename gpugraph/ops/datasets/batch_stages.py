@@ -12,7 +12,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.ops.datasets.combined_elements import Padding, SparseBatch, stacked
 from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.passed_stages import Passed, Through
-from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, are_alike, joined, part, row
+from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, are_alike, as_block, joined, part, row
 from gpugraph.ops.datasets.source_stages import Counted
 from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Pipeline, Stage, variant_of
 from gpugraph.ops.framework.op_declaration import Attr
@@ -319,7 +319,7 @@ class WindowBlocks(WindowElements):
             chosen = rows[: reach : stage.stride]
             sets = [column(chosen, n, stage.source) for n in range(len(stage.source.types))]
             rest = rows[stage.shift :]
-            self.buffer = [tuple([array[None, ...] for array in one]) for one in rest]
+            self.buffer = [as_block(one) for one in rest]
         return tuple([variant_of(one) for one in sets])
 
 

@@ -8,6 +8,7 @@ from gpugraph.ops.datasets.passed_stages import Passed
 from gpugraph.ops.datasets.row_blocks import (
     MAX_AHEAD,
     are_alike,
+    as_block,
     joined,
     length,
     part,
@@ -67,10 +68,10 @@ class CachedElements(Elements):
 
     @property
     def has_rows(self) -> bool:
-        """Whether the elements come from a block, or from a source that has rows."""
-        if self.source is None:
-            return self.stage.block is not None
-        return self.source.has_rows and self.stage.can_stack
+        """Whether elements are kept as a block; it may not depend on the pass, as the kinds of
+        iterations over this one depend on it.
+        """
+        return self.stage.can_stack
 
     @property
     def ahead(self) -> int:
@@ -92,7 +93,7 @@ class CachedElements(Elements):
         if element is None:
             self.stage.keep(self.blocks)
         else:
-            self.blocks.append(tuple([array[None, ...] for array in element]))
+            self.blocks.append(as_block(element))
         return element
 
     def next_rows(self, count: int) -> Element | None:
@@ -119,7 +120,7 @@ class CachedElements(Elements):
         """Return the position with the elements kept so far."""
         stage, blocks = self.stage, self.blocks
         if self.source is None:
-            blocks = [tuple([array[None, ...] for array in one]) for one in stage.rows or ()]
+            blocks = [as_block(element) for element in stage.rows or ()]
             blocks = blocks if stage.block is None else [stage.block]
         source = None if self.source is None else self.source.save()
         return [self.index, [list(block) for block in blocks], source]

@@ -62,6 +62,11 @@ def row(columns: Sequence[Any], place: int) -> Element:
     return tuple([column[place, ...] for column in columns])
 
 
+def as_block(element: Element) -> Element:
+    """Return a block of one element."""
+    return tuple([array[np.newaxis, ...] for array in element])
+
+
 def are_alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
     """Return whether the elements of two blocks have the same shapes and dtypes."""
     return all(
@@ -229,7 +234,7 @@ class MappedBlocks(BlockElements):
                 raise
             self.failure = error
             return self._results(part(columns, 0, count))
-        return self._results(columns)
+        return self._results(columns)  # the error does not come again
 
 
 class FilteredBlocks(MappedBlocks):

@@ -141,6 +141,11 @@ class Buffer:
         self._is_reading = False
         self.waits = 0  # how often the buffer was empty
 
+    @property
+    def is_started(self) -> bool:
+        """Whether there is a thread."""
+        return self._thread is not None
+
     def take(self) -> Element | None:
         """Return the next element; None at the end."""
         with self.condition:
