@@ -78,7 +78,8 @@ class ParallelElements(Through):
     """An iteration over results in the order of the elements, computed by threads ahead.
 
     pending: the elements whose results were not returned yet, in order, with their results to come.
-    An error of the source has its place among them, without an element.
+    An error of the source has its place among them, without an element. A function that takes less
+    time than the way to a thread and back is called without threads.
     """
 
     def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
@@ -91,6 +92,8 @@ class ParallelElements(Through):
 
     def next(self) -> Element | None:
         """Return the result of the next element."""
+        if self.workers.is_quick and not self.pending:
+            return self._result()
         self._read_ahead()
         if not self.pending:
             return None
@@ -103,7 +106,21 @@ class ParallelElements(Through):
             check_end(self.stage, error)
             return None
 
+    def _result(self) -> Element | None:
+        """Return the result of the next element, computed by this thread."""
+        element = None if self.is_over else self.source.next()
+        if element is None:
+            self.is_over = True
+            return None
+        try:
+            return self.workers.timed(self.function, element)
+        except OutOfRangeError as error:
+            check_end(self.stage, error)
+            return None
+
     def _read_ahead(self) -> None:
+        if self.workers.is_quick:
+            return
         while not self.is_over and len(self.pending) < self.workers.count:
             try:
                 element = self.source.next()

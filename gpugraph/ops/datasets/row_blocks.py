@@ -223,25 +223,41 @@ class MappedBlocks(BlockElements):
         """Return the results before the first error, which is raised next. The elements behind it
         return to the source.
         """
-        count = 0
+        singles: list[Element] = []
         try:
-            for count in range(length(columns)):
-                self.one(row(columns, count))
+            for place in range(length(columns)):
+                single = as_block(self.one(row(columns, place)))
+                if singles and not are_alike(singles[0], single):
+                    self._return_to_source(columns, place)
+                    break
+                singles.append(single)
         except OpError as error:
-            if count + 1 < length(columns):
-                self.source.pending, self.source.place = columns, count + 1
-            if not count:
+            self._return_to_source(columns, place + 1)
+            if not singles:
                 raise
             self.failure = error
-            return self._results(part(columns, 0, count))
-        return self._results(columns)  # the error does not come again
+        return self._of_singles(columns, singles)
+
+    def _of_singles(self, columns: Element, singles: list[Element]) -> Element:
+        """Return a block, given the results of its first elements."""
+        del columns
+        return joined(singles)
+
+    def _return_to_source(self, columns: Element, place: int) -> None:
+        if place < length(columns):
+            self.source.pending, self.source.place = columns, place
 
 
 class FilteredBlocks(MappedBlocks):
     """An iteration over the elements of blocks for which a function is true."""
 
     def _results(self, columns: Element) -> Element:
-        chosen = self.on_rows(columns)[0]
-        if chosen.all():
-            return columns
-        return tuple([column[chosen] for column in columns])
+        return _chosen(columns, self.on_rows(columns)[0])
+
+    def _of_singles(self, columns: Element, singles: list[Element]) -> Element:
+        (chosen,) = joined(singles)
+        return _chosen(part(columns, 0, len(chosen)), chosen)
+
+
+def _chosen(columns: Element, chosen: Any) -> Element:
+    return columns if chosen.all() else tuple([column[chosen] for column in columns])

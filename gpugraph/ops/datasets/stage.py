@@ -246,6 +246,8 @@ class Function:
 
     def started_on_rows(self, pipeline: Pipeline) -> Callable[[Element], Element] | None:
         """Return the function on stacked elements for one iteration; None if there is none."""
+        if self.shortcut is not None:
+            return self.shortcut
         rows = rows_of(self.call.function)
         if rows is None:
             return None
