@@ -519,8 +519,8 @@ def checksum(element: Any) -> float:
     for array in element if isinstance(element, tuple) else (element,):
         array = np.asarray(array)
         total += 0.001 * array.size
-        if array.dtype == object:
-            joined = b"|".join(array.ravel().tolist())
+        if array.dtype.kind in "OSU":
+            joined = b"|".join(map(bytes, array.ravel().tolist()))
             total += zlib.crc32(struct.pack("<q", len(joined)) + joined) % 10007
         elif array.size:
             total += float(np.sum(array, dtype=np.float64)) + float(array.ravel()[-1])

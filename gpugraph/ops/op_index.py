@@ -45,6 +45,7 @@ datasets.ahead_stages ExperimentalMapAndBatchDataset ExperimentalParallelInterle
 datasets.batch_stages BatchDataset BatchDatasetV2 DenseToSparseBatchDataset
     ExperimentalDenseToSparseBatchDataset ExperimentalUnbatchDataset PaddedBatchDataset
     PaddedBatchDatasetV2 UnbatchDataset WindowDataset
+datasets.drawn_classes _StatelessMultinomials
 datasets.file_stages CacheDataset CacheDatasetV2 FixedLengthRecordDataset
     FixedLengthRecordDatasetV2 TFRecordDataset TextLineDataset
 datasets.function_stages ExperimentalScanDataset ExperimentalTakeWhileDataset FilterDataset

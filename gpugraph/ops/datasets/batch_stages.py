@@ -12,7 +12,16 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.ops.datasets.combined_elements import Padding, SparseBatch, stacked
 from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.passed_stages import Passed, Through
-from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, are_alike, as_block, joined, part, row
+from gpugraph.ops.datasets.row_blocks import (
+    MAX_AHEAD,
+    BlockElements,
+    are_alike,
+    as_block,
+    joined,
+    part,
+    row,
+    row_bytes,
+)
 from gpugraph.ops.datasets.source_stages import Counted
 from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Pipeline, Stage, variant_of
 from gpugraph.ops.framework.op_declaration import Attr
@@ -30,6 +39,8 @@ class Batched(Passed):
             raise invalid_argument("Batch size must be greater than zero.")
         super().__init__(source)
         self.size, self.drop, self.combine = size, drop, combine
+        row = row_bytes(source.types, source.shapes, for_objects=64)
+        self.is_small = combine is stacked and row is not None and size * row <= _SMALL_BATCH
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the batches."""
@@ -43,15 +54,40 @@ class Batched(Passed):
         return number // self.size if self.drop else -(-number // self.size)
 
 
+_SMALL_BATCH = 4096
+"""The maximum size in bytes of batches that are handed over several at a time."""
+
+
 class BatchedElements(Through):
     """An iteration over batches."""
 
     kept = ("is_over", "source")
 
     def __init__(self, stage: Batched, source: Elements) -> None:
-        super().__init__(source)
+        super().__init__(BlockElements(source) if source.has_rows else source)
         self.stage = stage
         self.is_over = False
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether batches are small, and several of them can be cut from one block."""
+        return self.stage.is_small and self.source.has_rows
+
+    @property
+    def ahead(self) -> int:
+        """The number of batches in the elements that may be read."""
+        return max(1, self.source.ahead // self.stage.size) if self.stage.is_small else 1
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next whole batches, or one."""
+        source, size = self.source, self.stage.size
+        if self.is_over or not isinstance(source, BlockElements) or not self.has_rows:
+            return super().next_rows(count)
+        whole = min(source.fill(count * size) // size, count)
+        if not whole:
+            return super().next_rows(count)
+        block = source.take(whole * size)
+        return tuple([column.reshape(whole, size, *column.shape[1:]) for column in block])
 
     def next(self) -> Element | None:
         """Return the next batch."""
@@ -173,25 +209,25 @@ class ListStage(Stage):
         shapes: Sequence[TensorShape],
         block: Element | None = None,
     ) -> None:
-        self._rows, self._block = rows, block
+        self._rows, self.block = rows, block
         self.types, self.shapes = tuple(types), tuple(shapes)
 
     @property
     def rows(self) -> list[Element]:
         """The elements."""
-        block = self._block
+        block = self.block
         return self._rows if block is None else [row(block, n) for n in range(len(block[0]))]
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the list."""
-        block = self._block
+        block = self.block
         if block is None:
             return ListElements(self._rows)
         return Counted(len(block[0]), partial(row, block), partial(part, block))
 
     def cardinality(self) -> int:
         """Return the number of elements."""
-        return len(self._rows if self._block is None else self._block[0])
+        return len(self._rows if self.block is None else self.block[0])
 
 
 def column(rows: list[Element], number: int, like: Stage) -> ListStage:

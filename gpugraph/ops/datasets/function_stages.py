@@ -9,7 +9,7 @@ from typing import Any
 from gpugraph.base.errors import OpError, OutOfRangeError, invalid_argument
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
 from gpugraph.ops.datasets.passed_stages import Passed, Through
-from gpugraph.ops.datasets.row_blocks import FilteredBlocks, MappedBlocks
+from gpugraph.ops.datasets.row_blocks import FilteredBlocks, MappedBlocks, row_bytes
 from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Function, Pipeline, Stage
 from gpugraph.ops.datasets.worker_threads import Job, Workers
 from gpugraph.ops.framework.op_declaration import Attr
@@ -33,7 +33,9 @@ class Mapped(Stage):
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the results."""
         source = self.source.elements(pipeline)
-        on_rows = self.function.started_on_rows(pipeline) if source.has_rows else None
+        is_large = (row_bytes(self.source.types, self.source.shapes, 64) or 0) > _LARGE_ROW
+        has_rows = source.has_rows and (self.calls == 1 or not is_large)
+        on_rows = self.function.started_on_rows(pipeline) if has_rows else None
         if on_rows is not None:
             return MappedBlocks(source, on_rows, self.function.started(pipeline))
         is_serial = self.calls == 1 or self.function.shortcut is not None
@@ -44,6 +46,10 @@ class Mapped(Stage):
     def cardinality(self) -> int:
         """Return that of the source, if it is kept."""
         return self.source.cardinality() if self.keeps_number else UNKNOWN
+
+
+_LARGE_ROW = 1 << 14
+"""The size in bytes of elements whose functions take longer than a thread."""
 
 
 class MappedElements(Through):

@@ -222,6 +222,18 @@ def _parsed(rows: Rows, op: Operation) -> Sequence[Tensor]:
     return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
+def _drawn(rows: Rows, op: Operation) -> Sequence[Tensor]:
+    """One draw by each seed, with the same probabilities."""
+    logits, count, seed = op._inputs
+    require(rows.is_stacked(seed) and not rows.is_stacked(logits))
+    require(numbers(count) == 1 and logits.shape.as_list()[:1] == [1])
+    dtype = op._outputs[0].dtype
+    found = raw_ops._StatelessMultinomials(
+        rows.copied(logits), rows.copied(seed), output_dtype=dtype
+    )
+    return [found]
+
+
 _BROADCAST = """
     Abs Add AddV2 BitwiseAnd BitwiseOr BitwiseXor Cast Ceil Equal Floor FloorDiv FloorMod Greater
     GreaterEqual Identity Invert IsFinite IsInf IsNan Less LessEqual LogicalAnd LogicalNot LogicalOr
@@ -251,6 +263,7 @@ ROW_FORMS: dict[str, Lift] = {
     "Select": _select,
     "Squeeze": _squeezed,
     "StridedSlice": _sliced,
+    "StatelessMultinomial": _drawn,
     "StringJoin": _joined,
     "Transpose": _transposed,
 }

@@ -48,9 +48,9 @@ def parse_columns(
     if values is None:
         columns = ExampleColumns(examples, [key for key, _ in kinds])
         values = partial(_values, columns)
-    parts = [_sparse(values(n, *one), one[1]) for n, one in enumerate(sparse)]
+    parts = [sparse_parts(values(n, *one), one[1]) for n, one in enumerate(sparse)]
     rows = [
-        _dense(values(n, feature.key, feature.dtype), feature)
+        dense_batch(values(n, feature.key, feature.dtype), feature)
         for n, feature in enumerate(dense, len(sparse))
     ]
     return parts, rows
@@ -82,12 +82,14 @@ def _values(columns: ExampleColumns, number: int, key: bytes, dtype: DType) -> t
     return *read(column), present
 
 
-def _sparse(found: tuple[Any, Any, Any], dtype: DType) -> tuple[Any, Any, Any]:
+def sparse_parts(found: tuple[Any, Any, Any], dtype: DType) -> tuple[Any, Any, Any]:
+    """Return the values of `Values` as indices, values and shape."""
     values, counts, _ = found
     return ragged_indices(counts), as_vector(values, dtype), matrix_shape(counts)
 
 
-def _dense(found: tuple[Any, Any, Any], feature: Dense) -> Any:
+def dense_batch(found: tuple[Any, Any, Any], feature: Dense) -> Any:
+    """Return the values of `Values` as an array; Irregular if an example has too few or many."""
     values, counts, present = found
     dtype = feature.dtype
     rows = as_vector(values, dtype)

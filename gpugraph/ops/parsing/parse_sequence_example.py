@@ -25,6 +25,13 @@ from gpugraph.formats.example_bytes import (
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.parsing.native_examples import NativeExamples
+from gpugraph.ops.parsing.native_sequences import (
+    SequenceReader,
+    Sequences,
+    padded_steps,
+    step_indices,
+)
 from gpugraph.ops.parsing.parsed_features import (
     KIND_OF,
     SHAPES,
@@ -283,6 +290,8 @@ parse_single_sequence_example_op = host_op(
 def _bind_batch(
     context: KernelContext, examples: Any, names: Any, *defaults: Any
 ) -> Callable[[], Any]:
+    reader = SequenceReader(NativeExamples(context))
+
     def keys(attr: str) -> list[bytes]:
         listed = context.attrs[attr]
         return [key if isinstance(key, bytes) else key.encode() for key in listed]
@@ -300,9 +309,28 @@ def _bind_batch(
                 f"Expected len(debug_name) == len(serialized), but got: {names.size} vs. "
                 f"{examples.size}"
             )
-        return _parse_batch(examples.reshape(-1).tolist(), names, wanted)
+        contents = examples.reshape(-1).tolist()
+        found = reader.sequences(contents, *wanted)
+        return _parse_batch(contents, names, wanted) if found is None else _outputs(found, wanted)
 
     return parse
+
+
+def _outputs(found: Sequences, wanted: _Wanted) -> list[Any]:
+    """Return the outputs of the op for features that native code has read."""
+    list_sparse = []
+    for values, in_step, counts in found.list_sparse:
+        indices, shape = step_indices(in_step, counts)
+        list_sparse.append((indices, values, shape))
+    padded = [
+        padded_steps(rows, counts, b"" if row.dtype.name == "string" else 0)
+        for (rows, counts), row in zip(found.list_dense, wanted.list_dense)
+    ]
+    lengths = [counts for _, counts in found.list_dense]
+    return [
+        *_by_part(found.context_sparse), *found.context_dense, *_by_part(list_sparse),
+        *padded, *lengths,
+    ]  # fmt: skip
 
 
 def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any]:

@@ -67,13 +67,17 @@ def test_parallel_calls_run_at_the_same_time():
     assert read(D.range(6).map(wait, num_parallel_calls=3)) == list(range(6))
 
 
+def _sums(start):
+    return D.range(start, 99).map(lambda x: tf.cumsum([x]))
+
+
 @pytest.mark.parametrize(
     "dataset",
     [
-        lambda: D.range(1000).batch(1).prefetch(4),
+        lambda: D.range(1000).map(lambda x: tf.cumsum([x])).prefetch(4),
         lambda: D.range(1000).map(lambda x: tf.cumsum([x]), 3).prefetch(2),
-        lambda: D.range(9).interleave(lambda x: D.range(99).batch(1), 4, num_parallel_calls=2),
-        lambda: D.range(5).flat_map(lambda x: D.range(100).batch(1).prefetch(3)),
+        lambda: D.range(9).interleave(_sums, 4, num_parallel_calls=2),
+        lambda: D.range(5).flat_map(lambda x: _sums(x).prefetch(3)),
     ],
 )
 def test_no_thread_is_left_when_a_session_closes(dataset):
