@@ -176,7 +176,11 @@ def _generated(p: Pipeline) -> Started:
 
 def _interleaved(p: Pipeline) -> Started:
     names = [str(p.folder / f"lines{part}") for part in range(FILES)]
-    files, cycle, block = p.tf.data.Dataset.from_tensor_slices(names), p.number(2, 4), p.number(1, 5)
+    files, cycle, block = (
+        p.tf.data.Dataset.from_tensor_slices(names),
+        p.number(2, 4),
+        p.number(1, 5),
+    )
     calls = p.number(0, 2) or None
     p.parts.append(f"interleave({cycle}, {block}, {calls})")
     return files.interleave(p.tf.data.TextLineDataset, cycle, block, calls), [TEXT]
@@ -260,9 +264,7 @@ def _of_texts(kind: Kind) -> list[Choice]:
         ("lower", lambda tf, x: tf.strings.substr(x, 0, 2), kind),
     ]
     if not kind.shape:
-        choices.append(
-            ("split", lambda tf, x: tf.string_split([x]).values, Kind("text", (None,)))
-        )
+        choices.append(("split", lambda tf, x: tf.string_split([x]).values, Kind("text", (None,))))
         choices.append(("look up", lambda tf, x: _looked_up(tf, x), INT))
     return choices
 
@@ -394,7 +396,9 @@ def _window(p: Pipeline) -> None:
     p.batches += 1
     p.rows /= 3
     p.apply(
-        f"window({size})", windows.flat_map(joined), [Kind(k.dtype, (None, *k.shape)) for k in p.kinds]
+        f"window({size})",
+        windows.flat_map(joined),
+        [Kind(k.dtype, (None, *k.shape)) for k in p.kinds],
     )
 
 

@@ -161,7 +161,6 @@ class Runtime:
         long = ctypes.CFUNCTYPE(*types)(address_of(function))  # CFUNCTYPE releases the GIL
         return lambda address, size, crc: (long if size > _LONG else short)(address, size, crc)
 
-
     @property
     def record_ends(self) -> RecordScanner | None:
         """A function of the addresses and sizes of bytes and of an array for the ends of the records

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
-from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
 from gpugraph.ops.datasets.combined_elements import Padding, SparseBatch, stacked
 from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.passed_stages import Passed, Through
@@ -16,14 +13,12 @@ from gpugraph.ops.datasets.row_blocks import (
     MAX_AHEAD,
     BlockElements,
     are_alike,
-    as_block,
     joined,
     part,
     row,
     row_bytes,
 )
-from gpugraph.ops.datasets.source_stages import Counted
-from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Pipeline, Stage, variant_of
+from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Pipeline, Stage
 from gpugraph.ops.framework.op_declaration import Attr
 
 Combine = Callable[[list[Element]], Element]
@@ -197,168 +192,6 @@ class UnbatchedElements(Through):
             )
 
 
-class ListStage(Stage):
-    """A dataset of elements in memory: a window, or a group."""
-
-    kind = "Window"
-
-    def __init__(
-        self,
-        rows: list[Element],
-        types: Sequence[DType],
-        shapes: Sequence[TensorShape],
-        block: Element | None = None,
-    ) -> None:
-        self._rows, self.block = rows, block
-        self.types, self.shapes = tuple(types), tuple(shapes)
-
-    @property
-    def rows(self) -> list[Element]:
-        """The elements."""
-        block = self.block
-        return self._rows if block is None else [row(block, n) for n in range(len(block[0]))]
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the list."""
-        block = self.block
-        if block is None:
-            return ListElements(self._rows)
-        return Counted(len(block[0]), partial(row, block), partial(part, block))
-
-    def cardinality(self) -> int:
-        """Return the number of elements."""
-        return len(self._rows if self.block is None else self.block[0])
-
-
-def column(rows: list[Element], number: int, like: Stage) -> ListStage:
-    """Return the dataset of one component of elements of another dataset."""
-    parts = [(row[number],) for row in rows]
-    return ListStage(parts, like.types[number : number + 1], like.shapes[number : number + 1])
-
-
-def column_of_block(block: Element, number: int, like: Stage) -> ListStage:
-    """Return the dataset of one component of a block of another dataset's elements."""
-    types, shapes = like.types[number : number + 1], like.shapes[number : number + 1]
-    return ListStage([], types, shapes, (block[number],))
-
-
-class ListElements(Elements):
-    """An iteration over a list."""
-
-    kept = ("index",)
-
-    def __init__(self, rows: list[Element]) -> None:
-        self.rows, self.index = rows, 0
-
-    def next(self) -> Element | None:
-        """Return the next element of the list."""
-        index = self.index
-        if index >= len(self.rows):
-            return None
-        self.index = index + 1
-        return self.rows[index]
-
-
-class Windows(Passed):
-    """Datasets of `size` elements, `stride` apart; each starts `shift` elements after the last."""
-
-    kind = "Window"
-
-    def __init__(self, source: Stage, size: int, shift: int, stride: int, drop: bool) -> None:
-        super().__init__(source)
-        for name, value in (("size", size), ("shift", shift), ("stride", stride)):
-            if value <= 0:
-                raise invalid_argument(f"Window {name} must be greater than zero.")
-        self.size, self.shift, self.stride, self.drop = size, shift, stride, drop
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the windows."""
-        source = self.source.elements(pipeline)
-        kind = WindowBlocks if source.has_rows else WindowElements
-        return kind(self, source)
-
-    def cardinality(self) -> int:
-        """Return the number of windows."""
-        number = self.source.cardinality()
-        if number < 0:
-            return number
-        if self.drop:
-            reach = (self.size - 1) * self.stride + 1
-            return max(0, (number - reach) // self.shift + 1) if number >= reach else 0
-        return -(-number // self.shift)
-
-
-class WindowElements(Through):
-    """An iteration over windows; `buffer` has the elements of which later windows may consist."""
-
-    kept = ("is_over", "skipped", "buffer", "source")
-
-    def __init__(self, stage: Windows, source: Elements) -> None:
-        super().__init__(source)
-        self.stage = stage
-        self.is_over = False
-        self.skipped = 0  # elements to drop before the next window
-        self.buffer: list[Element] = []
-
-    def next(self) -> Element | None:
-        """Return the next window: a dataset for each component."""
-        stage = self.stage
-        reach = (stage.size - 1) * stage.stride + 1
-        while not self.is_over and (self.skipped or len(self.buffer) < reach):
-            element = self.source.next()
-            if element is None:
-                self.is_over = True
-            elif self.skipped:
-                self.skipped -= 1
-            else:
-                self.buffer.append(element)
-        if not self.buffer or (stage.drop and len(self.buffer) < reach):
-            return None
-        rows = self.buffer[: reach : stage.stride]
-        dropped = min(stage.shift, len(self.buffer))
-        self.skipped = stage.shift - dropped
-        del self.buffer[:dropped]
-        columns = range(len(stage.source.types))
-        return tuple([variant_of(column(rows, number, stage.source)) for number in columns])
-
-
-class WindowBlocks(WindowElements):
-    """An iteration over windows of a source that stacks elements; `buffer` is a list of blocks."""
-
-    buffer: list[Any]
-
-    def next(self) -> Element | None:
-        """Return the next window: a dataset for each component."""
-        stage = self.stage
-        reach = (stage.size - 1) * stage.stride + 1
-        there = sum(len(block[0]) for block in self.buffer)
-        while not self.is_over and (self.skipped or there < reach):
-            columns = self.source.next_rows(self.skipped or reach - there)
-            if columns is None:
-                self.is_over = True
-            elif self.skipped:
-                self.skipped -= len(columns[0])
-            elif len(columns[0]):
-                self.buffer.append(columns)
-                there += len(columns[0])
-        if not there or (stage.drop and there < reach):
-            return None
-        self.skipped = max(0, stage.shift - there)
-        if all(are_alike(self.buffer[0], block) for block in self.buffer[1:]):
-            (block,) = self.buffer = [joined(self.buffer)]
-            window = tuple([column[: reach : stage.stride] for column in block])
-            sets = [column_of_block(window, n, stage.source) for n in range(len(window))]
-            rest = part(block, stage.shift, there)
-            self.buffer = [rest] if len(rest[0]) else []
-        else:
-            rows = [row(block, place) for block in self.buffer for place in range(len(block[0]))]
-            chosen = rows[: reach : stage.stride]
-            sets = [column(chosen, n, stage.source) for n in range(len(stage.source.types))]
-            rest = rows[stage.shift :]
-            self.buffer = [as_block(one) for one in rest]
-        return tuple([variant_of(one) for one in sets])
-
-
 # -- op types
 
 _SOURCE = "input_dataset: variant"
@@ -413,13 +246,4 @@ dataset_op(
 dataset_op(
     "UnbatchDataset ExperimentalUnbatchDataset", _SOURCE, lambda row: Unbatched(row.source),
     "The rows of elements.",
-)  # fmt: skip
-dataset_op(
-    "WindowDataset",
-    f"{_SOURCE}, size: int64, shift: int64, stride: int64, drop_remainder: bool",
-    lambda row: Windows(
-        row.source, row.number("size"), row.number("shift"), row.number("stride"),
-        bool(row.number("drop_remainder")),
-    ),
-    "Datasets of neighbouring elements.",
 )  # fmt: skip

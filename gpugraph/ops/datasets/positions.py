@@ -19,7 +19,7 @@ import numpy as np
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import DataLossError, UnimplementedError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.ops.datasets.batch_stages import ListStage
+from gpugraph.ops.datasets.list_stages import ListStage
 
 _SIZE = struct.Struct("<q")
 

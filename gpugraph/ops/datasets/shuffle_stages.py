@@ -220,11 +220,7 @@ class ShuffledBlocks(Elements):
     """
 
     def __init__(
-        self,
-        stage: Shuffled,
-        seeds: tuple[int, int],
-        pipeline: Pipeline,
-        source: Elements,
+        self, stage: Shuffled, seeds: tuple[int, int], pipeline: Pipeline, source: Elements
     ) -> None:
         self.stage, self.pipeline, self.source, self.seeds = stage, pipeline, source, seeds
         self.words: Iterator[int] = random_words(*seeds)

@@ -25,7 +25,6 @@ from gpugraph.ops.parsing.parsed_features import (
     strings,
 )
 
-
 Values = Callable[[int, bytes, DType], tuple[Any, Any, Any]]
 """A function of the number, the key and the dtype of a feature, sparse ones first. It returns the
 values in all examples, concatenated, their number in each, and whether each has the feature."""

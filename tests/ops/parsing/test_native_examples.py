@@ -64,7 +64,9 @@ def specifications(chance):
     """Return features to parse."""
     kinds = [
         lambda dtype: tf.io.FixedLenFeature([2], dtype),
-        lambda dtype: tf.io.FixedLenFeature([2], dtype, ["?"] * 2 if dtype == tf.string else [7, 8]),
+        lambda dtype: tf.io.FixedLenFeature(
+            [2], dtype, ["?"] * 2 if dtype == tf.string else [7, 8]
+        ),
         lambda dtype: tf.io.VarLenFeature(dtype),
         lambda dtype: tf.io.FixedLenSequenceFeature([2], dtype, True),
         lambda dtype: tf.io.FixedLenSequenceFeature([], dtype, True),
