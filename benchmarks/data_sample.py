@@ -30,7 +30,7 @@ PASSES, LONGEST_S = 3, 0.6
 
 
 def measured(tf: Any, seed: int, folder: Path) -> dict[str, Any]:
-    """Return the text of a pipeline, the seconds of its fastest pass, and the sum of its elements."""
+    """Return the text of a pipeline, the times of its fastest pass, and the sum of its elements."""
     with tf.Graph().as_default(), tf.Session() as session:
         pipeline = drawn(tf, seed, folder)
         iterator = pipeline.dataset.make_initializable_iterator()

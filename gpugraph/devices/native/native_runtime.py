@@ -163,8 +163,8 @@ class Runtime:
 
     @property
     def record_ends(self) -> RecordScanner | None:
-        """A function of the addresses and sizes of bytes and of an array for the ends of the records
-        in them, which returns their number; None where there is no `crc32c`.
+        """A function of the addresses and sizes of bytes and of an array, in which it stores the
+        ends of the TFRecords in them; it returns their number. None where there is no `crc32c`.
         """
         function = getattr(self.library, "gg_record_ends", None)
         if function is None:

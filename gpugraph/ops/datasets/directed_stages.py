@@ -104,7 +104,7 @@ class DirectedBlocks(DirectedElements):
 
     def _number_there(self, chosen: Any) -> int:
         """Read ahead; return for how many of the selections the elements are there and alike."""
-        first = None
+        first: Any = None
         for number in range(len(self.sources)):
             places = np.flatnonzero(chosen == number)
             if not len(places):

@@ -182,7 +182,9 @@ def saved_error(error: OpError | None) -> Any:
 
 def restored_error(state: Any) -> OpError | None:
     """Return the error of a position."""
-    return None if state is None else exception_type_from_error_code(state[0]).of_no_node(state[1])
+    if state is None:
+        return None
+    return exception_type_from_error_code(state[0])(None, None, state[1])  # type: ignore[call-arg]
 
 
 class MappedBlocks(BlockElements):

@@ -55,8 +55,7 @@ class RowsCopy:
             self._copies.update(zip(op._outputs, outputs))
             return
         require(op.type in ROW_FORMS)
-        outputs = ROW_FORMS[op.type](self, op)
-        for tensor, output in zip(op._outputs, outputs, strict=True):
+        for tensor, output in zip(op._outputs, ROW_FORMS[op.type](self, op), strict=True):
             self._copies[tensor] = output
             if op.type not in ("Shape", "Size", "Rank"):
                 self._stacked.add(tensor)

@@ -98,11 +98,11 @@ class WindowBlocks(WindowElements):
             return None
         self.skipped = max(0, stage.shift - there)
         if all(are_alike(self.buffer[0], block) for block in self.buffer[1:]):
-            (block,) = self.buffer = [joined(self.buffer)]
+            block = joined(self.buffer)
             window = tuple([column[: reach : stage.stride] for column in block])
             sets = [column_of_block(window, n, stage.source) for n in range(len(window))]
-            rest = part(block, stage.shift, there)
-            self.buffer = [rest] if len(rest[0]) else []
+            left = part(block, stage.shift, there)
+            self.buffer = [left] if len(left[0]) else []
         else:
             rows = [row(block, place) for block in self.buffer for place in range(len(block[0]))]
             chosen = rows[: reach : stage.stride]

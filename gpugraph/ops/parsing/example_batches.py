@@ -1,7 +1,7 @@
 """Parsing of a batch of Examples at once, feature by feature.
 
-Native code reads Examples as protobuf writes them. Without it, NumPy reads them, which requires that
-all Examples of the batch have the same byte layout: see `formats/example_columns.py`.
+Native code reads Examples as protobuf writes them. Without it, NumPy reads them if all Examples of
+the batch have the same byte layout: see `formats/example_columns.py`.
 """
 
 from __future__ import annotations

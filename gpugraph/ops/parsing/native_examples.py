@@ -80,14 +80,15 @@ class Located(NamedTuple):
         steps, kinds = np.zeros(count, np.int64), np.array([kind], np.int64)
         reader.call(self.is_long, _STEPS, count, counts=steps, out=spans)
         total = int(steps.sum())
-        table = np.zeros((3, 1, total), np.int64)
+        parts = [np.zeros((1, total), np.int64) for _ in range(3)]
         offsets = np.cumsum(steps) - steps
         reader.call(
-            self.is_long, _STEPS, count, kinds=kinds, counts=table[0], starts=table[1],
-            ends=table[2], offsets=offsets, out=spans,
+            self.is_long, _STEPS, count, kinds=kinds, counts=parts[0], starts=parts[1],
+            ends=parts[2], offsets=offsets, out=spans,
         )  # fmt: skip
         owners = strings(np.repeat(self.contents, steps).tolist())
-        return Located(reader, owners, kinds, *table, self.is_long), steps
+        found = Located(reader, owners, kinds, parts[0], parts[1], parts[2], self.is_long)
+        return found, steps
 
 
 class NativeExamples:
@@ -144,15 +145,13 @@ class NativeExamples:
             )  # fmt: skip
         except Irregular:
             return None
-        return Located(self, items, wanted, *table, is_long)
+        return Located(self, items, wanted, table[0], table[1], table[2], is_long)
 
     def read(self, kind: int, counts: Any, starts: Any, ends: Any, is_long: bool) -> Any:
         """Return the values of lists, concatenated; of strings their addresses and sizes."""
         total = int(counts.sum())
-        if kind == BYTES:
-            out = np.empty((total, 2), np.int64)
-        else:
-            out = np.empty(total, np.float32 if kind == FLOATS else np.int64)
+        shape = (total, 2) if kind == BYTES else (total,)
+        out = np.empty(shape, np.float32 if kind == FLOATS else np.int64)
         offsets = np.cumsum(counts) - counts
         self.call(
             is_long, _READ, counts.size, counts=counts, starts=starts, ends=ends, offsets=offsets,

@@ -15,6 +15,7 @@ from gpugraph.ops.parsing.parsed_features import (
     KIND_OF,
     Dense,
     as_vector,
+    by_part,
     matrix_shape,
     ragged_indices,
 )
@@ -95,7 +96,24 @@ def _dense_steps(lists: Located, number: int, row: Any, may_be_missing: bool) ->
     return rows, counts
 
 
-def step_indices(in_step: Any, counts: Any) -> tuple[Any, Any]:
+def outputs_of(found: Sequences, list_dense: Sequence[Any]) -> list[Any]:
+    """Return the features as the outputs of the op. list_dense: the specifications of the lists."""
+    list_sparse = []
+    for values, in_step, counts in found.list_sparse:
+        indices, shape = _step_indices(in_step, counts)
+        list_sparse.append((indices, values, shape))
+    padded = [
+        _padded_steps(rows, counts, b"" if row.dtype.name == "string" else 0)
+        for (rows, counts), row in zip(found.list_dense, list_dense)
+    ]
+    lengths = [counts for _, counts in found.list_dense]
+    return [
+        *by_part(found.context_sparse), *found.context_dense, *by_part(list_sparse),
+        *padded, *lengths,
+    ]  # fmt: skip
+
+
+def _step_indices(in_step: Any, counts: Any) -> tuple[Any, Any]:
     """Return the indices [values, 3] and the shape of a batch of sparse lists."""
     flat, (_, widest) = ragged_indices(in_step), matrix_shape(in_step)
     example = np.repeat(np.arange(counts.size), counts)[flat[:, 0]]
@@ -105,7 +123,7 @@ def step_indices(in_step: Any, counts: Any) -> tuple[Any, Any]:
     return indices, np.array([counts.size, longest, widest], np.int64)
 
 
-def padded_steps(rows: Any, counts: Any, filler: Any) -> Any:
+def _padded_steps(rows: Any, counts: Any, filler: Any) -> Any:
     """Return the rows of dense lists as one array, padded to the longest list."""
     longest = int(counts.max()) if counts.size else 0
     result = np.empty((counts.size, longest, *rows.shape[1:]), rows.dtype)

@@ -26,12 +26,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.parsing.native_examples import NativeExamples
-from gpugraph.ops.parsing.native_sequences import (
-    SequenceReader,
-    Sequences,
-    padded_steps,
-    step_indices,
-)
+from gpugraph.ops.parsing.native_sequences import SequenceReader, outputs_of
 from gpugraph.ops.parsing.parsed_features import (
     KIND_OF,
     SHAPES,
@@ -40,6 +35,7 @@ from gpugraph.ops.parsing.parsed_features import (
     Location,
     as_vector,
     batch_of,
+    by_part,
     dense_features,
     dense_value,
     feature_at,
@@ -207,11 +203,7 @@ def _parse_single(content: bytes, wanted: _Wanted, location: Location) -> list[A
         _dense_steps(content, lists, row, wanted.may_be_missing, location)
         for row in wanted.list_dense
     ]
-    return [*_by_part(context_sparse), *context_dense, *_by_part(list_sparse), *list_dense]
-
-
-def _by_part(sparse: Sequence[tuple[Any, Any, Any]]) -> list[Any]:
-    return [part[kind] for kind in range(3) for part in sparse]
+    return [*by_part(context_sparse), *context_dense, *by_part(list_sparse), *list_dense]
 
 
 def _bind_single(context: KernelContext, example: Any, *rest: Any) -> Callable[[], Any]:
@@ -311,26 +303,13 @@ def _bind_batch(
             )
         contents = examples.reshape(-1).tolist()
         found = reader.sequences(contents, *wanted)
-        return _parse_batch(contents, names, wanted) if found is None else _outputs(found, wanted)
+        return (
+            _parse_batch(contents, names, wanted)
+            if found is None
+            else outputs_of(found, wanted.list_dense)
+        )
 
     return parse
-
-
-def _outputs(found: Sequences, wanted: _Wanted) -> list[Any]:
-    """Return the outputs of the op for features that native code has read."""
-    list_sparse = []
-    for values, in_step, counts in found.list_sparse:
-        indices, shape = step_indices(in_step, counts)
-        list_sparse.append((indices, values, shape))
-    padded = [
-        padded_steps(rows, counts, b"" if row.dtype.name == "string" else 0)
-        for (rows, counts), row in zip(found.list_dense, wanted.list_dense)
-    ]
-    lengths = [counts for _, counts in found.list_dense]
-    return [
-        *_by_part(found.context_sparse), *found.context_dense, *_by_part(list_sparse),
-        *padded, *lengths,
-    ]  # fmt: skip
 
 
 def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any]:
@@ -369,7 +348,7 @@ def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any
     padded = [_padded(rows, row) for rows, row in zip(list_dense, wanted.list_dense)]
     lengths = [np.array([len(steps) for steps in rows], np.int64) for rows in list_dense]
     return [
-        *_by_part(context_sparse), *context_dense, *_by_part(list_sparse), *padded, *lengths,
+        *by_part(context_sparse), *context_dense, *by_part(list_sparse), *padded, *lengths,
     ]  # fmt: skip
 
 
