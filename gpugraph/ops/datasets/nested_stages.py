@@ -10,7 +10,7 @@ import numpy as np
 from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
 from gpugraph.ops.datasets.passed_stages import Through
-from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, BlockElements, are_alike
+from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, BlockElements, are_alike, part
 from gpugraph.ops.datasets.stage import Element, Elements, Function, Pipeline, Stage, stage_in
 
 
@@ -48,7 +48,8 @@ class Interleaved(FlatMapped):
 class InterleavedElements(Through):
     """An iteration over several datasets side by side, `block` elements of each.
 
-    origins: by slot, the element from which the function made the dataset there.
+    origins: by slot, the element from which the function made the dataset there. woven: elements
+    of whole rounds that were computed ahead, of which the one at `place` is next.
     """
 
     def __init__(
@@ -61,6 +62,8 @@ class InterleavedElements(Through):
         self.open: list[Elements | None] = [None] * cycle
         self.slot = self.in_block = self.num_open = 0
         self.is_over = False
+        self.woven: Element | None = None
+        self.place = 0
 
     @property
     def has_rows(self) -> bool:
@@ -70,6 +73,9 @@ class InterleavedElements(Through):
 
     def next(self) -> Element | None:
         """Return the next element of the dataset in the current slot."""
+        if self.woven is not None:
+            columns = self._of_woven(1)
+            return tuple([column[0, ...] for column in columns])
         while (current := self._current()) is not None:
             element = current.next()
             if element is not None:
@@ -80,10 +86,13 @@ class InterleavedElements(Through):
 
     def next_rows(self, count: int) -> Element | None:
         """Return the next elements of the datasets."""
+        if self.woven is not None:
+            return self._of_woven(count)
         while (current := self._current()) is not None:
-            columns = self._rounds(count) if self.block < count and not self.in_block else None
-            if columns is not None:
-                return columns
+            if self.block < count and not self.in_block:
+                self._weave()
+                if self.woven is not None:
+                    return self._of_woven(count)
             left = count if self.cycle == 1 else min(count, self.block - self.in_block)
             columns = current.next_rows(left)
             if columns is not None:
@@ -116,24 +125,32 @@ class InterleavedElements(Through):
         self.num_open -= 1
         self._move_on()
 
-    def _rounds(self, count: int) -> Element | None:
-        """Return whole rounds over all slots, with a block of each; None if one is too short.
+    def _of_woven(self, count: int) -> Element:
+        """Return the next of the elements that were woven ahead."""
+        start, woven = self.place, self.woven
+        assert woven is not None
+        self.place = end = min(start + count, len(woven[0]))
+        if end == len(woven[0]):
+            self.woven, self.place = None, 0
+        return part(woven, start, end)
+
+    def _weave(self) -> None:
+        """Weave whole rounds over all slots, with a block of each, unless one is too short.
 
         The datasets are read ahead, as far as this has no effect.
         """
         if not self.is_over and self.num_open < self.cycle:
-            return None
+            return
         order = [(self.slot + step) % self.cycle for step in range(self.cycle)]
-        parts: list[Any] = [part for slot in order if (part := self.open[slot]) is not None]
-        if len(parts) == 1 or not all(isinstance(part, BlockElements) for part in parts):
-            return None
+        parts: list[Any] = [one for slot in order if (one := self.open[slot]) is not None]
+        if len(parts) == 1 or not all(isinstance(one, BlockElements) for one in parts):
+            return
         block = self.block
-        rounds = min(part.fill(MAX_AHEAD) // block for part in parts)
-        rounds = min(rounds, count // (block * len(parts)))
-        if not rounds or not all(are_alike(parts[0].pending, part.pending) for part in parts):
-            return None
-        taken = [part.take(rounds * block) for part in parts]
-        return tuple([_woven(columns, rounds, block) for columns in zip(*taken)])
+        rounds = min(one.fill(MAX_AHEAD) // block for one in parts)
+        if not rounds or not all(are_alike(parts[0].pending, one.pending) for one in parts):
+            return
+        taken = [one.take(rounds * block) for one in parts]
+        self.woven = tuple([_woven(columns, rounds, block) for columns in zip(*taken)])
 
     def _move_on(self) -> None:
         self.in_block = 0
@@ -162,11 +179,15 @@ class InterleavedElements(Through):
             None if opened is None or origin is None else [list(origin), opened.save()]
             for origin, opened in zip(self.origins, self.open)
         ]
-        return [self.slot, self.in_block, self.is_over, slots, self.source.save()]
+        woven = (
+            None if self.woven is None else list(part(self.woven, self.place, len(self.woven[0])))
+        )
+        return [self.slot, self.in_block, self.is_over, slots, woven, self.source.save()]
 
     def restore(self, state: Any) -> None:
         """Open the datasets again, and continue in each."""
-        self.slot, self.in_block, self.is_over, slots, position = state
+        self.slot, self.in_block, self.is_over, slots, woven, position = state
+        self.woven, self.place = None if woven is None else tuple(woven), 0
         self.source.restore(position)
         for slot, kept in enumerate(slots):
             if kept is not None:

@@ -116,9 +116,16 @@ def _moved(axes: Any) -> Any:
 
 def _along(rows: Rows, op: Operation) -> Sequence[Tensor]:
     """The second input has the axes: reductions, ExpandDims, reversals, ArgMax."""
-    require(not rows.is_stacked(op._inputs[1]))
-    axes = _moved(numbers(op._inputs[1]))
-    return rows.again(op, [rows.copied(op._inputs[0]), _constant(axes, op._inputs[1])])
+    source, axes = op._inputs
+    require(not rows.is_stacked(axes))
+    value = constant_value(axes)
+    if value is not None:
+        moved = _constant(_moved(value), axes)
+    else:
+        copied, zero = rows.copied(axes), _constant(0, axes)
+        later = raw_ops.AddV2(copied, _constant(1, axes))
+        moved = raw_ops.SelectV2(raw_ops.Less(copied, zero), copied, later)
+    return rows.again(op, [rows.copied(source), moved])
 
 
 def _constant(value: Any, like: Tensor) -> Tensor:
@@ -146,10 +153,11 @@ def _reshaped(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _transposed(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    order = numbers(op._inputs[1])
-    require((order >= 0).all())
-    order = _constant([0, *(order + 1)], op._inputs[1])
-    return rows.again(op, [rows.copied(op._inputs[0]), order])
+    source, order = op._inputs
+    require(not rows.is_stacked(order))
+    later = raw_ops.AddV2(rows.copied(order), _constant(1, order))
+    moved = raw_ops.ConcatV2([_constant([0], order), later], np.int32(0))
+    return rows.again(op, [rows.copied(source), moved])
 
 
 def _one_hot(rows: Rows, op: Operation) -> Sequence[Tensor]:

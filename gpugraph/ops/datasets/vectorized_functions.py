@@ -21,6 +21,9 @@ from gpugraph.graph.functions.graph_function import GraphFunction
 from gpugraph.ops.datasets.row_forms import ROW_FORMS, NoRowForm, rank_of, require
 from gpugraph.ops.framework.op_declaration import raw_ops
 
+_SCOPE = "stacked_elements"
+"""The name scope of ops that the function itself does not have."""
+
 
 class RowsCopy:
     """A copy of a function's graph whose arguments are stacked elements."""
@@ -45,17 +48,20 @@ class RowsCopy:
         for op in graph._ops:
             if not op._outputs or op._outputs[0] not in self._copies:
                 self._add(op)
-        self.graph.outputs = [self.stacked(tensor) for tensor in graph.outputs]
+        with self.graph.name_scope(_SCOPE):
+            self.graph.outputs = [self.stacked(tensor) for tensor in graph.outputs]
 
     def _add(self, op: Operation) -> None:
         require(op._control_flow_context is None)
         if not any(map(self.is_stacked, op._inputs)):
             require(not _differs_by_call(op))
-            outputs = self.again(op, [self._copies[tensor] for tensor in op._inputs])
-            self._copies.update(zip(op._outputs, outputs))
+            copies = self.again(op, [self._copies[tensor] for tensor in op._inputs])
+            self._copies.update(zip(op._outputs, copies))
             return
         require(op.type in ROW_FORMS)
-        for tensor, output in zip(op._outputs, ROW_FORMS[op.type](self, op), strict=True):
+        with self.graph.name_scope(_SCOPE):
+            outputs = ROW_FORMS[op.type](self, op)
+        for tensor, output in zip(op._outputs, outputs, strict=True):
             self._copies[tensor] = output
             if op.type not in ("Shape", "Size", "Rank"):
                 self._stacked.add(tensor)
