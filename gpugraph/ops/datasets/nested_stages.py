@@ -89,10 +89,8 @@ class InterleavedElements(Through):
         if self.woven is not None:
             return self._of_woven(count)
         while (current := self._current()) is not None:
-            if self.block < count and not self.in_block:
-                self._weave()
-                if self.woven is not None:
-                    return self._of_woven(count)
+            if self.block < count and not self.in_block and self._weave():
+                return self._of_woven(count)
             left = count if self.cycle == 1 else min(count, self.block - self.in_block)
             columns = current.next_rows(left)
             if columns is not None:
@@ -134,23 +132,24 @@ class InterleavedElements(Through):
             self.woven, self.place = None, 0
         return part(woven, start, end)
 
-    def _weave(self) -> None:
-        """Weave whole rounds over all slots, with a block of each, unless one is too short.
+    def _weave(self) -> bool:
+        """Weave whole rounds over all slots, with a block of each; False if one is too short.
 
         The datasets are read ahead, as far as this has no effect.
         """
         if not self.is_over and self.num_open < self.cycle:
-            return
+            return False
         order = [(self.slot + step) % self.cycle for step in range(self.cycle)]
         parts: list[Any] = [one for slot in order if (one := self.open[slot]) is not None]
         if len(parts) == 1 or not all(isinstance(one, BlockElements) for one in parts):
-            return
+            return False
         block = self.block
         rounds = min(one.fill(MAX_AHEAD) // block for one in parts)
         if not rounds or not all(are_alike(parts[0].pending, one.pending) for one in parts):
-            return
+            return False
         taken = [one.take(rounds * block) for one in parts]
         self.woven = tuple([_woven(columns, rounds, block) for columns in zip(*taken)])
+        return True
 
     def _move_on(self) -> None:
         self.in_block = 0
