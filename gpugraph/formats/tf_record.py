@@ -7,8 +7,11 @@ masked CRC-32C of the bytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from gpugraph.base.errors import DataLossError
 from gpugraph.base.lfs_pointers import BEGINNING, pointer_text
@@ -40,13 +43,81 @@ def read_records(source: Any, name: Any) -> Iterator[bytes]:
     for a record that is far larger than the compressed bytes read. Memory is allocated only for
     bytes that the file has, whatever length a record claims.
     """
-    offset = 0
+    offset, ahead = 0, _ReadAhead(source)
     while True:
-        record = read_record(source, name, offset)
-        if record is None:
+        for record in ahead.whole_records():
+            yield record
+            offset += _HEAD + len(record) + _CRC.size
+        last = read_record(ahead, name, offset)
+        if last is None:
             return
-        yield record
-        offset += _HEAD + len(record) + _CRC.size
+        yield last
+        offset += _HEAD + len(last) + _CRC.size
+
+
+class _ReadAhead:
+    """A file of which some bytes were read ahead, for native code that finds the records in them.
+
+    Without native code nothing is read ahead.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self._source, self._rest = source, b""
+
+    @property
+    def consumed(self) -> int | None:
+        """The number of compressed bytes that were read; None for other files."""
+        return getattr(self._source, "consumed", None)
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, at most `size`."""
+        if not self._rest:
+            result: bytes = self._source.read(size)
+            return result
+        part, self._rest = self._rest[:size], self._rest[size:]
+        return part
+
+    def whole_records(self) -> list[bytes]:
+        """Return undamaged records that are next, if there are any; there may be more."""
+        scan = _scanner()
+        if scan is None:
+            return []
+        content = self._rest + self._source.read(_SCANNED)
+        ends = np.empty(_MOST_RECORDS, np.int64)
+        address = np.frombuffer(content, np.uint8).__array_interface__["data"][0]
+        where = ends.__array_interface__["data"][0]
+        count = scan(address, len(content), where, _MOST_RECORDS) if content else 0
+        places = [0, *ends[:count].tolist()]
+        self._rest = content[places[-1] :]
+        return [content[a + _HEAD : b - _CRC.size] for a, b in pairwise(places)]
+
+
+RecordScanner = Callable[[int, int, int, int], int]
+"""`scan(address, number of bytes, address of int64s, their number)` stores the ends of records."""
+
+_SCANNED, _MOST_RECORDS = 256 << 10, 16 << 10
+
+
+class _Scanner:
+    """The native scanner, which is requested until it is available."""
+
+    def __init__(self) -> None:
+        self._function: RecordScanner | None = None
+        self._find: Callable[[], RecordScanner | None] | None = None
+
+    def provide(self, find: Callable[[], RecordScanner | None]) -> None:
+        """Set the function that returns the native scanner, or None."""
+        self._find = find
+
+    def __call__(self) -> RecordScanner | None:
+        """Return the scanner, or None."""
+        if self._function is None and self._find is not None:
+            self._function = self._find()
+        return self._function
+
+
+_scanner = _Scanner()
+provide_scanner = _scanner.provide
 
 
 def read_record(source: Any, name: Any, offset: int) -> bytes | None:

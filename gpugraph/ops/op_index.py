@@ -44,22 +44,24 @@ datasets.ahead_stages ExperimentalMapAndBatchDataset ExperimentalParallelInterle
     ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 PrefetchDataset
 datasets.batch_stages BatchDataset BatchDatasetV2 DenseToSparseBatchDataset
     ExperimentalDenseToSparseBatchDataset ExperimentalUnbatchDataset PaddedBatchDataset
-    PaddedBatchDatasetV2 UnbatchDataset WindowDataset
+    PaddedBatchDatasetV2 UnbatchDataset
+datasets.directed_stages DirectedInterleaveDataset ExperimentalDirectedInterleaveDataset
+datasets.drawn_classes _StatelessMultinomials
 datasets.file_stages CacheDataset CacheDatasetV2 FixedLengthRecordDataset
     FixedLengthRecordDatasetV2 TFRecordDataset TextLineDataset
 datasets.function_stages ExperimentalScanDataset ExperimentalTakeWhileDataset FilterDataset
     MapDataset ParallelMapDataset ParallelMapDatasetV2 ScanDataset TakeWhileDataset
+datasets.group_stages ExperimentalGroupByReducerDataset ExperimentalGroupByWindowDataset
+    GroupByReducerDataset GroupByWindowDataset
 datasets.iterator_ops DeserializeIterator Iterator IteratorFromStringHandle
     IteratorFromStringHandleV2 IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync
     IteratorToStringHandle IteratorV2 MakeIterator OneShotIterator SerializeIterator
-datasets.nested_stages DirectedInterleaveDataset ExperimentalDirectedInterleaveDataset
-    ExperimentalGroupByReducerDataset ExperimentalGroupByWindowDataset FlatMapDataset
-    GroupByReducerDataset GroupByWindowDataset InterleaveDataset
+datasets.nested_stages FlatMapDataset InterleaveDataset
 datasets.order_stages AssertCardinalityDataset ConcatenateDataset ExperimentalIgnoreErrorsDataset
     ExperimentalMaxIntraOpParallelismDataset ExperimentalPrivateThreadPoolDataset
     ExperimentalUniqueDataset IgnoreErrorsDataset MaxIntraOpParallelismDataset ModelDataset
     OptimizeDataset OptionsDataset PrivateThreadPoolDataset RepeatDataset ShardDataset SkipDataset
-    TakeDataset UniqueDataset ZipDataset
+    TakeDataset UniqueDataset
 datasets.position_ops DatasetToTFRecord ExperimentalDatasetToTFRecord MultiDeviceIterator
     MultiDeviceIteratorGetNextFromShard MultiDeviceIteratorInit _IteratorPosition
     _SetIteratorPosition
@@ -69,6 +71,8 @@ datasets.shuffle_stages ShuffleAndRepeatDataset ShuffleDataset ShuffleDatasetV3
 datasets.source_stages ExperimentalRandomDataset GeneratorDataset RandomDataset RangeDataset
     SparseTensorSliceDataset TensorDataset TensorSliceDataset
 datasets.table_stages CSVDataset ExperimentalCSVDataset ExperimentalSqlDataset SqlDataset
+datasets.window_stages WindowDataset
+datasets.zipped_stages ZipDataset
 debugging.assert_kernel Assert
 debugging.check_numerics CheckNumerics
 debugging.ensure_shape EnsureShape

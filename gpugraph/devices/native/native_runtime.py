@@ -21,6 +21,7 @@ from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.codegen.compilation import Compilation
 from gpugraph.devices.native.self_check import self_check
 from gpugraph.formats.crc32c import NativeCrc, provide_native
+from gpugraph.formats.tf_record import RecordScanner, provide_scanner
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -160,6 +161,18 @@ class Runtime:
         long = ctypes.CFUNCTYPE(*types)(address_of(function))  # CFUNCTYPE releases the GIL
         return lambda address, size, crc: (long if size > _LONG else short)(address, size, crc)
 
+    @property
+    def record_ends(self) -> RecordScanner | None:
+        """A function of the addresses and sizes of bytes and of an array, in which it stores the
+        ends of the TFRecords in them; it returns their number. None where there is no `crc32c`.
+        """
+        function = getattr(self.library, "gg_record_ends", None)
+        if function is None:
+            return None
+        types = ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
+        scan: RecordScanner = ctypes.CFUNCTYPE(ctypes.c_int64, *types)(address_of(function))
+        return scan
+
 
 def call_of(call: Call) -> tuple[Any, ...]:
     """Return the state of a call: its block's address, whether it releases the GIL, and the objects
@@ -238,4 +251,11 @@ def _crc32c() -> tuple[NativeCrc | None, bool]:
     return (None if runtime is None else runtime.crc32c), runtime is None and not RUNTIME.reason
 
 
+def _record_ends() -> RecordScanner | None:
+    """Return the native scanner of records, if it is available."""
+    runtime = None if RUNTIME.reason else RUNTIME.get(False)
+    return None if runtime is None else runtime.record_ends
+
+
 provide_native(_crc32c)
+provide_scanner(_record_ends)

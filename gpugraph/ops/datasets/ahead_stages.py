@@ -11,7 +11,8 @@ from gpugraph.ops.datasets.combined_elements import stacked
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
 from gpugraph.ops.datasets.function_stages import Mapped
 from gpugraph.ops.datasets.nested_stages import Interleaved, InterleavedElements
-from gpugraph.ops.datasets.passed_stages import Passed, Through
+from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
+from gpugraph.ops.datasets.row_blocks import BlockElements
 from gpugraph.ops.datasets.stage import Element, Elements, Function, Pipeline, Stage
 from gpugraph.ops.datasets.worker_threads import Buffer
 from gpugraph.ops.framework.op_declaration import Attr
@@ -39,17 +40,31 @@ class Prefetched(Passed):
         return PrefetchedElements(source, self.size, pipeline) if self.size else source
 
 
-class PrefetchedElements(Through):
-    """An iteration whose elements a thread reads ahead."""
+class PrefetchedElements(ThroughRows):
+    """An iteration whose elements a thread reads ahead.
+
+    A source of small elements, which takes less time than a thread to hand over an element, is read
+    without one; its elements pass through.
+    """
 
     def __init__(self, source: Elements, size: int, pipeline: Pipeline) -> None:
         super().__init__(source)
         self.pipeline = pipeline
         self.buffer = Buffer(source, size, pipeline)
 
+    @property
+    def _is_direct(self) -> bool:
+        """Whether the source is read without a thread."""
+        buffer = self.buffer
+        return self.source.ahead > 1 and not buffer.items and not buffer.is_started
+
     def next(self) -> Element | None:
         """Return the next element of the buffer."""
-        return self.buffer.take()
+        return self.source.next() if self._is_direct else self.buffer.take()
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements of the source, or one of the buffer."""
+        return self.source.next_rows(count) if self._is_direct else super().next_rows(count)
 
     def close(self) -> None:
         """End the thread."""
@@ -97,73 +112,14 @@ class ParallelInterleavedElements(InterleavedElements):
 
     def __init__(self, stage: ParallelInterleaved, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(stage, source, stage.cycle, stage.block, pipeline)
-        self.ahead = stage.ahead * stage.block
+        self.in_thread = stage.ahead * stage.block
 
     def _open(self, slot: int, origin: Element) -> Elements:
         opened = super()._open(slot, origin)
-        ahead = self.open[slot] = PrefetchedElements(opened, self.ahead, self.pipeline)
-        return ahead
-
-
-class Cached(Passed):
-    """The elements, which are computed once and then kept in memory."""
-
-    kind = "MemoryCache"
-
-    def __init__(self, source: Stage) -> None:
-        super().__init__(source)
-        self.rows: list[Element] | None = None
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the kept elements, or over the source."""
-        source = None if self.rows is not None else self.source.elements(pipeline)
-        return CachedElements(self, source, pipeline)
-
-
-class CachedElements(Elements):
-    """An iteration that keeps the elements of the first whole pass."""
-
-    def __init__(self, stage: Cached, source: Elements | None, pipeline: Pipeline) -> None:
-        self.stage, self.source, self.pipeline = stage, source, pipeline
-        self.index = 0
-        self.rows: list[Element] = []
-
-    def next(self) -> Element | None:
-        """Return the next element."""
-        if self.source is None:
-            rows = self.stage.rows or ()
-            index, self.index = self.index, self.index + 1
-            return rows[index] if index < len(rows) else None
-        element = self.source.next()
-        if element is not None:
-            self.rows.append(element)
-        elif self.stage.rows is None:
-            self.stage.rows = self.rows
-        return element
-
-    def close(self) -> None:
-        """Close the source."""
-        if self.source is not None:
-            self.source.close()
-
-    def save(self) -> Any:
-        """Return the position with the elements kept so far."""
-        rows = self.rows if self.source is not None else (self.stage.rows or [])
-        source = None if self.source is None else self.source.save()
-        return [self.index, [list(row) for row in rows], source]
-
-    def restore(self, state: Any) -> None:
-        """Continue with the elements kept before."""
-        self.index, rows, source = state
-        kept = [tuple(row) for row in rows]
-        if source is None:
-            self.close()
-            self.stage.rows, self.source = kept, None
-            return
-        self.rows = kept
-        if self.source is None:
-            self.source = self.stage.source.elements(self.pipeline)
-        self.source.restore(source)
+        if not isinstance(opened, BlockElements):
+            opened = PrefetchedElements(opened, self.in_thread, self.pipeline)
+            self.open[slot] = opened
+        return opened
 
 
 # -- op types

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
 from gpugraph.ops.datasets.combined_elements import Padding, SparseBatch, stacked
 from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.passed_stages import Passed, Through
-from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Pipeline, Stage, variant_of
+from gpugraph.ops.datasets.row_blocks import (
+    MAX_AHEAD,
+    BlockElements,
+    are_alike,
+    joined,
+    part,
+    row,
+    row_bytes,
+)
+from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Pipeline, Stage
 from gpugraph.ops.framework.op_declaration import Attr
 
 Combine = Callable[[list[Element]], Element]
@@ -29,6 +34,8 @@ class Batched(Passed):
             raise invalid_argument("Batch size must be greater than zero.")
         super().__init__(source)
         self.size, self.drop, self.combine = size, drop, combine
+        row = row_bytes(source.types, source.shapes, for_objects=64)
+        self.is_small = combine is stacked and row is not None and size * row <= _SMALL_BATCH
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the batches."""
@@ -42,22 +49,47 @@ class Batched(Passed):
         return number // self.size if self.drop else -(-number // self.size)
 
 
+_SMALL_BATCH = 4096
+"""The maximum size in bytes of batches that are handed over several at a time."""
+
+
 class BatchedElements(Through):
     """An iteration over batches."""
 
     kept = ("is_over", "source")
 
     def __init__(self, stage: Batched, source: Elements) -> None:
-        super().__init__(source)
+        super().__init__(BlockElements(source) if source.has_rows else source)
         self.stage = stage
         self.is_over = False
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether batches are small, and several of them can be cut from one block."""
+        return self.stage.is_small and self.source.has_rows
+
+    @property
+    def ahead(self) -> int:
+        """The number of batches in the elements that may be read."""
+        return max(1, self.source.ahead // self.stage.size) if self.stage.is_small else 1
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next whole batches, or one."""
+        source, size = self.source, self.stage.size
+        if self.is_over or not isinstance(source, BlockElements) or not self.has_rows:
+            return super().next_rows(count)
+        whole = min(source.fill(count * size) // size, count)
+        if not whole:
+            return super().next_rows(count)
+        block = source.take(whole * size)
+        return tuple([column.reshape(whole, size, *column.shape[1:]) for column in block])
 
     def next(self) -> Element | None:
         """Return the next batch."""
         if self.is_over:
             return None
-        if self.source.has_rows and self.stage.combine is stacked:
-            return self._stacked_rows()
+        if self.source.has_rows:
+            return self._of_blocks()
         elements: list[Element] = []
         stage, read = self.stage, self.source.next
         size = stage.size
@@ -71,23 +103,29 @@ class BatchedElements(Through):
             return None
         return stage.combine(elements)
 
-    def _stacked_rows(self) -> Element | None:
+    def _of_blocks(self) -> Element | None:
         """Return the next batch of a source that stacks elements itself."""
-        missing = self.stage.size
-        parts: list[Element] = []
+        stage, source = self.stage, self.source
+        missing = stage.size
+        blocks: list[Element] = []
         while missing:
-            rows = self.source.next_rows(missing)
-            if rows is None:
+            columns = source.next_rows(missing)
+            if columns is None:
                 self.is_over = True
                 break
-            if len(rows[0]):
-                parts.append(rows)
-                missing -= len(rows[0])
-        if not parts or (self.stage.drop and missing):
+            count = len(columns[0])
+            if count:
+                blocks.append(columns)
+                missing -= count
+        if not blocks or (stage.drop and missing):
             return None
-        if len(parts) == 1:
-            return parts[0]
-        return tuple([np.concatenate(columns) for columns in zip(*parts)])
+        if all(are_alike(blocks[0], block) for block in blocks[1:]):
+            if stage.combine is stacked:
+                return joined(blocks)
+            if isinstance(stage.combine, Padding):
+                return stage.combine.of_block(joined(blocks))
+        rows = [row(block, place) for block in blocks for place in range(len(block[0]))]
+        return stage.combine(rows)
 
 
 class Unbatched(Passed):
@@ -109,6 +147,8 @@ class UnbatchedElements(Through):
     """An iteration over the rows of elements."""
 
     kept = ("row", "batch", "source")
+    has_rows = True
+    ahead = MAX_AHEAD
 
     def __init__(self, source: Elements) -> None:
         super().__init__(source)
@@ -117,15 +157,28 @@ class UnbatchedElements(Through):
 
     def next(self) -> Element | None:
         """Return the next row."""
+        if not self._has_row():
+            return None
+        place, self.row = self.row, self.row + 1
+        return tuple([array[place, ...] for array in self.batch])
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next rows of one element."""
+        if not self._has_row():
+            return None
+        start, self.row = self.row, min(self.row + count, len(self.batch[0]))
+        return part(self.batch, start, self.row)
+
+    def _has_row(self) -> bool:
+        """Read elements until one has rows left; return whether there is one."""
         while self.batch is None or self.row >= len(self.batch[0]):
             self.batch = None
             element = self.source.next()
             if element is None:
-                return None
+                return False
             self._check(element)
             self.row, self.batch = 0, element
-        row, self.row = self.row, self.row + 1
-        return tuple([array[row, ...] for array in self.batch])
+        return True
 
     @staticmethod
     def _check(element: Element) -> None:
@@ -137,110 +190,6 @@ class UnbatchedElements(Through):
                 f"Input element must have the same batch size in each component. The sizes are "
                 f"{sizes}."
             )
-
-
-class ListStage(Stage):
-    """A dataset of elements in memory: a window, or a group."""
-
-    kind = "Window"
-
-    def __init__(
-        self, rows: list[Element], types: Sequence[DType], shapes: Sequence[TensorShape]
-    ) -> None:
-        self.rows = rows
-        self.types, self.shapes = tuple(types), tuple(shapes)
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the list."""
-        return ListElements(self.rows)
-
-    def cardinality(self) -> int:
-        """Return the number of elements."""
-        return len(self.rows)
-
-
-def column(rows: list[Element], number: int, like: Stage) -> ListStage:
-    """Return the dataset of one component of elements of another dataset."""
-    parts = [(row[number],) for row in rows]
-    return ListStage(parts, like.types[number : number + 1], like.shapes[number : number + 1])
-
-
-class ListElements(Elements):
-    """An iteration over a list."""
-
-    kept = ("index",)
-
-    def __init__(self, rows: list[Element]) -> None:
-        self.rows, self.index = rows, 0
-
-    def next(self) -> Element | None:
-        """Return the next element of the list."""
-        index = self.index
-        if index >= len(self.rows):
-            return None
-        self.index = index + 1
-        return self.rows[index]
-
-
-class Windows(Passed):
-    """Datasets of `size` elements, `stride` apart; each starts `shift` elements after the last."""
-
-    kind = "Window"
-
-    def __init__(self, source: Stage, size: int, shift: int, stride: int, drop: bool) -> None:
-        super().__init__(source)
-        for name, value in (("size", size), ("shift", shift), ("stride", stride)):
-            if value <= 0:
-                raise invalid_argument(f"Window {name} must be greater than zero.")
-        self.size, self.shift, self.stride, self.drop = size, shift, stride, drop
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the windows."""
-        return WindowElements(self, self.source.elements(pipeline))
-
-    def cardinality(self) -> int:
-        """Return the number of windows."""
-        number = self.source.cardinality()
-        if number < 0:
-            return number
-        if self.drop:
-            reach = (self.size - 1) * self.stride + 1
-            return max(0, (number - reach) // self.shift + 1) if number >= reach else 0
-        return -(-number // self.shift)
-
-
-class WindowElements(Through):
-    """An iteration over windows; `buffer` has the elements of which later windows may consist."""
-
-    kept = ("is_over", "skipped", "buffer", "source")
-
-    def __init__(self, stage: Windows, source: Elements) -> None:
-        super().__init__(source)
-        self.stage = stage
-        self.is_over = False
-        self.skipped = 0  # elements to drop before the next window
-        self.buffer: list[Element] = []
-
-    def next(self) -> Element | None:
-        """Return the next window: a dataset for each component."""
-        stage = self.stage
-        reach = (stage.size - 1) * stage.stride + 1
-        while not self.is_over and (self.skipped or len(self.buffer) < reach):
-            element = self.source.next()
-            if element is None:
-                self.is_over = True
-            elif self.skipped:
-                self.skipped -= 1
-            else:
-                self.buffer.append(element)
-        if not self.buffer or (stage.drop and len(self.buffer) < reach):
-            return None
-        rows = self.buffer[: reach : stage.stride]
-        dropped = min(stage.shift, len(self.buffer))
-        self.skipped = stage.shift - dropped
-        del self.buffer[:dropped]
-        columns = range(len(stage.source.types))
-        return tuple([variant_of(column(rows, number, stage.source)) for number in columns])
 
 
 # -- op types
@@ -297,13 +246,4 @@ dataset_op(
 dataset_op(
     "UnbatchDataset ExperimentalUnbatchDataset", _SOURCE, lambda row: Unbatched(row.source),
     "The rows of elements.",
-)  # fmt: skip
-dataset_op(
-    "WindowDataset",
-    f"{_SOURCE}, size: int64, shift: int64, stride: int64, drop_remainder: bool",
-    lambda row: Windows(
-        row.source, row.number("size"), row.number("shift"), row.number("stride"),
-        bool(row.number("drop_remainder")),
-    ),
-    "Datasets of neighbouring elements.",
 )  # fmt: skip

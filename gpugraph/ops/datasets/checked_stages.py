@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base.errors import FailedPreconditionError, OpError, invalid_argument
-from gpugraph.ops.datasets.passed_stages import Passed, Through
+from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
+from gpugraph.ops.datasets.row_blocks import length
 from gpugraph.ops.datasets.stage import INFINITE, UNKNOWN, Element, Elements, Pipeline, Stage
 
 
@@ -36,7 +37,7 @@ class Shard(Passed):
         return number if number < 0 else len(range(self.index, number, self.num_shards))
 
 
-class ShardElements(Through):
+class ShardElements(ThroughRows):
     """An iteration that returns every n-th element."""
 
     kept = ("position", "source")
@@ -56,6 +57,15 @@ class ShardElements(Through):
             if place % self.num_shards == self.index:
                 return element
 
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements of the shard."""
+        first = (self.index - self.position) % self.num_shards
+        columns = self.source.next_rows(first + 1 + (count - 1) * self.num_shards)
+        if columns is None:
+            return None
+        self.position += length(columns)
+        return tuple([column[first :: self.num_shards] for column in columns])
+
 
 class WithoutErrors(Passed):
     """The elements for which no error occurs."""
@@ -71,7 +81,7 @@ class WithoutErrors(Passed):
         return UNKNOWN
 
 
-class ElementsWithoutErrors(Through):
+class ElementsWithoutErrors(ThroughRows):
     """An iteration that goes on after errors."""
 
     def __init__(self, source: Elements, pipeline: Pipeline) -> None:
@@ -83,6 +93,14 @@ class ElementsWithoutErrors(Through):
         while True:
             try:
                 return self.source.next()
+            except OpError:
+                self.pipeline.check()
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements that can be computed."""
+        while True:
+            try:
+                return self.source.next_rows(count)
             except OpError:
                 self.pipeline.check()
 
@@ -101,7 +119,7 @@ class Unique(Passed):
         return UNKNOWN
 
 
-class UniqueElements(Through):
+class UniqueElements(ThroughRows):
     """An iteration that omits elements which it has returned before."""
 
     kept = ("seen", "source")
@@ -120,6 +138,20 @@ class UniqueElements(Through):
             if key not in self.seen:
                 self.seen[key] = None
                 return element
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the new ones of the next elements."""
+        columns = self.source.next_rows(count)
+        if columns is None:
+            return None
+        (column,) = columns
+        keys = [row.tobytes() for row in column] if column.ndim > 1 else column.tolist()
+        seen, new = self.seen, []
+        for place, key in enumerate(keys):
+            if key not in seen:
+                seen[key] = None
+                new.append(place)
+        return (column if len(new) == len(keys) else column[new],)
 
     def save(self) -> Any:
         """Return the position with the elements seen."""
@@ -149,7 +181,7 @@ class Asserted(Passed):
         return self.number
 
 
-class AssertedElements(Through):
+class AssertedElements(ThroughRows):
     """An iteration that raises FailedPreconditionError for a wrong number of elements."""
 
     kept = ("position", "source")
@@ -167,6 +199,17 @@ class AssertedElements(Through):
         if is_too_many or (element is None and self.position != self.number):
             raise _wrong_number(self.number, self.position, is_too_many)
         return element
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements up to the declared number."""
+        left = self.number - self.position
+        if left <= 0:
+            return super().next_rows(count)
+        columns = self.source.next_rows(min(count, left))
+        if columns is None:
+            raise _wrong_number(self.number, self.position, False)
+        self.position += length(columns)
+        return columns
 
 
 def _wrong_number(number: int, actual: int, is_too_many: bool) -> OpError:

@@ -54,6 +54,11 @@ class Padding:
         columns = zip(zip(*elements), self.shapes, self.values)
         return tuple([_padded(n, arrays, *rest) for n, (arrays, *rest) in enumerate(columns)])
 
+    def of_block(self, block: Element) -> Element:
+        """Return the padded batch of elements that are stacked."""
+        columns = zip(block, self.shapes, self.values)
+        return tuple([_padded_column(n, *one) for n, one in enumerate(columns)])
+
 
 def _padded(number: int, arrays: Sequence[Any], shape: Sequence[int], value: Any) -> Any:
     for array in arrays:
@@ -70,9 +75,26 @@ def _padded(number: int, arrays: Sequence[Any], shape: Sequence[int], value: Any
         raise DataLossError.of_no_node("Attempted to pad to a smaller size than the input element.")
     result = np.empty((len(arrays), *sizes), arrays[0].dtype)
     result[...] = value[()]
+    if not shape:
+        result[:] = [array[()] for array in arrays]
+        return result
     for place, array in enumerate(arrays):
         part: Any = (place, *map(slice, array.shape))
         result[part] = array
+    return result
+
+
+def _padded_column(number: int, column: Any, shape: Sequence[int], value: Any) -> Any:
+    """Return stacked elements of one shape, padded."""
+    sizes = column.shape[1:]
+    if len(sizes) != len(shape) or any(has > size >= 0 for has, size in zip(sizes, shape)):
+        return _padded(number, [column[0, ...]], shape, value)  # raises the error
+    full = tuple(has if size < 0 else size for has, size in zip(sizes, shape))
+    if full == sizes:
+        return column
+    result = np.empty((len(column), *full), column.dtype)
+    result[...] = value[()]
+    result[(slice(None), *map(slice, sizes))] = column
     return result
 
 

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,11 +17,13 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.formats.record_files import InflatedFile
 from gpugraph.formats.tf_record import read_record, read_records, write_record
-from gpugraph.ops.datasets.ahead_stages import Cached
+from gpugraph.ops.datasets.cache_stages import Cached
 from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.passed_stages import Passed
 from gpugraph.ops.datasets.positions import packed, unpacked
+from gpugraph.ops.datasets.row_blocks import MAX_AHEAD
 from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage
+from gpugraph.ops.parsing.parsed_features import strings
 from gpugraph.ops.readers.record_sources import FixedLengths
 
 OpenFile = Callable[[bytes], Iterator[bytes]]
@@ -43,29 +46,57 @@ class Records(Elements):
     """An iteration over the records of files. number: of records read from the current file."""
 
     kept = ("file", "number")
+    has_rows = True
+    ahead = MAX_AHEAD
 
     def __init__(self, stage: Files) -> None:
         self.stage = stage
         self.file = self.number = 0
         self.reader: Any = None
+        self.failure: BaseException | None = None
 
     def next(self) -> Element | None:
         """Return the next record as a scalar string."""
-        while self.file < len(self.stage.names):
+        records = self.next_records(1)
+        if not records:
+            return None
+        array = np.empty((), object)
+        array[()] = records[0]
+        return (array,)
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next records."""
+        records = self.next_records(count)
+        return (strings(records),) if records else None
+
+    def next_records(self, count: int) -> list[bytes]:
+        """Return the next records, at least one except at the end."""
+        records: list[bytes] = []
+        if self.failure is not None:
+            self._raise()
+        while len(records) < count and self.file < len(self.stage.names):
+            before = len(records)
             try:
                 if self.reader is None:
                     self.reader = self.stage.open_file(self.stage.names[self.file])
-                record = next(self.reader, None)
-            except BaseException:
+                records.extend(islice(self.reader, count - before))
+            except BaseException as error:
+                self.number += len(records) - before
+                self.failure = error
+                if not records:
+                    self._raise()
+                return records
+            self.number += len(records) - before
+            if len(records) < count:
                 self._leave()
-                raise
-            if record is not None:
-                self.number += 1
-                array = np.empty((), object)
-                array[()] = record
-                return (array,)
-            self._leave()
-        return None
+        return records
+
+    def _raise(self) -> NoReturn:
+        """Raise the error at which the current file ended, and go on with the next file."""
+        failure, self.failure = self.failure, None
+        assert failure is not None
+        self._leave()
+        raise failure
 
     def _leave(self) -> None:
         """Go on with the next file."""
@@ -84,6 +115,7 @@ class Records(Elements):
     def restore(self, state: Any) -> None:
         """Open the file again, and pass over the records that were read."""
         self._close_reader()
+        self.failure = None
         self.file, self.number = state
         if self.number and self.file < len(self.stage.names):
             self.reader = self.stage.open_file(self.stage.names[self.file])

@@ -9,6 +9,7 @@ from typing import Any
 from gpugraph.base.errors import OpError, OutOfRangeError, invalid_argument
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
 from gpugraph.ops.datasets.passed_stages import Passed, Through
+from gpugraph.ops.datasets.row_blocks import FilteredBlocks, MappedBlocks, row_bytes
 from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Function, Pipeline, Stage
 from gpugraph.ops.datasets.worker_threads import Job, Workers
 from gpugraph.ops.framework.op_declaration import Attr
@@ -32,9 +33,11 @@ class Mapped(Stage):
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the results."""
         source = self.source.elements(pipeline)
-        on_rows = self.function.started_on_rows(pipeline) if source.has_rows else None
+        is_large = (row_bytes(self.source.types, self.source.shapes, 64) or 0) > _LARGE_ROW
+        has_rows = source.has_rows and (self.calls == 1 or not is_large)
+        on_rows = self.function.started_on_rows(pipeline) if has_rows else None
         if on_rows is not None:
-            return MappedRows(self, source, pipeline, on_rows)
+            return MappedBlocks(source, on_rows, self.function.started(pipeline))
         is_serial = self.calls == 1 or self.function.shortcut is not None
         if is_serial or self.function.call.function.graph.has_seeds:
             return MappedElements(self, source, pipeline)
@@ -43,6 +46,10 @@ class Mapped(Stage):
     def cardinality(self) -> int:
         """Return that of the source, if it is kept."""
         return self.source.cardinality() if self.keeps_number else UNKNOWN
+
+
+_LARGE_ROW = 1 << 14
+"""The size in bytes of elements whose functions take longer than a thread."""
 
 
 class MappedElements(Through):
@@ -65,55 +72,6 @@ class MappedElements(Through):
             return None
 
 
-class MappedRows(MappedElements):
-    """An iteration over the results of an elementwise function, computed for many elements at once.
-
-    pending: results that were computed ahead for `next`; `place` is that of the next one.
-    """
-
-    kept = ("place", "pending", "source")
-    has_rows = True
-
-    def __init__(
-        self,
-        stage: Mapped,
-        source: Elements,
-        pipeline: Pipeline,
-        on_rows: Callable[[Element], Element],
-    ) -> None:
-        super().__init__(stage, source, pipeline)
-        self.on_rows = on_rows
-        self.pending: Any = None
-        self.place = 0
-
-    def next_rows(self, count: int) -> Element | None:
-        """Return the results of the next elements, stacked."""
-        if self.pending is not None:
-            start, pending = self.place, self.pending
-            self.place = end = min(start + count, len(pending[0]))
-            if self.place == len(pending[0]):
-                self.pending, self.place = None, 0
-            return tuple([column[start:end] for column in pending])
-        columns = self.source.next_rows(count)
-        return None if columns is None else self.on_rows(columns)
-
-    def next(self) -> Element | None:
-        """Return the result of the next element."""
-        while self.pending is None or self.place == len(self.pending[0]):
-            self.pending, self.place = None, 0
-            columns = self.next_rows(_AHEAD)
-            if columns is None:
-                return None
-            self.pending = columns
-        place = self.place
-        self.place = place + 1
-        return tuple([column[place, ...] for column in self.pending])
-
-
-_AHEAD = 256
-"""The number of elements for which an elementwise function is computed at once."""
-
-
 def check_end(stage: Mapped, error: OutOfRangeError) -> None:
     """Raise the error of a function that may not end the dataset."""
     if stage.keeps_number:
@@ -126,7 +84,8 @@ class ParallelElements(Through):
     """An iteration over results in the order of the elements, computed by threads ahead.
 
     pending: the elements whose results were not returned yet, in order, with their results to come.
-    An error of the source has its place among them, without an element.
+    An error of the source has its place among them, without an element. A function that takes less
+    time than the way to a thread and back is called without threads.
     """
 
     def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
@@ -139,6 +98,8 @@ class ParallelElements(Through):
 
     def next(self) -> Element | None:
         """Return the result of the next element."""
+        if self.workers.is_quick and not self.pending:
+            return self._result()
         self._read_ahead()
         if not self.pending:
             return None
@@ -151,7 +112,21 @@ class ParallelElements(Through):
             check_end(self.stage, error)
             return None
 
+    def _result(self) -> Element | None:
+        """Return the result of the next element, computed by this thread."""
+        element = None if self.is_over else self.source.next()
+        if element is None:
+            self.is_over = True
+            return None
+        try:
+            return self.workers.timed(self.function, element)
+        except OutOfRangeError as error:
+            check_end(self.stage, error)
+            return None
+
     def _read_ahead(self) -> None:
+        if self.workers.is_quick:
+            return
         while not self.is_over and len(self.pending) < self.workers.count:
             try:
                 element = self.source.next()
@@ -201,7 +176,11 @@ class Filtered(Passed):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over them."""
-        return FilteredElements(self.source.elements(pipeline), self.function.started(pipeline))
+        source, one = self.source.elements(pipeline), self.function.started(pipeline)
+        on_rows = self.function.started_on_rows(pipeline) if source.has_rows else None
+        if on_rows is not None:
+            return FilteredBlocks(source, on_rows, one)
+        return FilteredElements(source, one)
 
     def cardinality(self) -> int:
         """Return UNKNOWN."""

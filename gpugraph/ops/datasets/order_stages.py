@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.datasets.checked_stages import Asserted, Shard, Unique, WithoutErrors
 from gpugraph.ops.datasets.dataset_declaration import dataset_op
-from gpugraph.ops.datasets.passed_stages import Passed, Through
+from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
+from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, length
 from gpugraph.ops.datasets.stage import (
     INFINITE,
     UNKNOWN,
@@ -46,7 +46,7 @@ class Take(Passed):
         return number if number == UNKNOWN else min(number, self.count)
 
 
-class TakenElements(Through):
+class TakenElements(ThroughRows):
     """An iteration that ends after some elements."""
 
     kept = ("left", "source")
@@ -62,6 +62,14 @@ class TakenElements(Through):
         element = self.source.next()
         self.left = 0 if element is None else self.left - 1
         return element
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements, if any are left."""
+        if self.left <= 0:
+            return None
+        columns = self.source.next_rows(min(count, self.left))
+        self.left = 0 if columns is None else self.left - length(columns)
+        return columns
 
 
 class Skip(Passed):
@@ -88,7 +96,7 @@ class Skip(Passed):
         return number if number < 0 else max(0, number - self.count)
 
 
-class SkippingElements(Through):
+class SkippingElements(ThroughRows):
     """An iteration that first drops some elements."""
 
     kept = ("left", "source")
@@ -99,12 +107,25 @@ class SkippingElements(Through):
 
     def next(self) -> Element | None:
         """Return the next element behind those to skip."""
+        return self.source.next() if self._has_skipped() else None
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements behind those to skip."""
+        return self.source.next_rows(count) if self._has_skipped() else None
+
+    def _has_skipped(self) -> bool:
+        """Drop elements; return whether there are enough."""
         while self.left > 0:
-            if self.source.next() is None:
+            if self.source.has_rows:
+                columns = self.source.next_rows(min(self.left, MAX_AHEAD))
+                dropped = 0 if columns is None else length(columns)
+            else:
+                columns, dropped = self.source.next(), 1
+            if columns is None:
                 self.left = 0
-                return None
-            self.left -= 1
-        return self.source.next()
+                return False
+            self.left -= dropped
+        return True
 
 
 class Repeat(Passed):
@@ -137,7 +158,16 @@ class RepeatedElements(Elements):
         self.passes = 0
         self.is_first = True  # the next element is the first one of its pass
         self.source: Elements | None = stage.source.elements(pipeline)
-        self.has_rows = self.source.has_rows
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the current pass has rows."""
+        return self.source is not None and self.source.has_rows
+
+    @property
+    def ahead(self) -> int:
+        """The number of the current pass."""
+        return 1 if self.source is None else self.source.ahead
 
     def next(self) -> Element | None:
         """Return the next element of this pass or of the next."""
@@ -152,7 +182,8 @@ class RepeatedElements(Elements):
         while self.source is not None:
             element = self.source.next() if count is None else self.source.next_rows(count)
             if element is not None:
-                self.is_first = False
+                if count is None or length(element):
+                    self.is_first = False
                 return element
             self.source.close()
             self.passes += 1
@@ -194,15 +225,15 @@ def _names(stage: Stage) -> str:
     return ", ".join(dtype.name for dtype in stage.types)
 
 
-class ConcatenatedElements(Elements):
+class ConcatenatedElements(ThroughRows):
     """An iteration over one dataset, then over another."""
 
     kept = ("is_second", "source")
 
     def __init__(self, stage: Concatenated, pipeline: Pipeline) -> None:
+        super().__init__(stage.first.elements(pipeline))
         self.stage, self.pipeline = stage, pipeline
         self.is_second = False
-        self.source: Elements = stage.first.elements(pipeline)
 
     def next(self) -> Element | None:
         """Return the next element."""
@@ -211,6 +242,14 @@ class ConcatenatedElements(Elements):
             self._go_on()
             element = self.source.next()
         return element
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements of one of the datasets."""
+        columns = self.source.next_rows(count)
+        if columns is None and not self.is_second:
+            self._go_on()
+            columns = self.source.next_rows(count)
+        return columns
 
     def _go_on(self) -> None:
         self.source.close()
@@ -222,54 +261,6 @@ class ConcatenatedElements(Elements):
         if state[0] and not self.is_second:
             self._go_on()
         super().restore(state)
-
-
-class Zipped(Stage):
-    """Elements of several datasets side by side, until one ends."""
-
-    kind = "Zip"
-
-    def __init__(self, sources: Sequence[Stage]) -> None:
-        self.sources = list(sources)
-
-    def inputs(self) -> Sequence[Stage]:
-        """Return the datasets."""
-        return self.sources
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over all together."""
-        return ZippedElements([source.elements(pipeline) for source in self.sources])
-
-    def cardinality(self) -> int:
-        """Return the smallest number."""
-        numbers = [source.cardinality() for source in self.sources]
-        finite = [number for number in numbers if number >= 0]
-        if UNKNOWN in numbers:
-            return UNKNOWN
-        return min(finite) if finite else INFINITE
-
-
-class ZippedElements(Elements):
-    """An iteration over several datasets together."""
-
-    kept = ("is_over", "sources")
-
-    def __init__(self, sources: list[Elements]) -> None:
-        self.sources = sources
-        self.is_over = False
-
-    def next(self) -> Element | None:
-        """Return the components of the next elements of all."""
-        if self.is_over:
-            return None
-        components: list[Any] = []
-        for source in self.sources:
-            element = source.next()
-            if element is None:
-                self.is_over = True
-                return None
-            components += element
-        return tuple(components)
 
 
 # -- op types
@@ -306,11 +297,6 @@ dataset_op(
     "ConcatenateDataset", f"{_SOURCE}, another_dataset: variant",
     lambda row: Concatenated(row.source, stage_in(row["another_dataset"])),
     "The elements of two datasets.",
-)  # fmt: skip
-dataset_op(
-    "ZipDataset", "input_datasets: N * variant",
-    lambda row: Zipped([stage_in(array) for array in row["input_datasets"]]),
-    "Elements of several datasets side by side.", {"N": Attr("int", required=True, minimum=1)},
 )  # fmt: skip
 dataset_op(
     "ModelDataset", _SOURCE, lambda row: Passed(row.source), "The same elements.",

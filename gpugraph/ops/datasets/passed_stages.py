@@ -20,6 +20,20 @@ class Through(Elements):
         return self.source.next()
 
 
+class ThroughRows(Through):
+    """An iteration over another one's elements that reads stacked elements if that one does."""
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the source has rows."""
+        return self.source.has_rows
+
+    @property
+    def ahead(self) -> int:
+        """The number of the source."""
+        return self.source.ahead
+
+
 class Passed(Stage):
     """A dataset with the elements of another one: options of the runtime."""
 

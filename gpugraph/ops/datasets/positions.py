@@ -5,7 +5,7 @@ A value is a number, a text, bytes, an array, None, or a list of values. Each st
     n           None                    i, f        a number as text of some length
     t, u, b     true, text, bytes       [           the number of values, then the values
     a           dtype, shape, bytes     s           an array of objects: shape, list of values
-    d           a dataset in memory: dtypes, shapes, elements
+    d           a dataset in memory: dtypes, shapes, and its elements, or None and its columns
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import DataLossError, UnimplementedError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.ops.datasets.batch_stages import ListStage
+from gpugraph.ops.datasets.list_stages import ListStage
 
 _SIZE = struct.Struct("<q")
 
@@ -60,7 +60,8 @@ def _pack(value: Any, parts: list[bytes]) -> None:
         parts.append(b"d")
         _pack([dtype.name for dtype in value.types], parts)
         _pack([None if one.sizes is None else list(one.sizes) for one in value.shapes], parts)
-        _pack([list(row) for row in value.rows], parts)
+        block = value.block
+        _pack([list(row) for row in value.rows] if block is None else [None, list(block)], parts)
     else:
         raise UnimplementedError.of_no_node(
             f"An element that holds a {type(value).__name__} can't be stored"
@@ -114,6 +115,8 @@ def _unpack(content: bytes, place: int) -> tuple[Any, int]:
         rows, place = _unpack(content, place)
         types = [as_dtype(name) for name in names]
         shapes = [TensorShape.of(one if one is None else tuple(one)) for one in sizes]
+        if rows and rows[0] is None:
+            return ListStage([], types, shapes, tuple(rows[1])), place
         return ListStage([tuple(row) for row in rows], types, shapes), place
     if kind == b"[":
         (count,) = _SIZE.unpack_from(content, place)

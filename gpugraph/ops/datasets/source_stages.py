@@ -11,15 +11,20 @@ from gpugraph.base.dtypes import int64
 from gpugraph.base.errors import OutOfRangeError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, ahead_of, row
 from gpugraph.ops.datasets.stage import INFINITE, Element, Elements, Function, Pipeline, Stage
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.queues.element_orders import chosen_seeds, random_words
 
 
 class Counted(Elements):
-    """An iteration over elements that a number determines."""
+    """An iteration over elements that a number determines.
+
+    size: of an element in bytes, if `rows_of` returns several.
+    """
 
     kept = ("index",)
+    size = 0
 
     def __init__(
         self,
@@ -29,7 +34,16 @@ class Counted(Elements):
     ) -> None:
         self.index, self.count, self.row_of = 0, count, row_of
         self.rows_of = rows_of
-        self.has_rows = rows_of is not None
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether several elements can be returned at once."""
+        return self.rows_of is not None
+
+    @property
+    def ahead(self) -> int:
+        """Many small elements."""
+        return ahead_of(self.size)
 
     def next(self) -> Element | None:
         """Return the element at `index`."""
@@ -41,11 +55,12 @@ class Counted(Elements):
 
     def next_rows(self, count: int) -> Element | None:
         """Return the elements from `index` on, stacked."""
+        if self.rows_of is None:
+            return super().next_rows(count)
         index = self.index
         if index >= self.count:
             return None
         self.index = end = min(index + count, self.count)
-        assert self.rows_of is not None
         return self.rows_of(index, end)
 
 
@@ -59,7 +74,14 @@ class FromTensors(Stage):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Return the element."""
-        return Counted(1, lambda _: self.components)
+        components = self.components
+
+        def rows_of(start: int, end: int) -> Element:
+            return tuple([array[None, ...] for array in components])
+
+        result = Counted(1, lambda _: components, rows_of)
+        result.size = sum(array.nbytes for array in components)
+        return result
 
     def cardinality(self) -> int:
         """Return 1."""
@@ -88,12 +110,12 @@ class FromSlices(Stage):
         def rows_of(start: int, end: int) -> Element:
             return tuple([rows[start:end] for rows in components])
 
+        result = Counted(self.count, lambda index: row(components, index), rows_of)
         if len(components) == 1:
             (only,) = components
-            return Counted(self.count, lambda index: (only[index, ...],), rows_of)
-        return Counted(
-            self.count, lambda index: tuple([rows[index, ...] for rows in components]), rows_of
-        )
+            result.row_of = lambda index: (only[index, ...],)
+        result.size = sum(part.nbytes for part in components) // max(self.count, 1)
+        return result
 
     def cardinality(self) -> int:
         """Return the number of rows."""
@@ -187,6 +209,21 @@ class RandomElements(Elements):
         """Return the next number."""
         self.drawn += 1
         return (np.array(next(self.words), np.int64),)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether several numbers can be drawn at once: always."""
+        return True
+
+    @property
+    def ahead(self) -> int:
+        """Many numbers."""
+        return MAX_AHEAD
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next numbers."""
+        self.drawn += count
+        return (np.fromiter(self.words, np.int64, count),)
 
     def restore(self, state: Any) -> None:
         """Skip the numbers that were drawn before."""

@@ -143,17 +143,28 @@ class Elements:
         """Return the next element, None at the end."""
         raise NotImplementedError(f"{type(self).__name__}.next")
 
-    has_rows = False
-    """Whether `next_rows` may replace `next`: elements are cheap, and reading ahead has no
-    effect.
-    """
+    @property
+    def has_rows(self) -> bool:
+        """Whether `next_rows` is faster than `next`, and may replace it: the elements of several
+        iterations may be read in any order.
+        """
+        return False
+
+    @property
+    def ahead(self) -> int:
+        """The number of elements for which `next_rows` may be called before they are needed: they
+        are cheap, small, and reading them has no effect.
+        """
+        return 1
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements, stacked; None at the end.
+        """Return up to `count` next elements of one shape, stacked; None at the end.
 
-        There may be none of them, though further ones follow.
+        There may be none of them, though further ones follow. An error is raised only if no element
+        precedes it.
         """
-        raise NotImplementedError(f"{type(self).__name__}.next_rows")
+        element = self.next()
+        return None if element is None else tuple([array[np.newaxis, ...] for array in element])
 
     def close(self) -> None:
         """End the threads of the iteration and close its files.
@@ -235,6 +246,8 @@ class Function:
 
     def started_on_rows(self, pipeline: Pipeline) -> Callable[[Element], Element] | None:
         """Return the function on stacked elements for one iteration; None if there is none."""
+        if self.shortcut is not None:
+            return self.shortcut
         rows = rows_of(self.call.function)
         if rows is None:
             return None

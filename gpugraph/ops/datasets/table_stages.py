@@ -18,8 +18,10 @@ from gpugraph.base.errors import (
 )
 from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.file_stages import Files, Records, text_lines
+from gpugraph.ops.datasets.row_blocks import MappedBlocks
 from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage, variant_of
-from gpugraph.ops.files.decode_csv import csv_fields, csv_values
+from gpugraph.ops.files.decode_csv import csv_fields, csv_values, plain_columns
+from gpugraph.ops.parsing.parsed_features import strings
 
 
 class CsvRows(Files):
@@ -58,24 +60,33 @@ class CsvRows(Files):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the rows."""
-        return CsvElements(self)
+        return MappedBlocks(Records(self), self._columns, self._row)
 
+    def _columns(self, records: Element) -> Element:
+        """Return the values of records as columns."""
+        lines = records[0].tolist()
+        columns = plain_columns(
+            lines, self.delimiter, self.has_quotes, self.chosen, self.defaults, self.missing
+        )
+        if columns is not None:
+            return tuple(columns)
+        rows = [self._values(line) for line in lines]
+        return tuple(
+            [
+                strings(values) if default.dtype.hasobject else np.array(values, default.dtype)
+                for values, default in zip(zip(*rows), self.defaults)
+            ]
+        )
 
-class CsvElements(Records):
-    """An iteration over the rows of CSV files."""
+    def _row(self, record: Element) -> Element:
+        values = self._values(record[0].item())
+        return tuple([_scalar(value, d.dtype) for value, d in zip(values, self.defaults)])
 
-    stage: Any
-
-    def next(self) -> Element | None:
-        """Return the values of the next row."""
-        record = super().next()
-        if record is None:
-            return None
-        stage = self.stage
-        fields = csv_fields(record[0].item(), stage.delimiter, stage.has_quotes)
-        values = csv_values(fields, 0, stage.chosen, stage.defaults, stage.missing)
+    def _values(self, record: bytes) -> list[Any]:
+        """Return the values of a record."""
+        fields = csv_fields(record, self.delimiter, self.has_quotes)
         try:
-            return tuple([_scalar(v, d.dtype) for v, d in zip(values, stage.defaults)])
+            return list(csv_values(fields, 0, self.chosen, self.defaults, self.missing))
         except InvalidArgumentError as error:
             text = error.message.replace(" in record 0", " in record")
             raise invalid_argument(text) from error

@@ -1,51 +1,108 @@
-"""Functions on many elements at once: elementwise functions, on stacked elements.
+"""Functions on many elements at once: functions whose ops have a form for stacked elements.
 
-A function qualifies if all its ops compute each number from those at the same place by exact
-arithmetic, so that a stack of elements gives the same bits as one element after the other. Ops on
-constants alone run once for the stack, so they may neither draw random numbers nor read variables.
+A function qualifies if all its ops have one (`row_forms`), which gives the bits of one element
+after the other. Ops on constants alone run once for all elements, so they may neither draw random
+numbers nor read variables.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.base.dtypes import OBJECTS
+import numpy as np
+
+from gpugraph.base.dtypes import HANDLES
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.functions.func_graph import FuncGraph
 from gpugraph.graph.functions.graph_function import GraphFunction
+from gpugraph.ops.datasets.row_forms import ROW_FORMS, NoRowForm, rank_of, require
+from gpugraph.ops.framework.op_declaration import raw_ops
 
-_EXACT_OPS = """
-    Abs Add AddV2 BitwiseAnd BitwiseOr BitwiseXor Cast Equal Greater GreaterEqual Identity Less
-    LessEqual LogicalAnd LogicalNot LogicalOr Maximum Minimum Mul Neg NotEqual RealDiv Square Sub
-"""
-_EXACT = frozenset(_EXACT_OPS.split())
+_SCOPE = "stacked_elements"
+"""The name scope of ops that the function itself does not have."""
+
+
+class RowsCopy:
+    """A copy of a function's graph whose arguments are stacked elements."""
+
+    def __init__(self, graph: FuncGraph) -> None:
+        self.graph = FuncGraph(f"{graph.name}_rows", graph.outer_graph)
+        self._copies: dict[Tensor, Tensor] = {}
+        self._stacked: set[Tensor] = set()
+        with self.graph.as_default():
+            self._copy(graph)
+
+    def _copy(self, graph: FuncGraph) -> None:
+        for tensor in graph.inputs:
+            require(tensor.dtype.base_dtype not in HANDLES)
+            shape = TensorShape([None]).concatenate(tensor.shape)
+            self._copies[tensor] = self.graph.add_input(tensor.dtype, shape, tensor.op.name)
+            self._stacked.add(tensor)
+        for outer, inner in graph.captures.items():
+            if inner.op.type == "Placeholder":
+                copy = self.graph._placeholder(inner.dtype, inner.shape, inner.op.name)
+                self._copies[inner] = self.graph.captures[outer] = copy
+        for op in graph._ops:
+            if not op._outputs or op._outputs[0] not in self._copies:
+                self._add(op)
+        with self.graph.name_scope(_SCOPE):
+            self.graph.outputs = [self.stacked(tensor) for tensor in graph.outputs]
+
+    def _add(self, op: Operation) -> None:
+        require(op._control_flow_context is None)
+        if not any(map(self.is_stacked, op._inputs)):
+            require(not _differs_by_call(op))
+            copies = self.again(op, [self._copies[tensor] for tensor in op._inputs])
+            self._copies.update(zip(op._outputs, copies))
+            return
+        require(op.type in ROW_FORMS)
+        with self.graph.name_scope(_SCOPE):
+            outputs = ROW_FORMS[op.type](self, op)
+        for tensor, output in zip(op._outputs, outputs, strict=True):
+            self._copies[tensor] = output
+            if op.type not in ("Shape", "Size", "Rank"):
+                self._stacked.add(tensor)
+
+    def is_stacked(self, tensor: Tensor) -> bool:
+        """Return whether a tensor of the function has a value for each element."""
+        return tensor in self._stacked
+
+    def copied(self, tensor: Tensor) -> Tensor:
+        """Return the tensor of the copy."""
+        return self._copies[tensor]
+
+    def stacked(self, tensor: Tensor) -> Tensor:
+        """Return stacked elements, repeated if the value is common to all."""
+        copy = self._copies[tensor]
+        if self.is_stacked(tensor):
+            return copy
+        ones = np.ones(rank_of(tensor), np.int32)
+        count = raw_ops.Slice(raw_ops.Shape(self.graph.inputs[0]), [0], [1])
+        times = raw_ops.ConcatV2([count, ones], np.int32(0))
+        repeated: Tensor = raw_ops.Tile(raw_ops.ExpandDims(copy, np.int32(0)), times)
+        return repeated
+
+    def again(self, op: Operation, inputs: Sequence[Tensor], **attrs: Any) -> list[Tensor]:
+        """Return the outputs of a copy of an op with other inputs and attrs."""
+        types = [tensor._dtype for tensor in op._outputs]
+        changed = {**op._attrs, **attrs}
+        copy = self.graph._make(op._op_def, list(inputs), types, changed, f"{op.name}/")
+        return list(copy._outputs)
 
 
 def vectorized(function: GraphFunction) -> GraphFunction | None:
     """Return the function for stacked elements; None if it does not qualify."""
     graph = function.graph
-    rank = _common_rank(graph)
-    if rank is None or graph.controls or not graph.outputs:
+    if graph.controls or not graph.outputs or not graph.inputs:
         return None
-    depends = set(graph.inputs)
-    for op in graph._ops:
-        inputs = [tensor for tensor in op._inputs if tensor in depends]
-        if not inputs:
-            if _differs_by_call(op):
-                return None
-            continue
-        if op.type not in _EXACT or op._control_flow_context is not None:
-            return None
-        if any(tensor.shape.rank is None or tensor.shape.rank > rank for tensor in op._inputs):
-            return None
-        if any(tensor.shape.rank != rank for tensor in (*inputs, *op._outputs)):
-            return None
-        depends.update(op._outputs)
-    if not all(tensor in depends for tensor in graph.outputs):
+    try:
+        copy = RowsCopy(graph)
+    except (NoRowForm, ValueError, TypeError):
         return None
-    return _copy(function)
+    return GraphFunction(f"{function.name}_rows", copy.graph)
 
 
 def _differs_by_call(op: Operation) -> bool:
@@ -53,41 +110,7 @@ def _differs_by_call(op: Operation) -> bool:
     if op.type == "Placeholder":
         return False
     tensors = *op._inputs, *op._outputs
-    return op._op_def.is_stateful or any(tensor.dtype.base_dtype in OBJECTS for tensor in tensors)
-
-
-def _common_rank(graph: FuncGraph) -> int | None:
-    """Return the rank of all arguments; None if they differ, or hold objects."""
-    ranks = {tensor.shape.rank for tensor in graph.inputs}
-    if len(ranks) != 1 or any(tensor.dtype.base_dtype in OBJECTS for tensor in graph.inputs):
-        return None
-    return ranks.pop()
-
-
-def _copy(function: GraphFunction) -> GraphFunction:
-    """Return a function with the same ops whose arguments have an axis more."""
-    graph = function.graph
-    copy = FuncGraph(f"{graph.name}_rows", graph.outer_graph)
-    tensors: dict[Tensor, Tensor] = {}
-    for tensor in graph.inputs:
-        shape = TensorShape([None]).concatenate(tensor.shape)
-        tensors[tensor] = copy.add_input(tensor.dtype, shape, tensor.op.name)
-    for outer, inner in graph.captures.items():
-        if inner.op.type == "Placeholder":
-            tensors[inner] = copy._placeholder(inner.dtype, inner.shape, inner.op.name)
-            copy.captures[outer] = tensors[inner]
-    for op in graph._ops:
-        if op._outputs and op._outputs[0] not in tensors:
-            _add(copy, op, tensors)
-    copy.outputs = [tensors[tensor] for tensor in graph.outputs]
-    return GraphFunction(f"{function.name}_rows", copy)
-
-
-def _add(graph: FuncGraph, op: Operation, tensors: dict[Tensor, Tensor]) -> None:
-    inputs = [tensors[tensor] for tensor in op._inputs]
-    types = [tensor._dtype for tensor in op._outputs]
-    copy = graph._make(op._op_def, inputs, types, op._attrs, f"{op.name}/")
-    tensors.update(zip(op._outputs, copy._outputs))
+    return op._op_def.is_stateful or any(tensor.dtype.base_dtype in HANDLES for tensor in tensors)
 
 
 def rows_of(function: GraphFunction) -> Any:

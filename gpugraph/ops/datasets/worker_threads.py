@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -78,16 +79,31 @@ class Workers:
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._is_closed = False
+        self._quick_calls = 0
+        self.is_quick = False
+        """Whether the last calls have taken less time than the way to a thread and back."""
 
     def start(self, function: Callable[..., Any], *values: Any) -> Job:
         """Return a job that calls `function(*values)` in one of the threads."""
-        job = Job(lambda: function(*values))
+        job = Job(lambda: self.timed(function, *values))
         with self._condition:
             self._jobs.append(job)
             if self._idle < len(self._jobs) and len(self._threads) < self.count:
                 self._threads.append(_daemon(self._work))
             self._condition.notify()
         return job
+
+    def timed(self, function: Callable[..., Any], *values: Any) -> Any:
+        """Return the result of a call, and note whether the function is quick."""
+        start = time.perf_counter()
+        result = function(*values)
+        seconds = time.perf_counter() - start
+        self._quick_calls = self._quick_calls + 1 if seconds < _QUICK_S else 0
+        if seconds > _SLOW_S:
+            self.is_quick = False
+        elif self._quick_calls >= _ENOUGH_CALLS:
+            self.is_quick = True
+        return result
 
     def _work(self) -> None:
         while True:
@@ -112,6 +128,8 @@ class Workers:
                 thread.join(_PATIENCE_S)
         self._threads.clear()
 
+
+_QUICK_S, _SLOW_S, _ENOUGH_CALLS = 60e-6, 1e-3, 16
 
 _PATIENCE_S = 10.0
 """Seconds for which the end of an iteration waits for a thread: a function may never return."""
@@ -140,6 +158,11 @@ class Buffer:
         self._is_paused = False
         self._is_reading = False
         self.waits = 0  # how often the buffer was empty
+
+    @property
+    def is_started(self) -> bool:
+        """Whether there is a thread."""
+        return self._thread is not None
 
     def take(self) -> Element | None:
         """Return the next element; None at the end."""

@@ -85,7 +85,7 @@ def _bind(context: KernelContext, records: Any, *defaults: Any) -> Callable[[], 
                     f"{default.size}"
                 )
         lines = records.reshape(-1).tolist()
-        columns = _plain_columns(
+        columns = plain_columns(
             lines, delimiter, attrs["use_quote_delim"], chosen, defaults, missing
         )
         if columns is None:
@@ -101,7 +101,7 @@ def _bind(context: KernelContext, records: Any, *defaults: Any) -> Callable[[], 
     return run
 
 
-def _plain_columns(
+def plain_columns(
     lines: list[bytes],
     delimiter: bytes,
     quotes: bool,

@@ -50,13 +50,16 @@ def jpeg_pixels(data: bytes, channels: int, ratio: int = 1) -> Any:
         if ratio > 1 or picture.mode != mode:
             width, height = (-(-size // ratio) for size in picture.size)
             picture.draft(mode, (width, height))
-        pixels = np.array(picture.convert(mode))
+        picture.load()
+        picture = picture if picture.mode == mode else picture.convert(mode)
+        pixels = np.frombuffer(picture.tobytes(), np.uint8)
     except (OSError, SyntaxError) as error:
         reason = f"{error}{pointer_text(data)}"
         raise refusal(
             f"Invalid JPEG data or crop window, data size {len(data)}: {reason}"
         ) from None
-    return pixels[..., None] if mode == "L" else pixels
+    width, height = picture.size
+    return pixels.reshape(height, width, 1 if mode == "L" else 3)
 
 
 def _infer_decoded(context: InferContext) -> Sequence[TensorShape]:

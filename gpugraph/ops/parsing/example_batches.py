@@ -1,19 +1,21 @@
 """Parsing of a batch of Examples at once, feature by feature.
 
-It requires that all Examples of the batch have the same byte layout: see
-`formats/example_columns.py`.
+Native code reads Examples as protobuf writes them. Without it, NumPy reads them if all Examples of
+the batch have the same byte layout: see `formats/example_columns.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
-from gpugraph.formats.example_columns import Column, ExampleColumns, Irregular
+from gpugraph.formats.example_columns import ExampleColumns, Irregular
+from gpugraph.ops.parsing.native_examples import NativeExamples
 from gpugraph.ops.parsing.parsed_features import (
     KIND_OF,
     Dense,
@@ -23,55 +25,85 @@ from gpugraph.ops.parsing.parsed_features import (
     strings,
 )
 
+Values = Callable[[int, bytes, DType], tuple[Any, Any, Any]]
+"""A function of the number, the key and the dtype of a feature, sparse ones first. It returns the
+values in all examples, concatenated, their number in each, and whether each has the feature."""
+
 
 def parse_columns(
-    examples: Sequence[bytes], sparse: Sequence[tuple[bytes, DType]], dense: Sequence[Dense]
+    examples: Sequence[bytes],
+    sparse: Sequence[tuple[bytes, DType]],
+    dense: Sequence[Dense],
+    native: NativeExamples | None = None,
 ) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
     """Return the sparse features as (indices, values, shape), and the dense features as arrays.
 
     Raise ValueError if the batch must be read example by example instead: for Examples with
-    different byte layouts, features of another kind or size than expected, and missing dense
-    features without a default.
+    different byte layouts that native code does not read, features of another kind or size than
+    expected, and missing dense features without a default.
     """
-    keys = [*(key for key, _ in sparse), *(feature.key for feature in dense)]
-    columns = ExampleColumns(examples, keys)
-    parts = [_sparse(columns, columns.column(key), dtype) for key, dtype in sparse]
-    return parts, [_dense(columns, feature) for feature in dense]
+    kinds = [*sparse, *((feature.key, feature.dtype) for feature in dense)]
+    values = _native_values(examples, kinds, native)
+    if values is None:
+        columns = ExampleColumns(examples, [key for key, _ in kinds])
+        values = partial(_values, columns)
+    parts = [sparse_parts(values(n, *one), one[1]) for n, one in enumerate(sparse)]
+    rows = [
+        dense_batch(values(n, feature.key, feature.dtype), feature)
+        for n, feature in enumerate(dense, len(sparse))
+    ]
+    return parts, rows
 
 
-def _values(columns: ExampleColumns, column: Column, dtype: DType) -> tuple[Any, Any]:
-    """Return the values of a feature in all examples, concatenated, and their number in each
-    example.
-    """
+def _native_values(
+    examples: Sequence[bytes],
+    features: Sequence[tuple[bytes, DType]],
+    native: NativeExamples | None,
+) -> Values | None:
+    if native is None or not examples or not features:
+        return None
+    keys, kinds = [key for key, _ in features], [KIND_OF[dtype] for _, dtype in features]
+    located = native.located(examples, keys, kinds) if len(set(keys)) == len(keys) else None
+    if located is None:
+        return None
+    return lambda number, key, dtype: located.values(number)
+
+
+def _values(columns: ExampleColumns, number: int, key: bytes, dtype: DType) -> tuple[Any, Any, Any]:
+    """Return the values of a feature, read by NumPy."""
+    column = columns.column(key)
     if not ((column.kinds == KIND_OF[dtype]) | (column.kinds == 0)).all():
         raise Irregular("a feature of another kind")
+    present = column.kinds > 0
     if dtype is dtypes.string:
-        return strings(columns.strings(column)), (column.kinds > 0).astype(np.int64)
+        return strings(columns.strings(column)), present.astype(np.int64), present
     read = columns.floats if dtype is dtypes.float32 else columns.integers
-    return read(column)
+    return *read(column), present
 
 
-def _sparse(columns: ExampleColumns, column: Column, dtype: DType) -> tuple[Any, Any, Any]:
-    values, counts = _values(columns, column, dtype)
+def sparse_parts(found: tuple[Any, Any, Any], dtype: DType) -> tuple[Any, Any, Any]:
+    """Return the values of `Values` as indices, values and shape."""
+    values, counts, _ = found
     return ragged_indices(counts), as_vector(values, dtype), matrix_shape(counts)
 
 
-def _dense(columns: ExampleColumns, feature: Dense) -> Any:
-    column, dtype = columns.column(feature.key), feature.dtype
-    values, counts = _values(columns, column, dtype)
+def dense_batch(found: tuple[Any, Any, Any], feature: Dense) -> Any:
+    """Return the values of `Values` as an array; Irregular if an example has too few or many."""
+    values, counts, present = found
+    dtype = feature.dtype
     rows = as_vector(values, dtype)
     if feature.is_ragged:
         return _padded(rows, counts, feature)
-    expected = np.where(column.kinds > 0, feature.stride, 0)
+    expected = np.where(present, feature.stride, 0)
     if (counts != expected).any():
         raise Irregular("a dense feature of another size")
-    if column.kinds.all():
+    if present.all():
         return rows.reshape(-1, *feature.shape)
     if not feature.default.size:
         raise Irregular("a dense feature that is missing")
     batch = np.empty((counts.size, *feature.shape), dtype.as_numpy_dtype)
     batch[...] = feature.default
-    batch[column.kinds > 0] = rows.reshape(-1, *feature.shape)
+    batch[present] = rows.reshape(-1, *feature.shape)
     return batch
 
 

@@ -15,6 +15,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.parsing.example_batches import parse_columns
+from gpugraph.ops.parsing.native_examples import NativeExamples
 from gpugraph.ops.parsing.parsed_features import (
     COUNT,
     SHAPES,
@@ -64,18 +65,23 @@ def _bind_batch(context: KernelContext, examples: Any, names: Any, *rest: Any) -
     attrs = context.attrs
     sparse_types = [as_dtype(dtype) for dtype in attrs["sparse_types"]]
     sparse, keys, defaults = split(rest, attrs["Nsparse"], attrs["Ndense"])
+    native = NativeExamples(context)
 
     def parse() -> list[Any]:
         dense = dense_features(text_keys(keys), attrs["Tdense"], attrs["dense_shapes"], defaults)
         kinds = list(zip(text_keys(sparse), sparse_types))
-        parts, batches = parse_batch(examples, names, kinds, dense)
+        parts, batches = parse_batch(examples, names, kinds, dense, native)
         return [part[kind] for kind in range(3) for part in parts] + batches
 
     return parse
 
 
 def parse_batch(
-    examples: Any, names: Any, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense]
+    examples: Any,
+    names: Any,
+    sparse: Sequence[tuple[bytes, DType]],
+    dense: list[Dense],
+    native: NativeExamples | None = None,
 ) -> tuple[list[Any], list[Any]]:
     """Parse a batch of Examples: return (indices, values, shape) of sparse features, and dense
     arrays.
@@ -86,7 +92,7 @@ def parse_batch(
     _check_names(examples, names)
     contents = examples.tolist()
     try:
-        return parse_columns(contents, sparse, dense)
+        return parse_columns(contents, sparse, dense, native)
     except ValueError:  # raises the error of the first example that does not match
         return _parse_each(contents, names, sparse, dense)
 

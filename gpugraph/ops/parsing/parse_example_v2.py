@@ -20,6 +20,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.parsing.native_examples import NativeExamples
 from gpugraph.ops.parsing.parse_example import parse_batch, parse_one
 from gpugraph.ops.parsing.parsed_features import SHAPES, TYPES, dense_features, sparse_shapes
 from gpugraph.ops.strings.string_ops import host_op
@@ -66,6 +67,7 @@ def _bind(
 ) -> Callable[[], Any]:  # fmt: skip
     attrs, count = context.attrs, context.attrs["num_sparse"]
     types = [*map(as_dtype, [*attrs["sparse_types"], *attrs["ragged_value_types"]])]
+    native = NativeExamples(context)
     split_types = [as_dtype(dtype).as_numpy_dtype for dtype in attrs["ragged_split_types"]]
 
     def parse() -> list[Any]:
@@ -75,7 +77,7 @@ def _bind(
         dense_keys = _keys("dense", dense, len(defaults))
         features = dense_features(dense_keys, attrs["Tdense"], attrs["dense_shapes"], defaults)
         if examples.ndim:
-            parts, rows = parse_batch(examples, names, kinds, features)
+            parts, rows = parse_batch(examples, names, kinds, features, native)
         else:
             name = names.reshape(-1)[0] if names.size else b""
             parts, rows = parse_one(examples[()], kinds, features, name)

@@ -25,6 +25,8 @@ from gpugraph.formats.example_bytes import (
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.parsing.native_examples import NativeExamples
+from gpugraph.ops.parsing.native_sequences import SequenceReader, outputs_of
 from gpugraph.ops.parsing.parsed_features import (
     KIND_OF,
     SHAPES,
@@ -33,6 +35,7 @@ from gpugraph.ops.parsing.parsed_features import (
     Location,
     as_vector,
     batch_of,
+    by_part,
     dense_features,
     dense_value,
     feature_at,
@@ -200,11 +203,7 @@ def _parse_single(content: bytes, wanted: _Wanted, location: Location) -> list[A
         _dense_steps(content, lists, row, wanted.may_be_missing, location)
         for row in wanted.list_dense
     ]
-    return [*_by_part(context_sparse), *context_dense, *_by_part(list_sparse), *list_dense]
-
-
-def _by_part(sparse: Sequence[tuple[Any, Any, Any]]) -> list[Any]:
-    return [part[kind] for kind in range(3) for part in sparse]
+    return [*by_part(context_sparse), *context_dense, *by_part(list_sparse), *list_dense]
 
 
 def _bind_single(context: KernelContext, example: Any, *rest: Any) -> Callable[[], Any]:
@@ -283,6 +282,8 @@ parse_single_sequence_example_op = host_op(
 def _bind_batch(
     context: KernelContext, examples: Any, names: Any, *defaults: Any
 ) -> Callable[[], Any]:
+    reader = SequenceReader(NativeExamples(context))
+
     def keys(attr: str) -> list[bytes]:
         listed = context.attrs[attr]
         return [key if isinstance(key, bytes) else key.encode() for key in listed]
@@ -300,7 +301,13 @@ def _bind_batch(
                 f"Expected len(debug_name) == len(serialized), but got: {names.size} vs. "
                 f"{examples.size}"
             )
-        return _parse_batch(examples.reshape(-1).tolist(), names, wanted)
+        contents = examples.reshape(-1).tolist()
+        found = reader.sequences(contents, *wanted)
+        return (
+            _parse_batch(contents, names, wanted)
+            if found is None
+            else outputs_of(found, wanted.list_dense)
+        )
 
     return parse
 
@@ -341,7 +348,7 @@ def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any
     padded = [_padded(rows, row) for rows, row in zip(list_dense, wanted.list_dense)]
     lengths = [np.array([len(steps) for steps in rows], np.int64) for rows in list_dense]
     return [
-        *_by_part(context_sparse), *context_dense, *_by_part(list_sparse), *padded, *lengths,
+        *by_part(context_sparse), *context_dense, *by_part(list_sparse), *padded, *lengths,
     ]  # fmt: skip
 
 

@@ -288,6 +288,11 @@ def sparse_vector(feature: Feature | None, dtype: DType) -> tuple[Any, Any, Any]
     return np.arange(count, dtype=np.int64).reshape(-1, 1), values, np.array([count], np.int64)
 
 
+def by_part(sparse: Sequence[tuple[Any, Any, Any]]) -> list[Any]:
+    """Return the indices of sparse features, then their values, then their shapes."""
+    return [part[kind] for kind in range(3) for part in sparse]
+
+
 def split(arrays: Sequence[Any], *counts: int) -> list[Sequence[Any]]:
     """Split `arrays` into consecutive groups of sizes `counts`, and a last group with the
     remainder.

@@ -14,7 +14,8 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.queues.element_queue import Element, ElementQueue, QueueKind
 from gpugraph.ops.random.philox import Philox
 
-_WORDS_AT_ONCE = 32
+_FEWEST_WORDS, _MOST_WORDS = 32, 2048
+"""How many random words are computed at once: few at first, as many streams end soon."""
 
 
 class Padding(ElementQueue):
@@ -102,10 +103,10 @@ def chosen_seeds(seed: int, seed2: int) -> tuple[int, int]:
 def random_words(seed: int, seed2: int) -> Iterator[int]:
     """Yield the uint32 words of a Philox generator; if both seeds are 0, random seeds are used."""
     seed, seed2 = chosen_seeds(seed, seed2)
-    place = Philox(seed % 2**64, seed2 % 2**64 << 64)
+    place, count = Philox(seed % 2**64, seed2 % 2**64 << 64), _FEWEST_WORDS
     while True:
-        yield from place.words(_WORDS_AT_ONCE).tolist()
-        place = place.skip(_WORDS_AT_ONCE // 4)
+        yield from place.words(count).tolist()
+        place, count = place.skip(count // 4), min(4 * count, _MOST_WORDS)
 
 
 class ByPriority(ElementQueue):

@@ -77,6 +77,25 @@ class _Workspace:
         self.words = np.empty(2 * size, np.uint64)
 
 
+Words = tuple[Any, Any, Any, Any]
+"""The four words of blocks, each an array of uint64 below 2**32."""
+
+
+def blocks_by_key(key: tuple[Any, Any], counter: Words) -> Words:
+    """Return the blocks of counters, each by its own key: words as arrays."""
+    k0, k1 = key
+    c0, c1, c2, c3 = counter
+    m0, m1 = (np.uint64(number) for number in _MULTIPLIERS)
+    w0, w1 = (np.uint64(number) for number in _WEYL)
+    low, half = np.uint64(_WORD), np.uint64(32)
+    for _ in range(_ROUNDS):
+        first, second = c0 * m0, c2 * m1
+        c0, c1 = second >> half ^ c1 ^ k0, second & low
+        c2, c3 = first >> half ^ c3 ^ k1, first & low
+        k0, k1 = k0 + w0 & low, k1 + w1 & low
+    return c0, c1, c2, c3
+
+
 class Philox(NamedTuple):
     """A position in the stream of a key; `counter` is the counter of the next block."""
 

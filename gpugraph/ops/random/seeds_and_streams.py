@@ -34,7 +34,7 @@ SEED_ATTRS = {"seed": Attr("int", 0), "seed2": Attr("int", 0)}
 
 _LARGEST_SEED = 2**31 - 1
 _LONG = 2**64
-_STATELESS_KEY = 0x02461E293EC8F720  # TensorFlow's constant
+STATELESS_KEY = 0x02461E293EC8F720  # TensorFlow's constant
 
 
 # -- seeds
@@ -192,5 +192,5 @@ def stored_stream(signature: Signature) -> State:
 def place_of_seed(seed: Any) -> Philox:
     """Return the position from which a stateless op with this seed, two integers, draws."""
     first, second = (int(number) % _LONG for number in seed)
-    drawn = Philox(_STATELESS_KEY, first | second << 64).block()
+    drawn = Philox(STATELESS_KEY, first | second << 64).block()
     return Philox(drawn[0] | drawn[1] << 32, (drawn[2] | drawn[3] << 32) << 64)

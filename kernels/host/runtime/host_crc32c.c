@@ -58,4 +58,26 @@ uint32_t gg_crc32c(const uint8_t *bytes, int64_t size, uint32_t crc) {
     return ~first;
 }
 
+static uint32_t gg_masked_crc(const uint8_t *bytes, int64_t size) {
+    const uint32_t crc = gg_crc32c(bytes, size, 0);
+    return (crc >> 15 | crc << 17) + 0xA282EAD8u;
+}
+
+/* The number of whole and undamaged TFRecords at the beginning of some bytes, up to `most` of them;
+   the place behind each is stored in `ends`. */
+int64_t gg_record_ends(const uint8_t *bytes, int64_t size, int64_t *ends, int64_t most) {
+    int64_t at = 0, count = 0;
+    while (count < most && size - at >= 16) {
+        const uint64_t length = gg_crc_load(bytes + at);
+        uint32_t head, foot;
+        if (length > (uint64_t)(size - at - 16)) break;
+        __builtin_memcpy(&head, bytes + at + 8, 4);
+        __builtin_memcpy(&foot, bytes + at + 12 + length, 4);
+        if (gg_masked_crc(bytes + at, 8) != head) break;
+        if (gg_masked_crc(bytes + at + 12, (int64_t)length) != foot) break;
+        ends[count++] = at += 16 + (int64_t)length;
+    }
+    return count;
+}
+
 #endif

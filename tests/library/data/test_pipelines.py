@@ -67,13 +67,17 @@ def test_parallel_calls_run_at_the_same_time():
     assert read(D.range(6).map(wait, num_parallel_calls=3)) == list(range(6))
 
 
+def _sums(start):
+    return D.range(start, 99).map(lambda x: tf.cumsum([x]))
+
+
 @pytest.mark.parametrize(
     "dataset",
     [
-        lambda: D.range(1000).prefetch(4),
-        lambda: D.range(1000).map(lambda x: x + 1, 3).prefetch(2),
-        lambda: D.range(9).interleave(lambda x: D.range(100), 4, num_parallel_calls=2),
-        lambda: D.range(5).flat_map(lambda x: D.range(100).prefetch(3)),
+        lambda: D.range(1000).map(lambda x: tf.cumsum([x])).prefetch(4),
+        lambda: D.range(1000).map(lambda x: tf.cumsum([x]), 3).prefetch(2),
+        lambda: D.range(9).interleave(_sums, 4, num_parallel_calls=2),
+        lambda: D.range(5).flat_map(lambda x: _sums(x).prefetch(3)),
     ],
 )
 def test_no_thread_is_left_when_a_session_closes(dataset):
@@ -121,7 +125,8 @@ _READERS = {
 @pytest.mark.parametrize("name", _READERS)
 def test_datasets_close_those_from_which_they_read(name):
     before = len(data_threads())
-    iterator = _READERS[name](D.range(100).prefetch(2)).make_initializable_iterator()
+    source = D.from_generator(lambda: iter(range(100)), tf.int64, []).prefetch(2)
+    iterator = _READERS[name](source).make_initializable_iterator()
     following = iterator.get_next()
     with tf.Session() as session:
         session.run(iterator.initializer)

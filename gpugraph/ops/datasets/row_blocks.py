@@ -1,0 +1,265 @@
+"""Iterations over blocks of rows: elements of one shape, stacked, instead of one after another.
+
+A block is a tuple of arrays, the columns, with the element as their first axis, as
+`Elements.next_rows` returns it. An iteration that reads blocks returns the same elements and errors
+as one that reads single elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import OBJECTS, DType
+from gpugraph.base.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    OpError,
+    exception_type_from_error_code,
+)
+from gpugraph.base.shapes import TensorShape
+from gpugraph.ops.datasets.passed_stages import ThroughRows
+from gpugraph.ops.datasets.stage import Element, Elements
+
+MAX_AHEAD, _AHEAD_BYTES = 256, 1 << 16
+
+
+def ahead_of(row_bytes: int) -> int:
+    """Return the number of elements of this size that may be read before they are needed."""
+    return max(1, min(MAX_AHEAD, _AHEAD_BYTES // max(row_bytes, 1)))
+
+
+def row_bytes(
+    types: Sequence[DType], shapes: Sequence[TensorShape], for_objects: int | None = None
+) -> int | None:
+    """Return the size of an element; None if its shape may vary, or is not known.
+
+    for_objects: the assumed size of a string or another object; None if there may be none.
+    """
+    total = 0
+    for dtype, shape in zip(types, shapes):
+        size = for_objects if dtype.base_dtype in OBJECTS else dtype.size
+        if not shape.is_fully_defined() or size is None:
+            return None
+        total += max(1, shape.num_elements() or 0) * max(1, size)
+    return total if types else None
+
+
+def length(columns: Element) -> int:
+    """Return the number of elements of a block."""
+    return len(columns[0])
+
+
+def part(columns: Sequence[Any], start: int, end: int) -> Element:
+    """Return the elements of a block from `start` to before `end`."""
+    return tuple([column[start:end] for column in columns])
+
+
+def row(columns: Sequence[Any], place: int) -> Element:
+    """Return an element of a block."""
+    return tuple([column[place, ...] for column in columns])
+
+
+def as_block(element: Element) -> Element:
+    """Return a block of one element."""
+    return tuple([array[np.newaxis, ...] for array in element])
+
+
+def are_alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Return whether the elements of two blocks have the same shapes and dtypes."""
+    return all(
+        a.shape[1:] == b.shape[1:] and a.dtype == b.dtype for a, b in zip(one, other, strict=True)
+    )
+
+
+def joined(blocks: Sequence[Element]) -> Element:
+    """Return one block with the elements of blocks that are alike."""
+    if len(blocks) == 1:
+        return blocks[0]
+    return tuple([np.concatenate(columns) for columns in zip(*blocks)])
+
+
+class BlockElements(ThroughRows):
+    """An iteration that computes blocks, by `_block`, from those of another iteration.
+
+    pending: a block computed ahead, whose element `place` is the next one. failure: an error that
+    is raised behind it.
+    """
+
+    def __init__(self, source: Elements) -> None:
+        super().__init__(source)
+        self.pending: Any = None
+        self.place = 0
+        self.failure: OpError | None = None
+
+    def _block(self, count: int) -> Element | None:
+        """Return up to `count` elements; None at the end."""
+        return self.source.next_rows(count)
+
+    def available(self) -> int:
+        """Return the number of elements that were computed ahead."""
+        return 0 if self.pending is None else length(self.pending) - self.place
+
+    def fill(self, count: int) -> int:
+        """Compute up to `count` elements ahead if there are none; return the number that is there.
+        An error waits behind them.
+        """
+        while not (there := self.available()) and self.failure is None:
+            self.pending, self.place = None, 0
+            try:
+                self.pending = self._block(count)
+            except OpError as error:
+                if ends_run(error):
+                    raise
+                self.failure = error
+            if self.pending is None:
+                return 0
+        return there
+
+    def take(self, count: int) -> Element:
+        """Return up to `count` of the elements that were computed ahead."""
+        start, pending = self.place, self.pending
+        self.place = end = min(start + count, length(pending))
+        if end == length(pending):
+            self.pending, self.place = None, 0
+        return part(pending, start, end)
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements, stacked."""
+        if self.pending is not None:
+            return self.take(count)
+        self._raise_failure()
+        return self._block(count)
+
+    def next(self) -> Element | None:
+        """Return the next element."""
+        pending = self.pending
+        if pending is None:
+            self._raise_failure()
+            while pending is None or not length(pending):
+                pending = self._block(self.source.ahead)
+                if pending is None:
+                    return None
+            self.pending, self.place = pending, 0
+        place = self.place
+        self.place = place + 1
+        if place + 1 == length(pending):
+            self.pending, self.place = None, 0
+        return tuple([column[place, ...] for column in pending])
+
+    def _raise_failure(self) -> None:
+        failure, self.failure = self.failure, None
+        if failure is not None:
+            raise failure
+
+    def save(self) -> Any:
+        """Return the position with the elements that were computed ahead."""
+        rest = None if self.pending is None else list(part(self.pending, self.place, _END))
+        return [rest, saved_error(self.failure), self.source.save()]
+
+    def restore(self, state: Any) -> None:
+        """Continue with these elements."""
+        pending, failure, position = state
+        self.pending = None if pending is None else tuple(pending)
+        self.place, self.failure = 0, restored_error(failure)
+        self.source.restore(position)
+
+
+_END = 1 << 62
+
+
+def ends_run(error: OpError) -> bool:
+    """Return whether an error is that of a run that was cancelled, not of an element."""
+    return isinstance(error, (CancelledError, DeadlineExceededError))
+
+
+def saved_error(error: OpError | None) -> Any:
+    """Return an error as part of a position."""
+    return None if error is None else [error.error_code, error.message]
+
+
+def restored_error(state: Any) -> OpError | None:
+    """Return the error of a position."""
+    if state is None:
+        return None
+    return exception_type_from_error_code(state[0])(None, None, state[1])  # type: ignore[call-arg]
+
+
+class MappedBlocks(BlockElements):
+    """An iteration over the results of a function of blocks.
+
+    one: the same function of a single element. It replaces the function of a block if that raises
+    an error, which concerns one of the elements.
+    """
+
+    source: BlockElements
+
+    def __init__(
+        self,
+        source: Elements,
+        on_rows: Callable[[Element], Element],
+        one: Callable[[Element], Element],
+    ) -> None:
+        super().__init__(BlockElements(source))
+        self.on_rows, self.one = on_rows, one
+
+    def _block(self, count: int) -> Element | None:
+        columns = self.source.next_rows(count)
+        if columns is None or not length(columns):
+            return columns
+        try:
+            return self._results(columns)
+        except OpError as error:
+            if ends_run(error):
+                self.source.pending, self.source.place = columns, 0
+                raise
+            return self._before_error(columns)
+
+    def _results(self, columns: Element) -> Element:
+        """Return the results for a block."""
+        return self.on_rows(columns)
+
+    def _before_error(self, columns: Element) -> Element:
+        """Return the results before the first error, which is raised next. The elements behind it
+        return to the source.
+        """
+        singles: list[Element] = []
+        try:
+            for place in range(length(columns)):
+                single = as_block(self.one(row(columns, place)))
+                if singles and not are_alike(singles[0], single):
+                    self._return_to_source(columns, place)
+                    break
+                singles.append(single)
+        except OpError as error:
+            self._return_to_source(columns, place + 1)
+            if not singles:
+                raise
+            self.failure = error
+        return self._of_singles(columns, singles)
+
+    def _of_singles(self, columns: Element, singles: list[Element]) -> Element:
+        """Return a block, given the results of its first elements."""
+        del columns
+        return joined(singles)
+
+    def _return_to_source(self, columns: Element, place: int) -> None:
+        if place < length(columns):
+            self.source.pending, self.source.place = columns, place
+
+
+class FilteredBlocks(MappedBlocks):
+    """An iteration over the elements of blocks for which a function is true."""
+
+    def _results(self, columns: Element) -> Element:
+        return _chosen(columns, self.on_rows(columns)[0])
+
+    def _of_singles(self, columns: Element, singles: list[Element]) -> Element:
+        (chosen,) = joined(singles)
+        return _chosen(part(columns, 0, len(chosen)), chosen)
+
+
+def _chosen(columns: Element, chosen: Any) -> Element:
+    return columns if chosen.all() else tuple([column[chosen] for column in columns])

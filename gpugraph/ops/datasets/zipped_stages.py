@@ -1,0 +1,112 @@
+"""The stage of datasets side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.ops.datasets.dataset_declaration import dataset_op
+from gpugraph.ops.datasets.row_blocks import BlockElements
+from gpugraph.ops.datasets.stage import (
+    INFINITE,
+    UNKNOWN,
+    Element,
+    Elements,
+    Pipeline,
+    Stage,
+    stage_in,
+)
+from gpugraph.ops.framework.op_declaration import Attr
+
+
+class Zipped(Stage):
+    """Elements of several datasets side by side, until one ends."""
+
+    kind = "Zip"
+
+    def __init__(self, sources: Sequence[Stage]) -> None:
+        self.sources = list(sources)
+
+    def inputs(self) -> Sequence[Stage]:
+        """Return the datasets."""
+        return self.sources
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over all together."""
+        sources = [source.elements(pipeline) for source in self.sources]
+        if all(source.has_rows for source in sources):
+            return ZippedBlocks([BlockElements(source) for source in sources])
+        return ZippedElements(sources)
+
+    def cardinality(self) -> int:
+        """Return the smallest number."""
+        numbers = [source.cardinality() for source in self.sources]
+        finite = [number for number in numbers if number >= 0]
+        if UNKNOWN in numbers:
+            return UNKNOWN
+        return min(finite) if finite else INFINITE
+
+
+class ZippedElements(Elements):
+    """An iteration over several datasets together."""
+
+    kept = ("is_over", "sources")
+
+    def __init__(self, sources: list[Elements]) -> None:
+        self.sources = sources
+        self.is_over = False
+
+    def next(self) -> Element | None:
+        """Return the components of the next elements of all."""
+        if self.is_over:
+            return None
+        components: list[Any] = []
+        for source in self.sources:
+            element = source.next()
+            if element is None:
+                self.is_over = True
+                return None
+            components += element
+        return tuple(components)
+
+
+class ZippedBlocks(ZippedElements):
+    """An iteration over blocks of several datasets together.
+
+    An error of one drops the elements of those before it, as it does for single elements.
+    """
+
+    sources: list[Any]
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether all of them have rows."""
+        return all(source.has_rows for source in self.sources)
+
+    @property
+    def ahead(self) -> int:
+        """The smallest number of them."""
+        return min(source.ahead for source in self.sources)
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements of all."""
+        if self.is_over:
+            return None
+        if not self.has_rows:
+            count = 1
+        for number, source in enumerate(self.sources):
+            there = source.fill(count)
+            if not there:
+                for before in self.sources[:number]:
+                    before.take(1)
+                self.is_over = source.next_rows(1) is None  # or an error is raised
+                return None
+            count = min(count, there)
+        return tuple([column for source in self.sources for column in source.take(count)])
+
+
+dataset_op(
+    "ZipDataset", "input_datasets: N * variant",
+    lambda row: Zipped([stage_in(array) for array in row["input_datasets"]]),
+    "Elements of several datasets side by side.", {"N": Attr("int", required=True, minimum=1)},
+)  # fmt: skip
