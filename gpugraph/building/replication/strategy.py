@@ -163,6 +163,18 @@ class Strategy:
         """Return a dataset whose iterators divide each batch among the replicas."""
         return self._extended._experimental_distribute_dataset(dataset)
 
+    def experimental_distribute_datasets_from_function(self, dataset_fn: Any) -> Any:
+        """Return the dataset of `dataset_fn(InputContext)`, whose elements are those of single
+        replicas: each replica takes the next one.
+        """
+        return self._extended._experimental_distribute_datasets_from_function(dataset_fn)
+
+    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+        """Return a dataset of the rows of a structure of arrays, whose values `session` holds in
+        variables; the graph does not contain them.
+        """
+        return self._extended.experimental_make_numpy_dataset(numpy_input, session)
+
     def configure(
         self,
         session_config: Any = None,

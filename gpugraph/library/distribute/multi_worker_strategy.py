@@ -100,7 +100,7 @@ class MultiWorkerExtended(MirroredExtended):
         """Return the chief's initial value."""
         assert self._task is not None
         with device(name):
-            value = convert_to_tensor(initial() if callable(initial) else initial, dtype)
+            value = identity(convert_to_tensor(initial() if callable(initial) else initial, dtype))
             arguments = (value.shape, value.dtype, self._num_workers, _GROUP_KEY, _next_key())
             if not self._task.is_chief:
                 return broadcast_recv(*arguments)

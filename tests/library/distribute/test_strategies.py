@@ -155,7 +155,7 @@ def test_replicas_inherit_the_scopes_of_the_caller() -> None:
                 return tf.get_variable("v", []) + 1.0
 
             values = strategy.experimental_run_v2(fn).values
-    assert [value.op.name for value in values] == ["outer/add", "outer/replica_1/add"]
+    assert [value.op.name for value in values] == ["outer/outer/add", "outer/replica_1/outer/add"]
     assert [variable.name for variable in tf.global_variables()] == ["outer/v:0"]
     reads = [value.op.inputs[0].op for value in values]
     assert all(before in read.control_inputs for read in reads)
