@@ -3,8 +3,8 @@
     python -m tests.library.distribute.convolution_program SETTINGS
 
 SETTINGS is a JSON object: TF_CONFIG, and `trainings`, a list of objects: `by` ("keras" or "loop"),
-`gpus` (virtual ones), `steps`, `save` and `restore` (checkpoints). Prints the losses as JSON. Started by
-test_convolution_training, which also calls `train`.
+`gpus` (virtual ones), `steps`, `save` and `restore` (checkpoints). Prints the losses as JSON.
+Started by test_convolution_training, which also calls `train`.
 """
 
 from __future__ import annotations
