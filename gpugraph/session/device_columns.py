@@ -34,8 +34,7 @@ def device_columns(
     ]
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = [
-        "  ".join([row[0].ljust(widths[0]), *(map(str.rjust, row[1:], widths[1:]))])  # fmt: skip
-        for row in rows
+        "  ".join([row[0].ljust(widths[0]), *(map(str.rjust, row[1:], widths[1:]))]) for row in rows
     ]
     pairs = sorted({(copy.source, copy.target) for copy in transfers})
     for source, target in pairs:

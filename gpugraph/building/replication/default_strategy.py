@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NoReturn
 
 from gpugraph.building.replication.replica_contexts import DEFAULT, has_strategy
 from gpugraph.building.replication.strategy import Strategy
@@ -65,6 +65,10 @@ class DefaultStrategy(Strategy):
 
     def __init__(self) -> None:
         super().__init__(DefaultExtended(self))
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        raise RuntimeError("Should only create a single instance of "
+                           "_DefaultDistributionStrategy")  # fmt: skip
 
     def scope(self) -> Any:
         """Return a context without effect; RuntimeError inside the scope of another strategy."""

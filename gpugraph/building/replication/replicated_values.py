@@ -145,7 +145,7 @@ def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerRepli
                     f"{_DIFFERENT}"
                 )
         items = [regroup(value, wrap) for value in zip(*per_replica)]
-        return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
+        return type(first)._make(items) if hasattr(first, "_make") else type(first)(items)
     if all(value is first for value in per_replica):
         return first
     container = container_of(first)

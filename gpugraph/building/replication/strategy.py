@@ -189,10 +189,6 @@ class Strategy:
         """Return a copy of a session configuration with this strategy's settings."""
         return self._extended._update_config_proto(config_proto)
 
-    def __deepcopy__(self, memo: Any) -> NoReturn:
-        raise ValueError("You cannot distribute a model that has been deepcopied: a strategy has "
-                         "no copies")  # fmt: skip
-
     def __copy__(self) -> NoReturn:
         raise RuntimeError("Must only deepcopy DistributionStrategy.")
 

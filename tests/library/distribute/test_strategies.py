@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -168,8 +169,11 @@ def test_strategies_do_not_mix() -> None:
             second.experimental_run_v2(number)
         with pytest.raises(RuntimeError, match="Must not be called inside"):
             tf.distribute.experimental_set_strategy(second)
-    with pytest.raises(ValueError, match="cannot distribute a model that has been deepcopied"):
-        first.__deepcopy__({})
+    copied = copy.deepcopy(first)
+    assert copied.extended is not first.extended
+    assert copied.extended._container_strategy() is copied
+    with pytest.raises(RuntimeError, match="Must only deepcopy"):
+        copy.copy(first)
     with pytest.raises(AssertionError, match="No duplicates"):
         tf.distribute.MirroredStrategy(["/cpu:0", "/device:CPU:0"])
 
