@@ -177,7 +177,8 @@ class Group:
         self.processes = []
         cores = sorted(os.sched_getaffinity(0)) if is_pinned else []
         for task in range(len(ports) or 1):
-            member = Member(library, row, 1 if ports else count, task, ports)
+            batch = 256 if row == "workers" else 64
+            member = Member(library, row, 1 if ports else count, task, ports, batch)
             process = subprocess.Popen(
                 [python, __file__, "--member", json.dumps(member)],
                 stdin=subprocess.PIPE,

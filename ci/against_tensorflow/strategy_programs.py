@@ -48,6 +48,7 @@ EXPLAINED |= {
     "configurations_refused: task of text": IGNORED,
     "configurations_refused: empty": "an empty variable of the environment is none",
     "tasks_refused: unknown": "1.15's words",
+    "settings_of_variables: collections": EXPLAINED["mirrored_variables: trainable"],
     "devices_that_do_not_exist: none": "1.15 refuses it",
     "devices_that_do_not_exist: name": "1.15's words",
 }  # fmt: skip

@@ -288,27 +288,31 @@ def _digits(count: int = 16) -> Any:
     return x, (np.arange(count) % 4).astype(np.int32)
 
 
-@program
-def keras_convolutions(tf: Any, record: Record) -> None:
-    x, y = _digits()
-    for count in (1, 2, 4):
-        with tf.Graph().as_default():
-            strategy = mirrored(tf, count)
-            with session(tf) as running:
-                tf.keras.backend.set_session(running)
-                with strategy.scope():
-                    model = _net(tf)
-                    model.compile(tf.keras.optimizers.SGD(0.1), "sparse_categorical_crossentropy",
-                                  metrics=["accuracy"])  # fmt: skip
-                kept = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
-                record(f"{count}: loss", rounded(kept.history["loss"]))
-                named = "acc" if "acc" in kept.history else "accuracy"
-                record(f"{count}: accuracy", rounded(kept.history[named]))
-                record(
-                    f"{count}: evaluated", rounded(model.evaluate(x, y, batch_size=8, verbose=0))
+def _convolutions(count: int) -> None:
+    def run(tf: Any, record: Record) -> None:
+        x, y = _digits()
+        strategy = mirrored(tf, count)
+        with session(tf) as running:
+            tf.keras.backend.set_session(running)
+            with strategy.scope():
+                model = _net(tf)
+                model.compile(
+                    tf.keras.optimizers.SGD(0.1), "sparse_categorical_crossentropy", ["accuracy"]
                 )
-                record(f"{count}: predicted", rounded(model.predict(x, batch_size=8)[:2]))
-                record(f"{count}: weights", [list(item.shape) for item in model.get_weights()])
+            kept = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+            record("loss", rounded(kept.history["loss"]))
+            named = "acc" if "acc" in kept.history else "accuracy"
+            record("accuracy", rounded(kept.history[named]))
+            record("evaluated", rounded(model.evaluate(x, y, batch_size=8, verbose=0)))
+            record("predicted", rounded(model.predict(x, batch_size=8)[:2]))
+            record("weights", [list(item.shape) for item in model.get_weights()])
+
+    run.__name__ = f"keras_convolutions_on_{count}"
+    program(run)
+
+
+for _count in (1, 2, 4):
+    _convolutions(_count)
 
 
 @program
