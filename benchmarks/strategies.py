@@ -5,7 +5,8 @@
     replicas   a step of a convolutional network on 1, 2 and 4 CPU devices of one process, for the
                same global batch, beside TensorFlow's on logical CPUs
     workers    a step of 1 and of 2 worker processes, each with one thread and with the same batch
-               per worker; the scaling is the ratio of examples per second
+               per worker; the scaling is the ratio of examples per second. Two separate trainings
+               at the same time show the limit of the machine
     bytes      the bytes that each of 2 and 4 workers sends per step over gRPC, beside the bound of
                one all-reduce of the gradients: 2 (n - 1) / n of their bytes
     host       a step on 8 virtual GPUs and on one, for the same global batch
@@ -143,12 +144,12 @@ def run_member(member: Member) -> None:
             run()
         print("ready", flush=True)
         for _ in sys.stdin:
-            times, begun, before = [], time.process_time(), sent()
+            times, computed, before = [], float("inf"), sent()
             for _ in range(STEPS):
-                start = time.perf_counter()
+                start, begun = time.perf_counter(), time.process_time()
                 run()
                 times.append(time.perf_counter() - start)
-            computed = (time.process_time() - begun) / STEPS
+                computed = min(computed, time.process_time() - begun)
             print(json.dumps([times, computed, (sent() - before) / STEPS, gradients]), flush=True)
     os._exit(0)
 
@@ -168,17 +169,26 @@ def free_ports(count: int) -> list[str]:
 class Group:
     """The processes of one training.
 
-    times: of each step, that of the slowest member. computed: the processor time of a step of one
-    member, of each turn. sent, gradients: bytes of a member.
+    times: of each step, that of the slowest member. computed: the smallest processor time of a step
+    of one member, of each turn. sent, gradients: bytes of a member.
     """
 
-    def __init__(self, python: str, row: str, library: str, count: int, is_pinned: bool) -> None:
+    def __init__(
+        self,
+        python: str,
+        row: str,
+        library: str,
+        count: int,
+        is_pinned: bool,
+        is_together: bool = True,
+    ) -> None:
         ports = free_ports(count) if row in ("workers", "bytes") else []
         self.processes = []
         cores = sorted(os.sched_getaffinity(0)) if is_pinned else []
         for task in range(len(ports) or 1):
             batch = 256 if row == "workers" else 64
-            member = Member(library, row, 1 if ports else count, task, ports, batch)
+            cluster, number = (ports, task) if is_together else ([ports[task]], 0)
+            member = Member(library, row, 1 if ports else count, number, cluster, batch)
             process = subprocess.Popen(
                 [python, __file__, "--member", json.dumps(member)],
                 stdin=subprocess.PIPE,
@@ -257,14 +267,20 @@ def workers(pythons: dict[str, str], rounds: int) -> None:
     """Print the row `workers`."""
     python = pythons["gpugraph"]
     groups = measured(
-        {f"{n} workers": Group(python, "workers", "gpugraph", n, True) for n in (1, 2)}, rounds
+        {
+            "1 worker": Group(python, "workers", "gpugraph", 1, True),
+            "2 separate trainings": Group(python, "workers", "gpugraph", 2, True, False),
+            "2 workers": Group(python, "workers", "gpugraph", 2, True),
+        },
+        rounds,
     )
     for name, group in groups.items():
         show(name, group)
-    one, two = groups["1 workers"], groups["2 workers"]
-    wall = 2 * min(one.times) / min(two.times)
-    processor = 2 * min(one.computed) / min(two.computed)
-    print(f"{'scaling over 2 processes':34} {wall:8.2f}    {processor:8.2f} by processor time")
+    one = groups["1 worker"]
+    for name in ("2 separate trainings", "2 workers"):
+        wall = 2 * min(one.times) / min(groups[name].times)
+        processor = 2 * min(one.computed) / min(groups[name].computed)
+        print(f"scaling of {name:23} {wall:8.2f}    {processor:8.2f} by processor time")
 
 
 def sent_bytes(pythons: dict[str, str], rounds: int) -> None:

@@ -69,8 +69,8 @@ def plan_command(options: argparse.Namespace) -> int:
         limits = dict.fromkeys(gpus, options.memory)
         variables.update(forecast.variables)
         for name, device in forecast.devices.items():
-            own = sum(size for (at, _), size in forecast.variables.items() if at == name)
-            beside[name] = max(beside.get(name, (0, 0)), (device.peak - own, count))
+            held = _held(forecast.variables, name)
+            beside[name] = max(beside.get(name, (0, 0)), (device.peak - held, count))
         sys.stdout.flush()  # the program's earlier output comes first
         text = forecast.text(limits)
         print(f"-- step {count}: {title}\n{text}\n", file=sys.stderr, flush=True)
@@ -87,8 +87,13 @@ def plan_command(options: argparse.Namespace) -> int:
     finally:
         print(f"-- the program, in {count} steps", file=sys.stderr)
         for name, (peak, number) in sorted(beside.items()):
-            held = sum(size for (at, _), size in variables.items() if at == name)
+            held = _held(variables, name)
             print(_device_line(name, held, peak, number, options.memory), file=sys.stderr)
+
+
+def _held(variables: dict[tuple[str, str], int], device: str) -> int:
+    """Return the bytes of the variables on a device."""
+    return sum(size for (place, _), size in variables.items() if place == device)
 
 
 def _device_line(name: str, held: int, beside: int, step: int, memory: int) -> str:

@@ -39,7 +39,7 @@ class TransferForecast(NamedTuple):
 
     source: str
     target: str
-    count: int
+    tensors: int
     num_bytes: int
 
 
@@ -77,7 +77,7 @@ class StepForecast:
                 missing = human_readable_bytes(device.peak - limit)
                 lines.append(f"  does not fit: {missing} are missing")
         total = sum(transfer.num_bytes for transfer in self.transfers)
-        count = sum(transfer.count for transfer in self.transfers)
+        count = sum(transfer.tensors for transfer in self.transfers)
         lines.append(f"transfers: {count}, {human_readable_bytes(total)}")
         lines += [
             f"  {short_device(source)} -> {short_device(target)}: {number}, "
@@ -97,9 +97,9 @@ def _device_forecast(record: GraphRecord, device: str) -> DeviceForecast:
         if storage.device == device and storage.kind in LASTING
     )
     nodes = [node for node in record.nodes if node.device == device]
-    at = record.nodes[live.index(peak)].name if live else ""
+    peak_node = record.nodes[live.index(peak)].name if live else ""
     busy = sum(node.seconds for node in nodes if node.received is None)
-    return DeviceForecast(lasting, peak, at, busy, len(nodes))
+    return DeviceForecast(lasting, peak, peak_node, busy, len(nodes))
 
 
 def _transfers(record: GraphRecord) -> list[TransferForecast]:
@@ -137,10 +137,10 @@ def _schedule(record: GraphRecord) -> tuple[float, list[tuple[str, float]]]:
     last = max(ends, key=lambda name: ends[name])
     seconds = {node.name: node.seconds for node in record.nodes}
     path: list[tuple[str, float]] = []
-    at: str | None = last
-    while at is not None:
-        path.append((at, seconds[at]))
-        at = before[at]
+    name: str | None = last
+    while name is not None:
+        path.append((name, seconds[name]))
+        name = before[name]
     return ends[last], path[::-1]
 
 

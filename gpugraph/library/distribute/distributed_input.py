@@ -64,7 +64,7 @@ class DistributedIterator:
         for number, where in enumerate(devices):
             with device(where):
                 index = self._first + number
-                values.append(nest.map_structure(lambda tensor, at=index: self._part(tensor, at),
+                values.append(nest.map_structure(lambda tensor, number=index: self._part(tensor, number),
                                                  element))  # fmt: skip
         return regroup(values, PerReplica)
 

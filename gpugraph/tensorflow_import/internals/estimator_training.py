@@ -13,8 +13,8 @@ from typing import Any
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.config.environment import value_of
-from gpugraph.library.distribute.cluster_tasks import Task
 from gpugraph.library.distribute.cluster_resolvers import SimpleClusterResolver
+from gpugraph.library.distribute.cluster_tasks import Task
 from gpugraph.library.distribute.distribute_config import run_standard_tensorflow_server
 from gpugraph.library.train.monitored_sessions.worker_context import WorkerContext, entered_worker
 from gpugraph.platform import logging
@@ -59,9 +59,7 @@ def should_run_distribute_coordinator(config: Any) -> bool:
     return is_set and bool(config.cluster_spec.as_dict())
 
 
-def train_and_evaluate(
-    estimator: Any, train_spec: Any, eval_spec: Any, executor_cls: Any
-) -> None:
+def train_and_evaluate(estimator: Any, train_spec: Any, eval_spec: Any, executor_cls: Any) -> None:
     """Run this process's task of the cluster, until training ends.
 
     A parameter server serves until its process is ended.
