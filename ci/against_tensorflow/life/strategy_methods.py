@@ -9,7 +9,7 @@ import numpy as np
 from recorded_programs import Programs, Record, adding_to
 
 from life.strategies import call, central, mirrored, names, number, rounded, session
-from life.strategy_trainings import after, constant, initialize, linear, run_steps
+from life.strategy_trainings import after, by_name, constant, initialize, linear, run_steps
 
 PROGRAMS: Programs = {}
 program = adding_to(PROGRAMS)
@@ -255,6 +255,26 @@ def averages_across_replicas(tf: Any, record: Record) -> None:
             record("average", rounded(running.run(averages.average(w))))
             tf.train.Saver().save(running, path)
     record("saved", [list(item) for item in tf.train.list_variables(path)])
+
+
+@program
+def batch_norm_in_a_branch(tf: Any, record: Record) -> None:
+    strategy = mirrored(tf)
+    with strategy.scope():
+        is_training = tf.placeholder_with_default(True, [])
+
+        def fn() -> Any:
+            x = tf.reshape(tf.range(8.0), [4, 2]) * (number(tf) + 1)
+            y = tf.layers.batch_normalization(x, training=is_training, momentum=0.5)
+            with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)[-2:]):
+                return tf.reduce_sum(y * y)
+
+        values = strategy.experimental_local_results(call(strategy, fn))
+        with session(tf) as running:
+            initialize(tf, running)
+            for turn, feeds in enumerate([{}, {is_training: False}]):
+                record(f"values {turn}", rounded(running.run(values, feeds)))
+                record(f"averages {turn}", by_name(tf, running))
 
 
 @program

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gpugraph.base import nest
@@ -63,9 +64,8 @@ class DistributedIterator:
         values = []
         for number, where in enumerate(devices):
             with device(where):
-                index = self._first + number
-                values.append(nest.map_structure(lambda tensor, number=index: self._part(tensor, number),
-                                                 element))  # fmt: skip
+                take = partial(self._part, index=self._first + number)
+                values.append(nest.map_structure(take, element))
         return regroup(values, PerReplica)
 
     def _elements(self, devices: tuple[str, ...], name: str | None) -> list[Any]:
