@@ -30,7 +30,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-STEPS = 8
+STEPS = 5
 """Of each turn."""
 THREADS = ("GPUGRAPH_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
@@ -186,7 +186,7 @@ class Group:
         self.processes = []
         cores = sorted(os.sched_getaffinity(0)) if is_pinned else []
         for task in range(len(ports) or 1):
-            batch = 256 if row == "workers" else 64
+            batch = 1024 if row == "workers" else 64
             cluster, number = (ports, task) if is_together else ([ports[task]], 0)
             member = Member(library, row, 1 if ports else count, number, cluster, batch)
             process = subprocess.Popen(

@@ -85,17 +85,18 @@ def run_task(settings: dict[str, Any]) -> None:
         is_chief = strategy.extended.should_checkpoint
         hooks = [tf.train.StopAtStepHook(last_step=settings["steps"])]
         folder, config = settings["folder"], strategy.update_config_proto(tf.ConfigProto())
-        scaffold = tf.train.Scaffold()
-        if is_chief:
-            hooks.append(tf.train.CheckpointSaverHook(folder, save_steps=5, scaffold=scaffold))
-        if strategy.extended.experimental_should_init:
-            creator = tf.train.ChiefSessionCreator(scaffold, server.target, config, folder)
-        else:
-            creator = tf.train.WorkerSessionCreator(scaffold, server.target, config)
-        with (
-            open(settings["record"], "a") as record,
-            tf.train.MonitoredSession(creator, hooks) as session,
-        ):
+        session = tf.train.MonitoredTrainingSession(
+            server.target,
+            is_chief,
+            folder,
+            hooks=hooks,
+            save_checkpoint_steps=5,
+            save_summaries_steps=None,
+            save_summaries_secs=None,
+            config=config,
+            log_step_count_steps=None,
+        )
+        with open(settings["record"], "a") as record, session:
             while not session.should_stop():
                 done = session.run([number, loss])
                 record.write(json.dumps([int(done[0]), float(done[1])]) + "\n")
