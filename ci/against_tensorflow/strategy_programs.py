@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import sys
 
-from life import strategies, strategy_trainings
+from life import strategies, strategy_methods, strategy_refusals, strategy_trainings
 from recorded_programs import Programs, main
 
-PROGRAMS: Programs = strategies.PROGRAMS | strategy_trainings.PROGRAMS
+PROGRAMS: Programs = {
+    **strategies.PROGRAMS,
+    **strategy_trainings.PROGRAMS,
+    **strategy_refusals.PROGRAMS,
+    **strategy_methods.PROGRAMS,
+}
 
 AGGREGATION = "1.15 refuses it; 2.x accepts a value that is the same in all replicas"
 NUMBERED = "2.x confuses the numbers at the end of these variables' names with its own"
+IGNORED = "TensorFlow ignores what is no object, and would train alone"
 EXPLAINED: dict[str, str] = {
     "scopes_in_each_other: another": "the text shows the class of the strategy",
     "mirrored_variables: trainable": "2.x leaves copies in the collection, which 1.15 removes",
@@ -30,6 +36,22 @@ EXPLAINED: dict[str, str] = {
     "trained_by_ProximalAdagradOptimizer: variables": "see: ended by",
     "trained_by_ProximalAdagradOptimizer: slots": "see: ended by",
 }
+EXPLAINED |= {
+    **{f"changes_without_aggregation: mirrored {name}": AGGREGATION
+       for name in ("assign", "assign_add", "assign_sub")},
+    "numbers_that_differ_without_aggregation: function": AGGREGATION,
+    "variable_from_outside: trained": "2.x fails at the sum; 1.15 at the update, as ours",
+    "contexts_kept_after_the_call: outside": "the text shows the classes of the strategies",
+    "configurations_refused: no json": "the text names the variable",
+    "configurations_refused: list": IGNORED,
+    "configurations_refused: text": IGNORED,
+    "configurations_refused: task of text": IGNORED,
+    "configurations_refused: empty": "an empty variable of the environment is none",
+    "tasks_refused: unknown": "1.15's words",
+    "settings_of_variables: collections": EXPLAINED["mirrored_variables: trainable"],
+    "devices_that_do_not_exist: none": "1.15 refuses it",
+    "devices_that_do_not_exist: name": "1.15's words",
+}  # fmt: skip
 for _metric in ("recall_at_k", "precision_at_k", "average_precision_at_k"):
     for _key in ("ended by", "values 0", "values 1"):
         EXPLAINED[f"metric_{_metric}: {_key}"] = NUMBERED

@@ -1,5 +1,5 @@
-"""The command line: `gpugraph run PROGRAM`, `check`, `explain`, `memory`, `trace`, `report`,
-`scopes`, `devices`, `show`, `convert`.
+"""The command line: `gpugraph run PROGRAM`, `check`, `explain`, `memory`, `plan`, `trace`,
+`report`, `scopes`, `devices`, `show`, `convert`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from gpugraph.cli.convert import add_convert
 from gpugraph.cli.devices import add_devices
 from gpugraph.cli.explain import add_explain
 from gpugraph.cli.memory import add_memory
+from gpugraph.cli.plan import add_plan
 from gpugraph.cli.report import add_report
 from gpugraph.cli.run import add_run
 from gpugraph.cli.scopes import add_scopes
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.set_defaults(is_process=arguments is None)
     parser.add_argument("--version", action="version", version=_versions())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    first = (add_run, add_check, add_explain, add_memory, add_trace, add_report)
+    first = (add_run, add_check, add_explain, add_memory, add_plan, add_trace, add_report)
     for add in (*first, add_scopes, add_devices, add_show, add_convert):
         add(commands)
     options = parser.parse_args(arguments)

@@ -203,4 +203,5 @@ def _text(explanation: Explanation, options: argparse.Namespace) -> str:
         return explanation.of_pass(options.pass_name, width)
     if options.ops:
         return explanation.text(width)
-    return f"{explanation.summary()}\n\n{explanation.passes(width)}"
+    parts = explanation.summary(), explanation.devices(), explanation.passes(width)
+    return "\n\n".join(part for part in parts if part)

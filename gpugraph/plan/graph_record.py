@@ -41,7 +41,8 @@ class NodeRecord(NamedTuple):
     """One node of a device's part of the graph.
 
     members: the names of the operations that a fused node computes. received: for a `_Recv`, the
-    tensor, and the device that sends it.
+    tensor, and the device that sends it. seconds: the estimated time
+    (`compile/analysis/step_time_model.py`).
     """
 
     node_def: NodeDef
@@ -49,6 +50,7 @@ class NodeRecord(NamedTuple):
     outputs: tuple[TensorRecord, ...]
     members: tuple[str, ...]
     received: tuple[str, str] | None
+    seconds: float = 0.0
 
     @property
     def name(self) -> str:

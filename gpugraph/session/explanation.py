@@ -20,6 +20,7 @@ from gpugraph.plan import (
     Transfer,
     step_codes,
 )
+from gpugraph.session.device_columns import device_columns
 from gpugraph.session.fitted_columns import fitted_columns, wrapped
 
 MAX_REASONS = 3
@@ -134,6 +135,17 @@ class Explanation:
             ("on the host", self._on_host()),
         ]
         return "\n".join(f"{head + ':':<13}{text}" for head, text in lines)
+
+    def devices(self) -> str:
+        """Return the devices side by side, as text: operations, steps, arena and transfers; "" for
+        one device.
+        """
+        return device_columns(
+            [op.device for op in self.placed],
+            [step.device for step in self.codes],
+            self.arenas,
+            self.transfers,
+        )
 
     def native(self) -> str:
         """Return the numbers of steps in native code, in CUDA graphs, and in neither, as text.
@@ -256,7 +268,10 @@ class Explanation:
             wrapped(f"{copy.tensor}: {copy.source} -> {copy.target} ({_size(copy)})", width)
             for copy in self.transfers
         )
-        parts = (self.summary(), self.passes(width), self.table(width), transfers)
+        parts = (
+            *(self.summary(), self.devices(), self.passes(width)),
+            *(self.table(width), transfers),
+        )
         return "\n\n".join(part for part in parts if part)
 
     def _repr_html_(self) -> str:
@@ -274,8 +289,10 @@ class Explanation:
         rows = [(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in self.placed]
         head = ("operation", "op", "device", "how it is run", "why it is there")
         table = html_table(head, rows, MAX_HTML_ROWS)
+        columns = self.devices()
         parts = [
             f"<pre>{escape(self.summary())}</pre>",
+            f"<pre>{escape(columns)}</pre>" if columns else "",
             folded("Report of each pass", passes),
             folded(f"{len(rows)} operations", table),
         ]

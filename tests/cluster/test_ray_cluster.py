@@ -115,3 +115,38 @@ def test_what_is_refused(cluster: RayCluster) -> None:
         cluster.run(print, job="chief")
     with pytest.raises(tf.errors.UnavailableError, match="Ray found no place"):
         ray_cluster({"ps": 1}, {"ps": {"GPU": 64}}, wait_s=1)
+
+
+@pytest.mark.parametrize("name", ["MultiWorkerMirroredStrategy", "ParameterServerStrategy"])
+def test_strategies_train_on_actors(cluster: RayCluster, name: str) -> None:
+    def train(task: RayTask, name: str) -> list[float]:
+        spec = tf.train.ClusterSpec({**task.cluster.as_dict()})
+        resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+            spec, task_type=task.job, task_id=task.index
+        )
+        strategy = getattr(tf.distribute.experimental, name)(cluster_resolver=resolver)
+        with strategy.scope():
+            step = tf.train.get_or_create_global_step()
+
+            def fn() -> Any:
+                v = tf.get_variable(name, initializer=tf.constant([4.0, 2.0]))
+                loss = tf.reduce_sum(tf.square(v)) / strategy.num_replicas_in_sync
+                operation = tf.train.GradientDescentOptimizer(0.1).minimize(loss, step)
+                with tf.control_dependencies([operation]):
+                    return tf.identity(loss)
+
+            total = strategy.reduce("SUM", strategy.experimental_run_v2(fn), axis=None)
+            config = strategy.update_config_proto(tf.ConfigProto())
+            with tf.Session(task.target, config=config) as session:
+                if strategy.extended.experimental_should_init:
+                    session.run(tf.global_variables_initializer())
+                while len(session.run(tf.report_uninitialized_variables())):
+                    time.sleep(0.05)
+                return [float(session.run(total)) for _ in range(3)]
+
+    results = cluster.run(train, name)
+    if name == "MultiWorkerMirroredStrategy":
+        for losses in results:
+            np.testing.assert_allclose(losses, [20.0, 12.8, 8.192], 1e-5)
+    else:
+        assert all(losses[-1] < 20 for losses in results)

@@ -80,6 +80,15 @@ def test_columns_are_as_wide_as_what_is_in_them() -> None:
     assert len({row.index("CPU:0") for row in rows}) == 1
 
 
+def test_devices_stand_side_by_side(session: Any) -> None:
+    columns = session.explain("z:0", {"x:0": np.ones((2, 3))}).devices().splitlines()
+    assert columns[0].split() == ["CPU:0", "GPU:1"]
+    assert [line.split()[0] for line in columns[1:6]] == [
+        *("operations", "steps", "arena", "sends", "receives")
+    ]
+    assert "GPU:1 -> CPU:0: 1, 24B" in columns
+
+
 def test_the_summary_is_the_placement_in_five_lines(session: Any) -> None:
     explanation = session.explain("z:0", {"x:0": np.ones((2, 3))})
     lines = dict(line.split(":", 1) for line in explanation.summary().splitlines())

@@ -3,18 +3,72 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NoReturn
 
 from gpugraph.building.replication.replica_contexts import DEFAULT, has_strategy
 from gpugraph.building.replication.strategy import Strategy
 from gpugraph.building.replication.strategy_extended import StrategyExtended
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+
+
+class DefaultIterator:
+    """The iterator of a dataset, which is initialized by `initialize()`."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._iterator = dataset.make_initializable_iterator()
+
+    @property
+    def initializer(self) -> Any:
+        """The operation that initializes the iterator."""
+        return self._iterator.initializer
+
+    def get_next(self) -> Any:
+        """Return the next element."""
+        return self._iterator.get_next()
+
+    def initialize(self) -> list[Any]:
+        """Return the operations that initialize the iterator."""
+        return [self._iterator.initializer]
+
+
+class DefaultExtended(StrategyExtended):
+    """One replica, whose devices are those of the ops."""
+
+    @property
+    def _num_replicas_in_sync(self) -> int:
+        return 1
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        """RuntimeError: no device is the replica's."""
+        raise RuntimeError("worker_devices() method unsupported by default tf.distribute.Strategy.")
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        """RuntimeError: no device is the variables'."""
+        raise RuntimeError("parameter_devices() method unsupported by default "
+                           "tf.distribute.Strategy.")  # fmt: skip
+
+    def _devices_of_replica(self, number: int) -> tuple[str, ...]:
+        return (get_default_graph()._scope.device or "/device:CPU:0",)
+
+    def variable_created_in_scope(self, v: Any) -> bool:
+        """Return whether no other strategy created the variable."""
+        return getattr(v, "_distribute_strategy", None) is None
+
+    def _make_dataset_iterator(self, dataset: Any) -> DefaultIterator:
+        return DefaultIterator(dataset)
 
 
 class DefaultStrategy(Strategy):
     """One replica, on the devices that the program requests."""
 
     def __init__(self) -> None:
-        super().__init__(StrategyExtended(self))
+        super().__init__(DefaultExtended(self))
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        raise RuntimeError("Should only create a single instance of "
+                           "_DefaultDistributionStrategy")  # fmt: skip
 
     def scope(self) -> Any:
         """Return a context without effect; RuntimeError inside the scope of another strategy."""

@@ -25,9 +25,14 @@ class ReduceOp(enum.Enum):
 
 
 def as_reduce_op(value: Any) -> ReduceOp:
-    """Return a ReduceOp, given as such, as a VariableAggregation, or by its name in any case."""
+    """Return a ReduceOp, given as such, as a VariableAggregation, or by its name in any case.
+
+    ValueError for another name, AssertionError for another object.
+    """
     if isinstance(value, ReduceOp):
         return value
     if isinstance(value, str):
-        return ReduceOp[value.upper()]
+        return ReduceOp(value.upper())
+    if not isinstance(value, enum.Enum):
+        raise AssertionError(f"reduce_op must be a `tf.distribute.ReduceOp`, not {value!r}")
     return ReduceOp.from_variable_aggregation(value)

@@ -59,9 +59,10 @@ class ReplicaContext:
 
     @property
     def replica_id_in_sync_group(self) -> Any:
-        """The number of this replica, from 0, as an int32 scalar."""
+        """The number of this replica among those of all workers, from 0, as an int32 scalar."""
         require_replica_context(self)
-        return constant(self._replica_id, name="replica_id_in_sync_group")
+        first = self._strategy.extended._first_replica() or 0
+        return constant(first + self._replica_id, name="replica_id_in_sync_group")
 
     @property
     def strategy(self) -> Any:
@@ -72,7 +73,8 @@ class ReplicaContext:
     def devices(self) -> tuple[str, ...]:
         """The names of the devices of this replica."""
         require_replica_context(self)
-        return (self._strategy.extended.worker_devices[self._replica_id],)
+        devices: tuple[str, ...] = self._strategy.extended._devices_of_replica(self._replica_id)
+        return devices
 
     def all_reduce(self, reduce_op: Any, value: Any) -> Any:
         """Return the sum or mean of `value` over all replicas, the same in each of them.

@@ -92,8 +92,14 @@ def require_replica_context(replica_ctx: Any) -> None:
     mine = get_replica_context()
     if mine is None:
         raise RuntimeError("Need to be inside `call_for_each_replica()`")
-    if mine is not replica_ctx:
+    if mine is replica_ctx:
+        return
+    if mine.strategy is replica_ctx.strategy:
         raise RuntimeError("Mismatching ReplicaContext.")
+    raise RuntimeError(
+        f"Mismatching tf.distribute.Strategy objects: {mine.strategy} is not "
+        f"{replica_ctx.strategy}."
+    )
 
 
 def require_cross_replica(extended: Any) -> None:

@@ -113,26 +113,39 @@ def container_of(variable: Any) -> Any:
     return variable if container is None else container
 
 
+_DIFFERENT = "the replicas return different structures"
+
+
 def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerReplica) -> Any:
     """Return a structure of values per replica, from one structure per replica.
 
     Structures are lists, tuples, named tuples and mappings. An object that is the same in all
     replicas stays as it is; components of one distributed variable become that variable.
+
+    AssertionError for structures that differ.
     """
     first = per_replica[0]
     if isinstance(first, Mapping):
         keys = set(first)
         for other in per_replica[1:]:
+            if not isinstance(other, Mapping):
+                raise AssertionError(f"v[0]: {first!r}  v[i]: {other!r}\n{_DIFFERENT}")
             if set(other) != keys:
-                raise ValueError(f"Replicas return other keys: {sorted(keys)}, {sorted(other)}")
+                raise AssertionError(f"v[0].keys: {keys}  v[i].keys: {set(other)}\n{_DIFFERENT}")
         kind: Any = type(first)
         return kind((key, regroup([value[key] for value in per_replica], wrap)) for key in first)
     if isinstance(first, (list, tuple)) and not isinstance(first, IndexedSlices):
+        sequence = list if isinstance(first, list) else tuple
         for other in per_replica[1:]:
-            if not isinstance(other, (list, tuple)) or len(other) != len(first):
-                raise ValueError(f"Replicas return other structures: {first}, {other}")
+            if not isinstance(other, sequence):
+                raise AssertionError(f"v[0]: {first!r}  v[i]: {other!r}\n{_DIFFERENT}")
+            if len(other) != len(first):
+                raise AssertionError(
+                    f"len(v) == {len(other)}, len(v0) == {len(first)}, v: {other}, v0: {first}\n"
+                    f"{_DIFFERENT}"
+                )
         items = [regroup(value, wrap) for value in zip(*per_replica)]
-        return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
+        return type(first)._make(items) if hasattr(first, "_make") else type(first)(items)
     if all(value is first for value in per_replica):
         return first
     container = container_of(first)

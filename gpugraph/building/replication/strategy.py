@@ -163,6 +163,18 @@ class Strategy:
         """Return a dataset whose iterators divide each batch among the replicas."""
         return self._extended._experimental_distribute_dataset(dataset)
 
+    def experimental_distribute_datasets_from_function(self, dataset_fn: Any) -> Any:
+        """Return the dataset of `dataset_fn(InputContext)`, whose elements are those of single
+        replicas: each replica takes the next one.
+        """
+        return self._extended._experimental_distribute_datasets_from_function(dataset_fn)
+
+    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+        """Return a dataset of the rows of a structure of arrays, whose values `session` holds in
+        variables; the graph does not contain them.
+        """
+        return self._extended.experimental_make_numpy_dataset(numpy_input, session)
+
     def configure(
         self,
         session_config: Any = None,
@@ -176,10 +188,6 @@ class Strategy:
     def update_config_proto(self, config_proto: Any) -> Any:
         """Return a copy of a session configuration with this strategy's settings."""
         return self._extended._update_config_proto(config_proto)
-
-    def __deepcopy__(self, memo: Any) -> NoReturn:
-        raise ValueError("You cannot distribute a model that has been deepcopied: a strategy has "
-                         "no copies")  # fmt: skip
 
     def __copy__(self) -> NoReturn:
         raise RuntimeError("Must only deepcopy DistributionStrategy.")

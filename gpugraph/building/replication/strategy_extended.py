@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from gpugraph.base import nest
+from gpugraph.building.replication.input_context import InputContext
 from gpugraph.building.replication.reduce_op import ReduceOp, as_reduce_op
 from gpugraph.building.replication.replica_context import ReplicaContext
 from gpugraph.building.replication.replica_contexts import require_cross_replica
@@ -42,6 +44,12 @@ class StrategyExtended:
     def worker_devices(self) -> tuple[str, ...]:
         """The devices of the replicas."""
         return ("",)
+
+    def _first_replica(self) -> int | None:
+        return 0
+
+    def _devices_of_replica(self, number: int) -> tuple[str, ...]:
+        return (self.worker_devices[number],)
 
     @property
     def parameter_devices(self) -> tuple[str, ...]:
@@ -120,9 +128,10 @@ class StrategyExtended:
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
         """Return the sum or mean of a value per replica on the devices of `destinations`.
 
-        destinations: a device, a list of devices, or a value whose devices are meant.
+        destinations: a device, or a value whose devices are meant.
         """
         require_cross_replica(self)
+        _require_one_place(destinations)
         return self._reduce_to(as_reduce_op(reduce_op), value, destinations)
 
     def _reduce_to(self, reduce_op: ReduceOp, value: Any, destinations: Any) -> Any:
@@ -146,6 +155,7 @@ class StrategyExtended:
     def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
         """Return a tensor mirrored to the devices of `destinations`, or to all worker devices."""
         require_cross_replica(self)
+        _require_one_place(destinations)
         return self._broadcast_to(tensor, destinations)
 
     def _broadcast_to(self, tensor: Any, destinations: Any) -> Any:
@@ -163,15 +173,15 @@ class StrategyExtended:
         """Call `fn(component, *args)` for each component of a variable, on its device.
 
         Arguments with a value per replica are passed as the components of the same replica.
-        Return an operation that does all of it; if group is False, the results per replica.
+        Return an operation that does all of it; if group is False, the results of the function
+        with a tuple of the replicas' values in place of each value.
         """
         require_cross_replica(self)
         return self._update(var, fn, tuple(args), kwargs or {}, group)
 
     def _update(self, var: Any, fn: Any, args: tuple[Any, ...], kwargs: Any, group: bool) -> Any:
         with colocate_with(var), updating(0):
-            result = fn(var, *args, **kwargs)
-        return grouped(result) if group and _is_operation(result) else result
+            return self._update_result(fn(var, *args, **kwargs), group)
 
     def update_non_slot(
         self,
@@ -189,8 +199,13 @@ class StrategyExtended:
         self, where: Any, fn: Any, args: tuple[Any, ...], kwargs: Any, group: bool
     ) -> Any:
         with colocate_with(where), updating(0):
-            result = fn(*args, **kwargs)
-        return grouped(result) if group and _is_operation(result) else result
+            return self._update_result(fn(*args, **kwargs), group)
+
+    def _update_result(self, result: Any, group: bool) -> Any:
+        """Return the result of an update of a single copy."""
+        if not group:
+            return nest.map_structure(self._local_results, result)
+        return grouped(result) if _is_operation(result) else result
 
     # -- input
 
@@ -204,7 +219,19 @@ class StrategyExtended:
         return dataset
 
     def _make_input_fn_iterator(self, input_fn: Callable[..., Any], *mode: Any) -> Any:
-        raise NotImplementedError("The default strategy has no input contexts: call the function")
+        return self._make_dataset_iterator(input_fn(InputContext()))
+
+    def _experimental_distribute_datasets_from_function(self, dataset_fn: Any) -> Any:
+        return dataset_fn(InputContext())
+
+    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+        """Return a dataset of arrays: see `Strategy.experimental_make_numpy_dataset`."""
+        require_cross_replica(self)
+        return self._experimental_make_numpy_dataset(numpy_input, session)
+
+    def _experimental_make_numpy_dataset(self, numpy_input: Any, session: Any) -> Any:
+        raise NotImplementedError("The default strategy keeps no arrays in variables: use "
+                                  "tf.data.Dataset.from_tensor_slices")  # fmt: skip
 
     def _configure(
         self,
@@ -219,6 +246,12 @@ class StrategyExtended:
         copied = type(config_proto)()
         copied.CopyFrom(config_proto)
         return copied
+
+
+def _require_one_place(destinations: Any) -> None:
+    if isinstance(destinations, (list, tuple)):
+        raise AssertionError("destinations must be a device, or a value with the devices, not a "
+                             f"list: {destinations}")  # fmt: skip
 
 
 def _is_operation(result: Any) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 from gpugraph.base.dtypes import OBJECTS
+from gpugraph.compile.analysis.step_time_model import copy_seconds, node_seconds
 from gpugraph.compile.unit.compile_unit import Home, Storage, Unit
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.plan import LASTING, GraphRecord, NodeRecord, StorageRecord, TensorRecord
@@ -58,7 +59,13 @@ def _node_record(unit: Unit, node: Node, places: dict[int, int], sender: Node | 
         tuple(_tensor_record(unit, node, slot, places) for slot in range(node.num_outputs)),
         tuple(name for name, _, _ in unit.fused.get(node.id, ())),
         received,
+        node_seconds(unit, node) if sender is None else _copy_seconds(unit, node),
     )
+
+
+def _copy_seconds(unit: Unit, node: Node) -> float:
+    home = unit.homes.get((node.id, 0))
+    return copy_seconds(0 if home is None else _bytes(home))
 
 
 def _tensor_record(unit: Unit, node: Node, slot: int, places: dict[int, int]) -> TensorRecord:

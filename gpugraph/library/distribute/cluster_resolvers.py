@@ -116,6 +116,8 @@ class TFConfigClusterResolver(ClusterResolver):
         environment: str | None = None,
     ) -> None:
         task = _tf_config().get("task", {})
+        if not isinstance(task, dict):
+            raise ValueError(f"TF_CONFIG's task must be a JSON object, but it is {task!r}")
         self.task_type = task.get("type") if task_type is None else str(task_type)
         number = task.get("index") if task_id is None else task_id
         self.task_id = None if number is None else int(number)
@@ -178,16 +180,15 @@ class UnionResolver(ClusterResolver):
             raise ValueError(f"Unexpected kwargs provided {kwargs!r}")
 
     def cluster_spec(self) -> ClusterSpec:
-        """Return the union; KeyError for a task that two clusters define."""
-        merged: dict[str, dict[int, str]] = {}
-        for resolver in self._resolvers:
-            spec = ClusterSpec(resolver.cluster_spec())
-            for job in spec.jobs:
-                tasks = merged.setdefault(job, {})
-                for number in spec.task_indices(job):
-                    address = spec.task_address(job, number)
-                    if tasks.setdefault(number, address) != address:
-                        raise KeyError(f"Duplicate key detected: task {number} of job {job!r}")
+        """Return the union: lists of tasks are joined, numbered tasks keep their numbers.
+
+        KeyError for a number that two clusters define, if one of them has numbered tasks.
+        """
+        specs = [ClusterSpec(resolver.cluster_spec()).as_dict() for resolver in self._resolvers]
+        merged: dict[str, Any] = {}
+        for job in dict.fromkeys(name for spec in specs for name in spec):
+            parts = [spec[job] for spec in specs if job in spec]
+            merged[job] = _joined_tasks(job, parts)
         return ClusterSpec(merged)
 
     def master(
@@ -198,6 +199,21 @@ class UnionResolver(ClusterResolver):
             address = self.cluster_spec().task_address(task_type, task_id)
             return format_master_url(address, rpc_layer or self.rpc_layer)
         return self._resolvers[0].master(rpc_layer=rpc_layer or self.rpc_layer)
+
+
+def _joined_tasks(job: str, parts: Sequence[Any]) -> Any:
+    """Return the tasks of a job of several clusters, each a list or a dict of addresses."""
+    if all(isinstance(part, list) for part in parts):
+        return [address for part in parts for address in part]
+    tasks: dict[int, str] = {}
+    for part in parts:
+        numbered = dict(enumerate(part)) if isinstance(part, list) else part
+        twice = sorted(set(tasks) & set(numbered))
+        if twice:
+            raise KeyError(f"Duplicate keys detected when merging two ClusterSpecs: tasks {twice} "
+                           f"of job {job!r}")  # fmt: skip
+        tasks.update(numbered)
+    return tasks
 
 
 def _refused(name: str) -> type[ClusterResolver]:

@@ -9,6 +9,7 @@ from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.library.distribute.device_lists import all_local_devices, canonical_device
 
 _WORKERS = ("chief", "worker")
+_TASKS = (*_WORKERS, "evaluator", "ps")
 
 
 class Task:
@@ -23,9 +24,15 @@ class Task:
             raise ValueError("When `cluster_spec` is given, you must also specify `task_type` and "
                              "`task_id`")  # fmt: skip
         self.type, self.id = str(resolver.task_type), int(resolver.task_id)
+        if self.type not in _TASKS:
+            raise ValueError(f"Unrecognized task_type: {self.type!r}, valid task types are: "
+                             '"chief", "worker", "evaluator" and "ps".')  # fmt: skip
         if self.type not in self.spec.jobs and self.type != "evaluator":
             raise ValueError(f"`task_type` {self.type!r} not found in cluster_spec, which has "
                              f"{', '.join(self.spec.jobs)}")  # fmt: skip
+        for job in ("chief", "evaluator"):
+            if self.count(job) > 1:
+                raise ValueError(f"There must be at most one '{job}' job.")
         if self.type != "evaluator" and self.id >= self.count(self.type):
             raise ValueError(f"The `task_id` {self.id} exceeds the maximum id of {self.type}.")
 

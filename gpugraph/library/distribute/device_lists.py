@@ -26,10 +26,10 @@ def canonical_device(name: str) -> str:
 
 
 def canonical_devices(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the full names of devices; ValueError for none, or for one that occurs twice."""
+    """Return the full names of devices; AssertionError for none, or for one that occurs twice."""
     devices = tuple(canonical_device(name) for name in names)
     if not devices:
-        raise ValueError("Must specify at least one device.")
+        raise AssertionError("Must specify at least one device.")
     if len(set(devices)) < len(devices):
         raise AssertionError(f"No duplicates allowed in `devices` argument: {list(devices)}")
     return devices

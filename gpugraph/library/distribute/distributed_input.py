@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gpugraph.base import nest
+from gpugraph.building.replication.input_context import InputContext as InputContext
 from gpugraph.building.replication.replicated_values import PerReplica, regroup
 from gpugraph.graph.client.default_graph_functions import device, get_default_graph
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.distribute.numpy_datasets import numpy_dataset
 from gpugraph.ops.control.group_and_no_op import no_op
 from gpugraph.ops.framework.op_declaration import raw_ops
 
@@ -24,44 +27,6 @@ class InputReplicationMode(enum.Enum):
     """How often an input function is called: once for each worker."""
 
     PER_WORKER = "PER_WORKER"
-
-
-class InputContext:
-    """The argument of an input function: this worker's input among those of all workers."""
-
-    def __init__(
-        self,
-        num_input_pipelines: int = 1,
-        input_pipeline_id: int = 0,
-        num_replicas_in_sync: int = 1,
-    ) -> None:
-        self._num_input_pipelines = num_input_pipelines
-        self._input_pipeline_id = input_pipeline_id
-        self._num_replicas_in_sync = num_replicas_in_sync
-
-    @property
-    def num_replicas_in_sync(self) -> int:
-        """The number of replicas over which gradients are aggregated."""
-        return self._num_replicas_in_sync
-
-    @property
-    def input_pipeline_id(self) -> int:
-        """The number of this worker's input, from 0."""
-        return self._input_pipeline_id
-
-    @property
-    def num_input_pipelines(self) -> int:
-        """The number of workers that read input."""
-        return self._num_input_pipelines
-
-    def get_per_replica_batch_size(self, global_batch_size: int) -> int:
-        """Return the size of a replica's batch; ValueError if replicas can't have equal batches."""
-        if global_batch_size % self._num_replicas_in_sync:
-            raise ValueError(
-                f"The `global_batch_size` {global_batch_size!r} is not divisible by "
-                f"`num_replicas_in_sync` {self._num_replicas_in_sync!r} "
-            )
-        return global_batch_size // self._num_replicas_in_sync
 
 
 class DistributedIterator:
@@ -99,9 +64,8 @@ class DistributedIterator:
         values = []
         for number, where in enumerate(devices):
             with device(where):
-                index = self._first + number
-                values.append(nest.map_structure(lambda tensor, at=index: self._part(tensor, at),
-                                                 element))  # fmt: skip
+                take = partial(self._part, index=self._first + number)
+                values.append(nest.map_structure(take, element))
         return regroup(values, PerReplica)
 
     def _elements(self, devices: tuple[str, ...], name: str | None) -> list[Any]:
@@ -141,12 +105,12 @@ class DistributedIterator:
 
 
 class DistributedDataset:
-    """A dataset whose batches are divided among replicas.
+    """A dataset whose batches are divided among replicas, or each of which is one replica's.
 
     Its iterators are made as those of a dataset.
     """
 
-    def __init__(self, strategy: Any, dataset: Any, parts: int, first: int) -> None:
+    def __init__(self, strategy: Any, dataset: Any, parts: int | None, first: int) -> None:
         self._strategy, self._dataset, self._parts, self._first = strategy, dataset, parts, first
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> DistributedIterator:
@@ -179,8 +143,11 @@ class DistributesInput:
     def _num_replicas_in_sync(self) -> int:
         raise NotImplementedError
 
-    def _first_replica(self) -> int:
-        """Return the number of this worker's first replica among those of all workers."""
+    def _first_replica(self) -> int | None:
+        """Return the number of this worker's first replica among those of all workers.
+
+        None if the workers are not synchronous, so that their replicas have no common numbers.
+        """
         local = len(self.worker_devices)
         is_several = self._num_replicas_in_sync > local
         return local * self._task.number if is_several else 0
@@ -190,18 +157,26 @@ class DistributesInput:
 
     def _experimental_distribute_dataset(self, dataset: Any) -> DistributedDataset:
         parts = self._num_replicas_in_sync
-        return DistributedDataset(self._strategy, dataset, parts, self._first_replica())
+        return DistributedDataset(self._strategy, dataset, parts, self._first_replica() or 0)
+
+    def _experimental_distribute_datasets_from_function(self, dataset_fn: Any) -> Any:
+        return DistributedDataset(self._strategy, dataset_fn(self._input_context()), None, 0)
+
+    def _experimental_make_numpy_dataset(self, numpy_input: Any, session: Any) -> Any:
+        where = self.worker_devices[0] if self._task is None else self._task.device
+        return numpy_dataset(numpy_input, where, session)
+
+    def _input_context(self) -> InputContext:
+        if self._task is None:
+            return InputContext(num_replicas_in_sync=self._num_replicas_in_sync)
+        task = self._task
+        return InputContext(task.num_workers, task.number, self._num_replicas_in_sync)
 
     def _make_input_fn_iterator(
         self, input_fn: Callable[..., Any], replication_mode: Any = InputReplicationMode.PER_WORKER
     ) -> DistributedIterator:
         del replication_mode  # there is one
-        if self._task is None:
-            context = InputContext(num_replicas_in_sync=self._num_replicas_in_sync)
-        else:
-            task = self._task
-            context = InputContext(task.num_workers, task.number, self._num_replicas_in_sync)
-        result = input_fn(context)
+        result = input_fn(self._input_context())
         if hasattr(result, "make_initializable_iterator"):
             result = result.make_initializable_iterator()
         return DistributedIterator(self._strategy, result)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from gpugraph.base import nest
 from gpugraph.building.replication import Strategy, StrategyExtended
 from gpugraph.building.replication.reduce_op import ReduceOp
 from gpugraph.building.replication.replicated_values import (
@@ -69,7 +70,6 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         super().__init__(container_strategy)
         self._devices = tuple(devices)
         self._cross_device_ops = cross_device_ops or _default_ops(self._devices)
-        self._default_device = self._devices[0]
 
     @property
     def _num_replicas_in_sync(self) -> int:
@@ -125,6 +125,11 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         return self._cross_device_ops.broadcast(tensor, list(where))
 
     def _update(self, var: Any, fn: Any, args: tuple[Any, ...], kwargs: Any, group: bool) -> Any:
+        if not getattr(var, "_is_distributed", False) and len(self._devices) > 1:
+            raise AssertionError(
+                f"{var} was not created in the scope of {self._container_strategy()}, so it has no "
+                "copies to update: create the variable within `strategy.scope()`"
+            )
         components = local_results(var)
         results = []
         for number, component in enumerate(components):
@@ -166,8 +171,8 @@ def reduce_plain(reduce_op: ReduceOp, value: Any, destinations: Any, count: int)
         return value
     if is_number or count > 1:
         raise ValueError(
-            "A non-DistributedValues value cannot be reduced with the given reduce op "
-            f"ReduceOp.{reduce_op.name}: {value}"
+            f"A non-DistributedValues value {value} cannot be reduced with the given reduce op "
+            f"ReduceOp.{reduce_op.name}."
         )
     return mirrored(value, devices_of(destinations))
 
@@ -176,10 +181,10 @@ def update_result(results: Sequence[Any], devices: Sequence[str], group: bool) -
     """Return the result of an update from those of its components.
 
     group: whether it is one operation, or tensors each of which waits for all components; else a
-    structure of values per replica is returned.
+    structure with a tuple of the replicas' values in place of each value is returned.
     """
     if not group:
-        return regroup(list(results), Mirrored)
+        return nest.map_structure(local_results, regroup(list(results), Mirrored))
     flat = [getattr(result, "op", result) for result in results if result is not None]
     done = grouped(*flat)
     if not all(hasattr(result, "value_index") or hasattr(result, "assign") for result in results):

@@ -15,6 +15,7 @@ from typing import Any
 from gpugraph.building.replication import Strategy
 from gpugraph.building.replication.reduce_op import ReduceOp
 from gpugraph.building.replication.replicated_values import DistributedValues
+from gpugraph.config import RewriterConfig
 from gpugraph.graph.client.default_graph_functions import device, get_default_graph
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.library.distribute.cluster_resolvers import TFConfigClusterResolver
@@ -100,7 +101,7 @@ class MultiWorkerExtended(MirroredExtended):
         """Return the chief's initial value."""
         assert self._task is not None
         with device(name):
-            value = convert_to_tensor(initial() if callable(initial) else initial, dtype)
+            value = identity(convert_to_tensor(initial() if callable(initial) else initial, dtype))
             arguments = (value.shape, value.dtype, self._num_workers, _GROUP_KEY, _next_key())
             if not self._task.is_chief:
                 return broadcast_recv(*arguments)
@@ -143,6 +144,10 @@ class MultiWorkerExtended(MirroredExtended):
             updated.experimental.collective_group_leader = self._task.leader()
             del updated.device_filters[:]
             updated.device_filters.append(self._task.device)
+            rewrites = updated.graph_options.rewrite_options
+            rewrites.scoped_allocator_optimization = RewriterConfig.ON  # buckets of gradients
+            del rewrites.scoped_allocator_opts.enable_op[:]
+            rewrites.scoped_allocator_opts.enable_op.append("CollectiveReduce")
         return updated
 
 

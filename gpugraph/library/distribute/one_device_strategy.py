@@ -11,7 +11,6 @@ from gpugraph.building.replication.update_devices import updating
 from gpugraph.graph.client.default_graph_functions import device
 from gpugraph.library.distribute.device_lists import canonical_device
 from gpugraph.library.distribute.distributed_input import DistributesInput
-from gpugraph.ops.control.group_and_no_op import group as grouped
 
 
 class OneDeviceStrategy(Strategy):
@@ -29,7 +28,7 @@ class OneDeviceExtended(DistributesInput, StrategyExtended):
 
     def __init__(self, container_strategy: Any, name: str) -> None:
         super().__init__(container_strategy)
-        self._device = self._default_device = canonical_device(name)
+        self._device = canonical_device(name)
 
     @property
     def _num_replicas_in_sync(self) -> int:
@@ -67,6 +66,4 @@ class OneDeviceExtended(DistributesInput, StrategyExtended):
         self, where: Any, fn: Any, args: tuple[Any, ...], kwargs: Any, group: bool
     ) -> Any:
         with device(self._device), updating(0):
-            result = fn(*args, **kwargs)
-        is_operation = group and hasattr(result, "type")
-        return grouped(result) if is_operation else result
+            return self._update_result(fn(*args, **kwargs), group)

@@ -37,8 +37,7 @@ class CentralStorageStrategy(Strategy):
             devices = canonical_devices(compute_devices)
         if parameter_device is None:
             parameter_device = devices[0] if len(devices) == 1 else "/device:CPU:0"
-        [home] = canonical_devices([parameter_device])
-        super().__init__(ParameterExtended(self, devices, (home,)))
+        super().__init__(ParameterExtended(self, devices, (parameter_device,)))
 
 
 class ParameterServerStrategy(Strategy):
@@ -78,7 +77,7 @@ class ParameterExtended(MirroredExtended):
     ) -> None:
         super().__init__(container_strategy, devices, ReductionToOneDevice())
         self._parameter_devices, self._task = tuple(parameter_devices), task
-        self._default_device = devices[0] if task is None else task.device
+        self._default_device = None if task is None else task.device
         self._variable_device: Any = self._parameter_devices[0]
         if task is not None:
             self._variable_device = replica_device_setter(
@@ -112,10 +111,13 @@ class ParameterExtended(MirroredExtended):
 
     # -- the cluster
 
+    def _first_replica(self) -> int | None:
+        return 0 if self._task is None else None
+
     @property
     def experimental_between_graph(self) -> bool:
-        """Whether each worker builds a graph: True in a cluster."""
-        return self._task is not None
+        """Whether each worker builds a graph: True, also for a single process."""
+        return True
 
     @property
     def experimental_should_init(self) -> bool:

@@ -125,9 +125,7 @@ class _MainScopes:
         prefix = f"{scope}/" if scope else ""
         stack.enter_context(graph.name_scope(f"{prefix}replica_{number}/" if number else prefix))
         reuse = True if number else None
-        stack.enter_context(
-            variable_scope(self._variable_scope, reuse=reuse, auxiliary_name_scope=False)
-        )
+        stack.enter_context(variable_scope(self._variable_scope, reuse=reuse))
         stack.enter_context(variable_creator_scope(creator))
         return stack
 

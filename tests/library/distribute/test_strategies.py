@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -155,7 +156,7 @@ def test_replicas_inherit_the_scopes_of_the_caller() -> None:
                 return tf.get_variable("v", []) + 1.0
 
             values = strategy.experimental_run_v2(fn).values
-    assert [value.op.name for value in values] == ["outer/add", "outer/replica_1/add"]
+    assert [value.op.name for value in values] == ["outer/outer/add", "outer/replica_1/outer/add"]
     assert [variable.name for variable in tf.global_variables()] == ["outer/v:0"]
     reads = [value.op.inputs[0].op for value in values]
     assert all(before in read.control_inputs for read in reads)
@@ -168,8 +169,11 @@ def test_strategies_do_not_mix() -> None:
             second.experimental_run_v2(number)
         with pytest.raises(RuntimeError, match="Must not be called inside"):
             tf.distribute.experimental_set_strategy(second)
-    with pytest.raises(ValueError, match="cannot distribute a model that has been deepcopied"):
-        first.__deepcopy__({})
+    copied = copy.deepcopy(first)
+    assert copied.extended is not first.extended
+    assert copied.extended._container_strategy() is copied
+    with pytest.raises(RuntimeError, match="Must only deepcopy"):
+        copy.copy(first)
     with pytest.raises(AssertionError, match="No duplicates"):
         tf.distribute.MirroredStrategy(["/cpu:0", "/device:CPU:0"])
 

@@ -159,3 +159,19 @@ def test_the_first_replica_adds_summaries(strategy: Any) -> None:
     with tf.Session(config=CPUS) as session:
         summary = tf.Summary.FromString(session.run(merged))
     assert [value.tag for value in summary.value] == ["mine"]
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+def test_averages_merge_in_a_branch(strategy: Any, is_training: bool) -> None:
+    with strategy.scope():
+        average = tf.get_variable("a", initializer=0.0, trainable=False)
+        condition = tf.placeholder_with_default(is_training, [])
+
+        def update() -> Any:
+            return tf.identity(assign_moving_average(average, number() + 1, 0.5, False))
+
+        def fn() -> Any:
+            return tf.cond(condition, update, lambda: tf.constant(0.0))
+
+        done = strategy.experimental_local_results(strategy.experimental_run_v2(fn))
+        assert copies(average, done) == [0.75 if is_training else 0.0] * 2

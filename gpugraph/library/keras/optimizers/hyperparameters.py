@@ -9,7 +9,8 @@ from typing import Any
 
 from gpugraph.base.dtypes import float32
 from gpugraph.building.trackable.trackable import Trackable
-from gpugraph.building.variables import ResourceVariable, Variable
+from gpugraph.building.variables import Variable
+from gpugraph.building.variables.replication_modes import VariableAggregation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.backend.keras_session import track_variable
 from gpugraph.library.keras.backend.keras_variables import get_value, set_value
@@ -25,7 +26,13 @@ _OTHER_NAMES = {"lr": "learning_rate"}
 
 def scalar_variable(value: Any, name: str, dtype: Any = float32) -> Any:
     """Create a variable that is not trained, and that Keras's session will initialize."""
-    variable = ResourceVariable(convert_to_tensor(value, dtype), trainable=False, name=name)
+    variable = Variable(
+        convert_to_tensor(value, dtype),
+        trainable=False,
+        name=name,
+        use_resource=True,
+        aggregation=VariableAggregation.ONLY_FIRST_REPLICA,
+    )
     track_variable(variable)
     return variable
 

@@ -47,9 +47,7 @@ def distributed_step(
         updates = [
             operation
             for variable, grad in zip(variables, grads)
-            for operation in distribution.unwrap(
-                extended.update(variable, update, args=(grad,), group=False)
-            )
+            for operation in extended.update(variable, update, args=(grad,), group=False)
         ]
         with graph.control_dependencies(updates):
             return extended.update(optimizer.iterations, _count)

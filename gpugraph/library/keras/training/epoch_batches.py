@@ -48,6 +48,8 @@ class ArrayBatches:
     """
 
     counts_samples = True
+    random: Any = np.random
+    """The source of random orders; several processes that train one model share a seed."""
 
     def __init__(
         self,
@@ -69,9 +71,9 @@ class ArrayBatches:
         order = None
         if self.shuffle == "batch":
             whole = starts[: total // size]
-            starts = np.concatenate([np.random.permutation(whole), starts[len(whole) :]])
+            starts = np.concatenate([self.random.permutation(whole), starts[len(whole) :]])
         elif self.shuffle:
-            order = np.random.permutation(total)
+            order = self.random.permutation(total)
         arrays, weighted = self.arrays, self.weighted
         for start in starts.tolist():
             end = min(start + size, total)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from gpugraph.base.nest import pack_sequence_as
 from gpugraph.library.keras.callbacks.callback import CallbackList, History
 from gpugraph.library.keras.callbacks.progress_bar import Progbar, ProgbarLogger
@@ -30,6 +32,7 @@ from gpugraph.library.keras.training.epoch_loops import (
 from gpugraph.library.keras.training.generator_loops import GeneratorLoops
 from gpugraph.library.keras.training.model_compilation import CompiledNetwork
 from gpugraph.library.keras.training.model_data import ModelData, is_generator
+from gpugraph.library.keras.training.replicated_training import is_over_processes
 
 _WORKERS = ("workers", "max_queue_size", "use_multiprocessing")
 
@@ -106,6 +109,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
                 batches, held = _split(batches, validation_split)
                 validation = Validation(held, validation_freq)
             self._check_stateful(batches)
+            if isinstance(batches, ArrayBatches) and is_over_processes(self):
+                batches.random = np.random.RandomState(0)
         if validation_data is not None:
             held = self._validated(validation_data, batch_size, validation_steps, options)
             validation = Validation(held, validation_freq)

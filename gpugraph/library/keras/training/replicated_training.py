@@ -46,20 +46,31 @@ _OUTSIDE = (
 def strategy_to_train(model: Any) -> Any:
     """Return the strategy in effect if it has several replicas, which are to train the model.
 
-    None in a replica, and for a single replica. ValueError for a strategy of several processes.
+    None in a replica, and for a single replica. ValueError for workers that do not wait for each
+    other.
     """
     strategy = get_strategy() if in_cross_replica_context() else None
     if strategy is None:
         return None
-    count, local = strategy.num_replicas_in_sync, len(strategy.extended.worker_devices)
-    if count > local or strategy.extended.experimental_between_graph:
+    count, extended = strategy.num_replicas_in_sync, strategy.extended
+    is_asynchronous = extended._first_replica() is None
+    if is_asynchronous:
         raise ValueError(
             f"Models of `tf.keras` cannot be compiled in the scope of {type(strategy).__name__}, "
-            "which trains in several processes. Use tf.keras.estimator.model_to_estimator with "
-            "RunConfig(train_distribute=strategy), or a training function of your own with "
-            "strategy.experimental_run_v2; MirroredStrategy trains models in one process"
+            "whose workers do not wait for each other. Use tf.keras.estimator.model_to_estimator "
+            "with RunConfig(train_distribute=strategy), or a training function of your own with "
+            "strategy.experimental_run_v2; MultiWorkerMirroredStrategy trains models in several "
+            "processes"
         )
     return strategy if count > 1 else None
+
+
+def is_over_processes(model: Any) -> bool:
+    """Return whether the replicas that train the model are in several processes."""
+    strategy = model._distribution_strategy
+    if strategy is None:
+        return False
+    return bool(strategy.num_replicas_in_sync > len(strategy.extended.worker_devices))
 
 
 def check_trainable(model: Any, strategy: Any) -> None:
@@ -78,14 +89,14 @@ def check_trainable(model: Any, strategy: Any) -> None:
 class _Part:
     """The forward pass of one replica: its part of the batch.
 
-    inputs: the parts of the model's inputs. share: the part's share in the batch. losses: those
-    that the layers added.
+    replica, count: the number of the part, and that of all parts. inputs: the parts of the model's
+    inputs. share: the part's share in the batch. losses: those that the layers added.
     """
 
-    def __init__(self, setup: ReplicatedSetup, replica: int) -> None:
+    def __init__(self, setup: ReplicatedSetup, replica: int, count: int) -> None:
         model = setup.model
         self._total = shape(model.inputs[0])[0]
-        self._replica, self._count = replica, setup.strategy.num_replicas_in_sync
+        self._replica, self._count = replica, count
         self.inputs = [self.of(tensor) for tensor in model.inputs]
         size = shape(self.inputs[0])[0]
         self.is_empty = greater(1, size)
@@ -118,14 +129,18 @@ class ReplicatedSetup(TrainingSetup):
         super().__init__(*arguments)
         self.strategy = strategy
         check_trainable(self.model, strategy)
+        self._first = strategy.extended._first_replica()
         self._parts: list[_Part] = []
+        self._predicted_parts: list[_Part] = []
         self._updates_of_layers: list[Any] = []
         self._undivided_losses: list[Any] = []
         self._replica_losses: dict[Weighted, list[Any]] = {}
 
     def _for_each_replica(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return the result of `function(replica's number, ...)` for each replica."""
-        count = self.strategy.num_replicas_in_sync
+        """Return the result of `function(number, ...)` for each replica of this process, whose
+        numbers count from 0 here.
+        """
+        count = len(self.strategy.extended.worker_devices)
         numbers = PerReplica(range(count))
         given = [PerReplica(items) for items in arguments]
         results: list[Any] = [None] * count
@@ -143,11 +158,25 @@ class ReplicatedSetup(TrainingSetup):
             known = {id(update) for update in self.model.updates}
             with self.strategy.scope():
                 self._undivided_losses = self.model.get_losses_for(None)
-            self._parts = self._for_each_replica(lambda number: _Part(self, number))
+            count = self.strategy.num_replicas_in_sync
+            self._parts = self._for_each_replica(
+                lambda number: _Part(self, self._first + number, count)
+            )
             self._updates_of_layers = [
                 update for update in self.model.updates if id(update) not in known
             ]
         return self._parts
+
+    def predicted_parts(self) -> list[_Part]:
+        """Return forward passes that together compute whole batches in this process."""
+        parts = self.parts()
+        if len(parts) == self.strategy.num_replicas_in_sync:
+            return parts
+        if not self._predicted_parts:
+            self._predicted_parts = self._for_each_replica(
+                lambda number: _Part(self, number, len(parts))
+            )
+        return self._predicted_parts
 
     # -- the graph of a step
 
@@ -191,7 +220,7 @@ class ReplicatedSetup(TrainingSetup):
         for output, weight in zip(outputs, mine):
             results += results_of(output, weight)
         losses += [part.shared(cast(loss, floatx())) for loss in part.losses]
-        if number == 0:
+        if self._first + number == 0:
             losses += [cast(convert_to_tensor(loss), floatx()) for loss in self._undivided_losses]
         with name_scope(None, "loss", losses):
             return add_n(losses), results
@@ -207,9 +236,10 @@ class ReplicatedSetup(TrainingSetup):
 
     def _new_function(self, kind: str, weighted: Weighted) -> StepFunction:
         model = self.model
-        parts = self.parts()
+        self.parts()
         if kind == "predict":
             inputs, updates = list(model.feed_inputs), []
+            parts = self.predicted_parts()
             outputs = [concat(list(tensors), 0) for tensors in zip(*(p.outputs for p in parts))]
         else:
             step = self.step_graph(weighted)
@@ -218,7 +248,7 @@ class ReplicatedSetup(TrainingSetup):
             updates = self._replica_updates(weighted) if kind == "train" else []
         phase = learning_phase()
         constants = [(phase, kind == "train")] if isinstance(phase, Tensor) else []
-        least = len(parts) if kind == "train" else 0
+        least = self.strategy.num_replicas_in_sync if kind == "train" else 0
         return _ReplicatedFunction(least, inputs, constants, outputs, updates, self.options)
 
     def _replica_updates(self, weighted: Weighted) -> list[Any]:

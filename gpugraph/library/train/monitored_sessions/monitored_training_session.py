@@ -16,6 +16,8 @@ from gpugraph.library.train.monitored_sessions.session_creators import (
     ChiefSessionCreator,
     WorkerSessionCreator,
 )
+from gpugraph.library.train.monitored_sessions.worker_context import worker_context
+from gpugraph.platform import logging
 
 
 class _Default:
@@ -53,7 +55,8 @@ def MonitoredTrainingSession(
 
     Args:
       master, config: the target and the ConfigProto of the session.
-      is_chief: whether this process initializes the variables; a worker waits for its chief.
+      is_chief: whether this process initializes the variables; a worker waits for its chief. Under
+        a strategy whose workers have copies of the variables, the strategy determines the roles.
       checkpoint_dir: the folder of checkpoints; without it, no checkpoints are read or saved.
       scaffold: determines how the session is initialized.
       hooks: SessionRunHooks. chief_only_hooks: further hooks, only for a chief.
@@ -68,12 +71,23 @@ def MonitoredTrainingSession(
       save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
     """
     scaffold = scaffold or Scaffold()
-    if not is_chief:
+    folder, saved_to = summary_dir or checkpoint_dir, checkpoint_dir
+    initializes = is_chief
+    context = worker_context(master)
+    if context is not None:
+        master, config, is_chief = context.master, context.config(config), context.is_chief
+        initializes = context.initializes
+        folder = context.folder(folder, context.strategy.extended.should_save_summary)
+        saved_to = context.folder(checkpoint_dir, is_chief)
+        if context.has_copies and _is_wanted(save_checkpoint_secs):
+            logging.warning("Workers with copies of variables save together: `save_checkpoint_secs`"
+                            " is replaced by `save_checkpoint_steps` = 1000")  # fmt: skip
+            save_checkpoint_secs, save_checkpoint_steps = None, 1000
+    if not initializes:
         worker = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
         return MonitoredSession(worker, hooks, stop_grace_period_secs)
     chief = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
-    every: list[SessionRunHook] = list(chief_only_hooks or ())
-    folder = summary_dir or checkpoint_dir
+    every: list[SessionRunHook] = list(chief_only_hooks or ()) if is_chief else []
     if folder and _is_wanted(log_step_count_steps):
         every.append(StepCounterHook(output_dir=folder, every_n_steps=log_step_count_steps))
     steps, secs = _chosen(save_summaries_steps, save_summaries_secs, (_SUMMARY_STEPS, None))
@@ -82,10 +96,10 @@ def MonitoredTrainingSession(
             SummarySaverHook(save_steps=steps, save_secs=secs, scaffold=scaffold, output_dir=folder)
         )
     steps, secs = _chosen(save_checkpoint_steps, save_checkpoint_secs, (None, _CHECKPOINT_SECONDS))
-    if checkpoint_dir and (_is_wanted(steps) or _is_wanted(secs)):
+    if saved_to and (_is_wanted(steps) or _is_wanted(secs)):
         every.append(
             CheckpointSaverHook(
-                checkpoint_dir,
+                saved_to,
                 save_steps=steps,
                 save_secs=secs,
                 scaffold=scaffold,
@@ -103,4 +117,4 @@ def _chosen(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 def _is_wanted(often: Any) -> bool:
-    return bool(often) and often > 0
+    return often is not USE_DEFAULT and bool(often) and often > 0

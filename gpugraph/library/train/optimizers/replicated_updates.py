@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.base import nest
 from gpugraph.building.replication import (
     ReduceOp,
     get_loss_reduction,
@@ -58,16 +59,14 @@ def distributed_apply(
         updates = [
             operation
             for variable, grad in zip(variables, grads)
-            for operation in distribution.unwrap(
-                extended.update(variable, update, args=(grad,), group=False)
-            )
+            for operation in extended.update(variable, update, args=(grad,), group=False)
         ]
         where = extended.non_slot_devices(variables)
         finished = extended.update_non_slot(where, finish, args=(updates,), group=False)
         if global_step is not None:
-            with graph.control_dependencies(distribution.unwrap(finished)):
+            with graph.control_dependencies(nest.flatten(finished)):
                 finished = extended.update(global_step, _count, args=(), group=False)
-        done = group(*distribution.unwrap(finished), name=scope)
+        done = group(*nest.flatten(finished), name=scope)
     return listed_train_op(graph, done)
 
 

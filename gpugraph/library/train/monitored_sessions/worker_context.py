@@ -1,0 +1,95 @@
+"""The task of a strategy over processes that a monitored session belongs to: `WorkerContext`.
+
+A worker with its own copies of the variables initializes them itself, and takes part in saving, as
+reads of some variables are collectives: the workers that keep no checkpoints write to a folder that
+is theirs alone.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from gpugraph.building.replication import get_strategy
+from gpugraph.config import ConfigProto
+
+
+class WorkerContext(NamedTuple):
+    """A strategy, the target of its sessions, and the name of this task, such as "worker_1"."""
+
+    strategy: Any
+    master: str
+    task: str
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this task keeps checkpoints."""
+        return bool(self.strategy.extended.should_checkpoint)
+
+    @property
+    def initializes(self) -> bool:
+        """Whether this task initializes variables."""
+        return bool(self.strategy.extended.experimental_should_init)
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether this task has its own copies of the variables."""
+        return is_over_copies(self.strategy)
+
+    def config(self, config: ConfigProto | None) -> ConfigProto:
+        """Return the configuration of a session."""
+        updated: ConfigProto = self.strategy.update_config_proto(config or ConfigProto())
+        return updated
+
+    def folder(self, folder: Any, is_kept: bool) -> Any:
+        """Return the folder to which this task writes files; None to write none.
+
+        is_kept: whether this task writes to the folder itself.
+        """
+        if not folder or is_kept:
+            return folder
+        return os.path.join(folder, f"tmp_{self.task}") if self.has_copies else None
+
+
+def is_over_copies(strategy: Any) -> bool:
+    """Return whether several processes have copies of the strategy's variables each."""
+    extended = strategy.extended
+    is_several = extended.experimental_between_graph and extended.experimental_should_init
+    return bool(
+        is_several and strategy.num_replicas_in_sync > len(extended.worker_devices)
+    )  # fmt: skip
+
+
+class _Current(threading.local):
+    context: WorkerContext | None = None
+
+
+_CURRENT = _Current()
+
+
+@contextmanager
+def entered_worker(context: WorkerContext) -> Iterator[None]:
+    """Let the monitored sessions of the block be those of a worker."""
+    old, _CURRENT.context = _CURRENT.context, context
+    try:
+        yield
+    finally:
+        _CURRENT.context = old
+
+
+def worker_context(master: str) -> WorkerContext | None:
+    """Return the context of this thread: the one that was entered, or that of a strategy in effect
+    whose workers have copies of the variables.
+
+    master: the target of sessions, unless a context was entered.
+    """
+    if _CURRENT.context is not None:
+        return _CURRENT.context
+    strategy = get_strategy()
+    if not is_over_copies(strategy):
+        return None
+    task = strategy.extended._task
+    return WorkerContext(strategy, master, f"{task.type}_{task.id}")

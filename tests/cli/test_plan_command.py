@@ -1,0 +1,52 @@
+"""`gpugraph plan` forecasts the steps of a program without computing them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from gpugraph.cli import main
+from gpugraph.cli.plan import memory_size
+
+PROGRAM = """
+import tensorflow as tf
+strategy = tf.distribute.MirroredStrategy()
+print("replicas:", strategy.num_replicas_in_sync)
+with strategy.scope():
+    step = tf.train.get_or_create_global_step()
+    def fn():
+        x = tf.layers.dense(tf.ones([1024, 16384]), 16384, use_bias=False)
+        loss = tf.reduce_sum(x)
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=step)
+        with tf.control_dependencies([train]):
+            return tf.identity(loss)
+    total = strategy.reduce("SUM", strategy.experimental_run_v2(fn), axis=None)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    while session.run(step) < 10:  # never true here: the rehearsal ends the program
+        session.run(total)
+"""
+
+
+def test_plans_for_more_memory_than_the_machine_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    with pytest.raises(SystemExit, match="0"):
+        main(["plan", "--gpus", "4", "--memory", "1.5GiB", str(file)])
+    out, err = capsys.readouterr()
+    assert out == "replicas: 4\n"
+    assert "GPU:1 -> GPU:0: 1, 1.00GiB" in err
+    assert "critical path:" in err
+    assert "GPU:3: 2.19GiB of 1.50GiB: variables 1.00GiB" in err
+    assert "does not fit" in err
+
+
+def test_sizes_of_memory() -> None:
+    assert memory_size("24GiB") == 24 << 30
+    assert memory_size("512") == memory_size("0.5g") == 512 << 20
+    with pytest.raises(argparse.ArgumentTypeError, match="24GiB"):
+        memory_size("much")
