@@ -33,6 +33,7 @@ With verification on, `verify` checks the unit after each pass.
 from __future__ import annotations
 
 import gc
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -46,6 +47,7 @@ from gpugraph.compile.binding.binder import Binder, bind, bind_by
 from gpugraph.compile.binding.fitting_advice import advice
 from gpugraph.compile.binding.graph_recording import graph_record
 from gpugraph.compile.binding.open_plan import OpenPlan, UnitOfSizes, can_open
+from gpugraph.compile.binding.open_program import NotOpenError
 from gpugraph.compile.binding.open_programs import open_programs
 from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap
@@ -138,6 +140,8 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
         return plan
 
 
+_LOG = logging.getLogger("gpugraph")
+
 _OPEN_NOTE = ("a number with ? in these reports is that of the first shapes",)
 
 
@@ -208,8 +212,12 @@ class Opening(NamedTuple):
         """
         if not can_open(plan, self.binder.unit):
             return False
-        plan.sizes = OpenPlan(plan, self.binder, self.unit.sizes, values_of, lock)
-        return True
+        try:
+            plan.sizes = OpenPlan(plan, self.binder, self.unit.sizes, values_of, lock)
+        except NotOpenError as error:
+            _LOG.debug("A plan is for one set of shapes: %s", error)
+            plan.opening = None
+        return plan.sizes is not None
 
 
 def part_of_memory(target: Target, request: RunRequest) -> float:

@@ -17,37 +17,35 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.interruptions.signal_handlers import raised_by_handler
-from gpugraph.base.sizes import SizeTrace, SizeValues, literals_refused
+from gpugraph.base.sizes import SizeTrace, SizeValues
 from gpugraph.compile.binding.binder import Binder
-from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
-from gpugraph.compile.binding.open_binding import OpenBinder, bound_call, run_of
-from gpugraph.compile.binding.open_steps import (
-    NativeSequence,
-    NativeStep,
-    NumPyStep,
-    StepKey,
-    native_steps,
-)
+from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches, reader_if_alive
+from gpugraph.compile.binding.open_binding import OpenBinder, run_of
+from gpugraph.compile.binding.open_group import OpenGroup
+from gpugraph.compile.binding.open_program import OpenProgram
+from gpugraph.compile.binding.open_steps import Opened, StepKey
 from gpugraph.compile.binding.open_words import OpenWords
+from gpugraph.compile.control_flow.native_while_loops import NativeLoop
 from gpugraph.compile.memory.arena_layout import Relayout
 from gpugraph.compile.memory.arena_records import arena_records
 from gpugraph.compile.memory.arena_refusal import arena_refused
-from gpugraph.compile.steps.compiled_stretch import CompiledStretch, Member
-from gpugraph.compile.steps.native_calls import step_beside_native
+from gpugraph.compile.steps.compiled_stretch import CompiledStretch
 from gpugraph.compile.steps.stretch import Stretch
 from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.guards import ALWAYS
 from gpugraph.compile.unit.unit_sizes import OpenParts
-from gpugraph.devices.native import NotNativeError, block_of, sequence, words_of
+from gpugraph.devices.native import OpenCall, Words, block_of
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Run, Step, UnfitShapesError
+from gpugraph.ops.tensor_arrays.element_store import kind_number
+from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Run, Step, UnfitShapesError, all_steps
+
+_KINDS = ("kernel", "guard", "copy", "flag")
+_LINE = 64
 
 MOST_SETS = 256
 """The maximum number of sets of shapes whose words and bound steps an open plan keeps."""
@@ -104,94 +102,43 @@ class OpenPlan:
         """
         self.plan, self.binder, self.unit = plan, binder, unit
         self._values_of, self._lock = values_of, lock
-        self._nodes = {node.name: node for node in unit.parts.unit.order}
         self._sets: OrderedDict[Shapes, _Set] = OrderedDict()
         self._current: Shapes | None = None
-        self._open = OpenBinder.of(binder, unit.parts.unit)
-        self._natives: list[NativeStep] = []
-        self._steps: list[NumPyStep] = []
-        self._sequences: list[NativeSequence] = []
-        self.reasons: dict[str, str] = {}  # by native step, why it is bound for each set
-        plan.release_memory = partial(self._release_all, plan.release_memory)
-        plan.set_steps([self._opened(step) for step in plan.steps])
-        self._words = OpenWords(self._natives, unit.parts.unit.storages)
-        self._pointers = np.array(
-            [place for run in self._sequences for place in run.places], np.uintp
+        opened = unit.parts.unit
+        self._open = OpenBinder.of(binder, opened)
+        self._flags = bytearray() if binder.branches is None else binder.branches.flags.values
+        program = OpenProgram(self._open, unit.trace, self.run_plain, self._flags)
+        program.add(plan.steps)
+        self.program, self._code = program, program.finish(plan.clock.stop)
+        self._natives = list(program.natives.values())
+        self._storages = [home.storage for home in self._open.asides.values()]
+        self._asides: dict[int, Any] = {}  # by storage, its memory
+        self._words = OpenWords(
+            [*self._natives, self._operands()], [*opened.storages, *self._storages]
         )
+        places = [self._code.operand_place(number) for number in program.natives]
+        kinds = [kind.place for kind in program.kinds]
+        self._pointers = np.array([*places, *kinds], np.uintp)
+        self.group = OpenGroup(plan.steps, program, self._code, plan.clock)
+        plan.release_memory = partial(self._release_all, plan.release_memory)
+        plan.set_steps([Step.of(self.group, "program")])
+
+    def _operands(self) -> Opened:
+        """Return the words of the instructions that point to bools, as those of a call."""
+        views = self.program.bools.items()
+        values = {self._code.operand_place(n): view.ctypes.data for n, view in views}
+        first = self.plan.steps[0]
+        return Opened(first, _nothing, [(Words(values, {}, None), OpenCall())], (), _no_call)
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """By native step, why it is bound for each set of sizes."""
+        return self.program.reasons
 
     @property
     def num_native(self) -> tuple[int, int]:
         """The number of native steps that get other sizes as words, and of all native steps."""
         return sum(bool(native.calls) for native in self._natives), len(self._natives)
-
-    # -- opening
-
-    def _opened(self, step: Step) -> Step:
-        """Return a step whose sizes can change."""
-        if step.kind == "guard":
-            return step
-        if isinstance(step.group, Stretch):
-            code = step.group.code
-            assert isinstance(code, CompiledStretch)
-            self._open_stretch(code)
-            return step
-        return replace(step, run=self._by_numpy(step))
-
-    def _by_numpy(self, step: Step) -> NumPyStep:
-        current = NumPyStep(self._nodes[step.name], step)
-        self._steps.append(current)
-        return current
-
-    def _open_stretch(self, code: CompiledStretch) -> None:
-        steps: list[Step] = []
-        pairs = [(member, self._native(member)) for member in code.members]
-        for is_native, group in groupby(pairs, lambda pair: pair[1] is not None):
-            if is_native:
-                natives = [native for _, native in group if native is not None]
-                self._natives += natives
-                steps.append(self._sequence(natives))
-                for native in natives:
-                    native.member.step = self._sequence([native])
-                continue
-            for member, _ in group:
-                run = self._by_numpy(member.entry.step)
-                member.step = step_beside_native(replace(member.entry.step, run=run))
-                steps.append(member.step)
-        code.settle(steps)
-
-    def _native(self, member: Member) -> NativeStep | None:
-        """Bind a native step to open sizes, if it can be.
-
-        Return None for a step by NumPy, and for code that contains a size: each set of shapes would
-        have to be compiled.
-        """
-        node = self._nodes[member.entry.step.name]
-        if member.calls is None:
-            return None
-        calls = member.calls.calls
-        call = calls[0] if len(calls) == 1 else sequence(calls)
-        try:
-            with literals_refused(), self.unit.trace.recording() as conditions:
-                opened = self._open.open_calls(node, member)
-            if len(opened) != len(calls):
-                raise NotNativeError("it has another number of calls with open sizes")
-            words = [(words_of(one, other), other) for one, other in zip(calls, opened)]
-        except Exception as error:
-            if raised_by_handler(error):
-                raise
-            self.reasons[node.name] = f"{type(error).__name__}: {error}"
-            if member.generated_kernel is not None:
-                member.refuse("a size is in its code")
-                member.calls = None
-                return None
-            return NativeStep(node, member, call, (), ())
-        return NativeStep(node, member, call, words, list(conditions))
-
-    def _sequence(self, natives: Sequence[NativeStep]) -> Step:
-        """Return native steps as one step."""
-        run, step = native_steps(natives, self.run_plain)
-        self._sequences.append(run)
-        return step
 
     # -- other sizes
 
@@ -216,10 +163,9 @@ class OpenPlan:
         self._words.blocks.write(self._pointers, found.pointers)
         for kept, value in found.constants:
             kept[...] = value
-        for current, run in zip(self._steps, found.runs):
+        for current, run in zip(self.program.bound, found.runs):
             current.run = run
-        for native in self._sequences:
-            native.set_release(found.releases)
+        self._code.set_long(found.releases)
         self.plan.set_ends(found.feeds, found.fetches, found.key)
         self._current = shapes
 
@@ -276,9 +222,10 @@ class OpenPlan:
         unit = self._resolved(shapes)
         self._grow(unit)
         binder = self._binder(unit)
-        pointers, calls = self._pointers_of(binder, self._words.exceptions(sizes))
+        pointers, calls = self._pointers_of(binder, self._words.exceptions(sizes), values)
         arena = self._arena_start()
-        words, releases, tables = self._words.bind(sizes, [arena + s.offset for s in unit.storages])
+        starts = [arena + s.offset for s in unit.storages] + self._aside_starts(values)
+        words, releases, tables = self._words.bind(sizes, starts)
         ends = FeedsAndFetches(binder, None)
         return _Set(
             words,
@@ -288,9 +235,9 @@ class OpenPlan:
                 (kept, binder.array(unit.homes[number, 0]))
                 for number, kept in self._open.constants.items()
             ],
-            [run_of(binder, step.node, step.key) for step in self._steps],
+            [step.bind(binder) for step in self.program.bound],
             tuple(ends.feed(node, index) for index, node in enumerate(unit.args)),
-            tuple(ends.fetch(node) for node in unit.retvals),
+            tuple(self._fetch(ends, node) for node in unit.retvals),
             unit.key,
             binder.owned,
             (calls, tables, binder.holdings.values),
@@ -302,26 +249,46 @@ class OpenPlan:
         holdings.memory = holdings.memory._replace(owned=[])
         holdings.variables, holdings.values = [], []
         binder.unit, binder.holdings, binder.owned = unit, holdings, holdings.memory.owned
-        binder.arrays, binder.entries, binder.copies = {}, [], {}
+        binder.arrays, binder.entries, binder.copies, binder.moves = {}, [], {}, {}
+        binder.branches = None
         return binder
 
-    def _pointers_of(self, binder: Binder, exceptions: Sequence[int]) -> tuple[Any, list[Run]]:
-        """Return the blocks of the native steps in all sequences, and the calls of those steps that
-        are bound for this set alone. UnfitShapesError if one can't be.
+    def _pointers_of(
+        self, binder: Binder, exceptions: Sequence[int], values: SizeValues
+    ) -> tuple[Any, list[Run]]:
+        """Return the blocks of the native steps and the numbers of kinds of elements, and the calls
+        of those steps that are bound for this set alone. UnfitShapesError if one can't be.
         """
         calls = {}
         for index in exceptions:
-            native = self._natives[index]
-            call = bound_call(binder, native.node)
+            call = self._natives[index].bind(binder)
             if call is None:
                 raise UnfitShapesError
-            calls[id(native)] = call
-        blocks = [
-            block_of(calls.get(id(native), native.call))
-            for run in self._sequences
-            for native in run.natives
-        ]
-        return np.array(blocks, np.int64), list(calls.values())
+            calls[index] = call
+        blocks = [block_of(calls.get(i, native.call)) for i, native in enumerate(self._natives)]
+        kinds = self.program.kinds
+        numbers = [kind_number((values.shape(kind.shape), kind.dtype)) for kind in kinds]
+        return np.array([*blocks, *numbers], np.int64), list(calls.values())
+
+    def _aside_starts(self, values: SizeValues) -> list[int]:
+        """Return the addresses of the side buffers, which grow with the largest run."""
+        for storage in self._storages:
+            size, buffer = values.of(storage.size), self._asides.get(id(storage))
+            if buffer is None or buffer.nbytes < size + _LINE:
+                self.release()  # bound to the present addresses
+                self._asides[id(storage)] = np.empty(size + _LINE, np.uint8)
+        buffers = [self._asides[id(storage)] for storage in self._storages]
+        return [-(-buffer.ctypes.data // _LINE) * _LINE for buffer in buffers]
+
+    def _fetch(self, ends: FeedsAndFetches, node: Node) -> FetchSlot:
+        """Return the slot of a fetch, which may be dead in a run."""
+        slot, branches = ends.fetch(node), self.binder.branches
+        guard = ALWAYS if branches is None else branches.flow.guards.get(node.id, ALWAYS)
+        if branches is None or guard == ALWAYS:
+            return slot
+        flag = branches.flags.guard(guard)
+        read = reader_if_alive(self._flags, flag, node, slot.read)
+        return slot._replace(read=read, array=None)
 
     def _arena_start(self) -> int:
         for lease in self.binder.holdings.arenas.values():
@@ -349,18 +316,29 @@ class OpenPlan:
 
 
 def can_open(plan: Plan, unit: Unit) -> bool:
-    """Return whether a plan can be opened now: it has no branches or loops, one device, and the
-    final code of all steps.
+    """Return whether a plan can be opened now: it has one device, its variables have values, and
+    all steps have their final code.
     """
-    if unit.flow is not None or unit.parallel or plan.runs_once or len(unit.device_types) != 1:
+    if not plan.warm or unit.parallel or plan.runs_once or len(unit.device_types) != 1:
         return False
     if len(unit.arena_sizes) > 1 or set(unit.device_types.values()) != {"CPU"}:
         return False
-    for step in plan.steps:
-        if isinstance(step.group, Stretch):
-            code = step.group.code
-            if not isinstance(code, CompiledStretch) or not code.is_joined:
-                return False
-        elif step.group is not None or step.kind not in ("kernel", "guard", "copy"):
+    is_final = True
+    for step in all_steps(plan.steps):
+        group = step.group
+        if isinstance(group, Stretch):
+            code = group.code
+            is_final &= isinstance(code, CompiledStretch) and code.advance()
+        elif isinstance(group, NativeLoop):
+            is_final &= group.is_compiled()
+        elif group is None and step.kind not in _KINDS:
             return False
-    return any(step.kind == "stretch" for step in plan.steps)
+    return is_final and any(step.kind in ("stretch", "loop") for step in all_steps(plan.steps))
+
+
+def _nothing() -> int:
+    return 0
+
+
+def _no_call(_: Binder) -> None:
+    """Return no call: the words hold for all sizes."""

@@ -86,6 +86,7 @@ class Arrays:
         self.owned, self.cells = self.holdings.memory.owned, self.holdings.cells
         self.arrays: dict[Any, Any] = {}
         self.copies: dict[Callable[[], Any], tuple[Any, Any]] = {}  # (source, target)
+        self.moves: dict[Callable[[], Any], Any] = {}  # by callable, its `tensor_moves.Move`
         self.variables: dict[int, VariableState] = {}
         self.run_time_natives: dict[int, Any] = {}  # by node, of steps that are bound at each run
         self.access = RunAccess(unit.target.resources.access)

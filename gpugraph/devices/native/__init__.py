@@ -35,6 +35,7 @@ from gpugraph.devices.native.background_compilation import (
     prepare_loops as prepare_loops,
 )
 from gpugraph.devices.native.compiled_functions import (
+    FAILED as FAILED,
     Function as Function,
     LoopFunction as LoopFunction,
     estimate as estimate,
