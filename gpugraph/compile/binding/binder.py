@@ -312,6 +312,10 @@ class Binder(StepList):
             None if self.unit.programs is None else self.unit.programs.get(node.id),
         )
 
+    def bound_run(self, bound: BoundNode) -> Run:
+        """Return the callable of a node's kernel, bound to arrays."""
+        return bind_on_device(bound, self._static_context(bound), self._static_arrays(bound))
+
     def candidate(self, node: Node) -> Candidate | None:
         """Return the inputs of the native compilation of a node; None if it has no native form."""
         bound = self._bound_node(node, self.unit.kernel(node), self.refs(node))

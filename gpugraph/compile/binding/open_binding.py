@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -11,11 +12,12 @@ import numpy as np
 from gpugraph.base.sizes import is_open
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.steps.compiled_stretch import Member
-from gpugraph.compile.steps.gpu_node_steps import bind_on_device
 from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.kernel_context import BoundNode
 from gpugraph.compile.steps.native_node_code import Candidate, compile_pieces, translate
 from gpugraph.compile.steps.tensor_moves import Move
-from gpugraph.compile.unit.compile_unit import Home, TensorId, Unit
+from gpugraph.compile.unit.compile_unit import Home, TensorId
+from gpugraph.compile.unit.unit_sizes import OpenParts
 from gpugraph.devices.native import Address, NotNativeError, OpenCall, OpenView, sequence
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.plan import Run
@@ -25,19 +27,22 @@ class OpenBinder(Binder):
     """Binds native calls to views with open sizes. Made from the binder of the plan.
 
     constants: by node, the arrays of constants that contain sizes. asides: the side buffers of
-    loops, by tensor.
+    loops, by tensor. open_nodes: those whose attrs contain sizes.
     """
 
     plain: Binder
+    open_nodes: Set[int]
     constants: dict[int, Any]
     asides: dict[TensorId, Home]
 
     @classmethod
-    def of(cls, binder: Binder, unit: Unit) -> OpenBinder:
+    def of(cls, binder: Binder, parts: OpenParts) -> OpenBinder:
         """Return an open binder for the unit of which `binder` has bound a plan."""
+        unit = parts.unit
         opened = cls.__new__(cls)
         opened.__dict__.update(binder.__dict__, unit=unit, entries=[], arrays={})
-        opened.plain, opened.constants, opened.asides = binder, {}, {}
+        opened.plain, opened.open_nodes = binder, parts.open_nodes
+        opened.constants, opened.asides = {}, {}
         return opened
 
     def array(self, home: Home) -> Any:
@@ -66,10 +71,26 @@ class OpenBinder(Binder):
         except NotNativeError:
             return None
 
-    def access_of(self, node: Node) -> Any:
-        """Return the callable of a node that accesses a container, over views."""
-        bound = self._bound_node(node, self.unit.kernel(node), {})
-        return bind_on_device(bound, self._static_context(bound), self._static_arrays(bound))
+    def bound_node(self, node: Node) -> BoundNode:
+        """Return a node that uses no variables, with its kernel."""
+        return self._bound_node(node, self.unit.kernel(node), {})
+
+    def is_lasting(self, node: Node) -> bool:
+        """Return whether a node's step is the same for all sizes: it uses no memory of the arena,
+        and no constant that contains sizes.
+        """
+        homes = self.unit.homes
+        keys = [(edge.src.id, edge.src_output) for edge in node._in if edge.dst_input >= 0]
+        keys += [(node.id, slot) for slot in range(len(node.output_types))]
+        is_closed = node.id not in self.open_nodes
+        return is_closed and all(key in homes and self._is_closed(homes[key]) for key in keys)
+
+    def _is_closed(self, home: Home) -> bool:
+        storage, shape, _ = home
+        if storage.kind not in ("object", "constant", "variable") or shape is None:
+            return False
+        is_closed = storage.node is None or storage.node.id not in self.open_nodes
+        return is_closed and not is_open(shape)
 
     def _make_view(self, home: Home) -> Any:
         storage, shape, dtype = home

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches, reader_i
 from gpugraph.compile.binding.open_binding import OpenBinder, run_of
 from gpugraph.compile.binding.open_group import OpenGroup
 from gpugraph.compile.binding.open_program import OpenProgram
-from gpugraph.compile.binding.open_steps import Opened, StepKey
+from gpugraph.compile.binding.open_steps import AccessStep, Opened, StepKey
 from gpugraph.compile.binding.open_words import OpenWords
 from gpugraph.compile.control_flow.native_while_loops import NativeLoop
 from gpugraph.compile.memory.arena_layout import Relayout
@@ -67,6 +67,7 @@ class _Set(NamedTuple):
     words: of all blocks. pointers: the blocks of the native steps. releases: whether the GIL is
     released. constants: pairs of an array that calls read, and its value. runs: of the steps by
     NumPy. owned: memory that is released with the set. keep: other objects that its calls use.
+    starts: the addresses of storages, by id. accesses: callables of accesses to containers.
     """
 
     words: Any
@@ -79,6 +80,9 @@ class _Set(NamedTuple):
     key: PlanKey
     owned: list[Any]
     keep: Any
+    values: SizeValues
+    starts: Mapping[int, int]
+    accesses: dict[AccessStep, Run]
 
     def release(self) -> None:
         """Release the memory that only steps of this set use."""
@@ -105,7 +109,7 @@ class OpenPlan:
         self._sets: OrderedDict[Shapes, _Set] = OrderedDict()
         self._current: Shapes | None = None
         opened = unit.parts.unit
-        self._open = OpenBinder.of(binder, opened)
+        self._open = OpenBinder.of(binder, unit.parts)
         self._flags = bytearray() if binder.branches is None else binder.branches.flags.values
         program = OpenProgram(self._open, unit.trace, self.run_plain, self._flags)
         program.add(plan.steps)
@@ -113,12 +117,13 @@ class OpenPlan:
         self._natives = list(program.natives.values())
         self._storages = [home.storage for home in self._open.asides.values()]
         self._asides: dict[int, Any] = {}  # by storage, its memory
-        self._words = OpenWords(
-            [*self._natives, self._operands()], [*opened.storages, *self._storages]
-        )
+        storages = [*opened.storages, *self._storages]
+        self._bases = [id(storage) for storage in storages]
+        self._words = OpenWords([*self._natives, self._operands()], storages)
         places = [self._code.operand_place(number) for number in program.natives]
-        kinds = [kind.place for kind in program.kinds]
+        kinds = [place for places in program.kinds.values() for place in places]
         self._pointers = np.array([*places, *kinds], np.uintp)
+        self._blocks = [block_of(native.call) for native in self._natives]
         self.group = OpenGroup(plan.steps, program, self._code, plan.clock)
         plan.release_memory = partial(self._release_all, plan.release_memory)
         plan.set_steps([Step.of(self.group, "program")])
@@ -166,6 +171,8 @@ class OpenPlan:
         for current, run in zip(self.program.bound, found.runs):
             current.run = run
         self._code.set_long(found.releases)
+        sizes = self.program.sizes
+        sizes.values, sizes.starts, sizes.runs = found.values, found.starts, found.accesses
         self.plan.set_ends(found.feeds, found.fetches, found.key)
         self._current = shapes
 
@@ -241,6 +248,9 @@ class OpenPlan:
             unit.key,
             binder.owned,
             (calls, tables, binder.holdings.values),
+            values,
+            dict(zip(self._bases, starts)),
+            {},
         )
 
     def _binder(self, unit: Unit) -> Binder:
@@ -259,16 +269,16 @@ class OpenPlan:
         """Return the blocks of the native steps and the numbers of kinds of elements, and the calls
         of those steps that are bound for this set alone. UnfitShapesError if one can't be.
         """
-        calls = {}
+        calls, blocks = [], self._blocks.copy()
         for index in exceptions:
             call = self._natives[index].bind(binder)
             if call is None:
                 raise UnfitShapesError
-            calls[index] = call
-        blocks = [block_of(calls.get(i, native.call)) for i, native in enumerate(self._natives)]
-        kinds = self.program.kinds
-        numbers = [kind_number((values.shape(kind.shape), kind.dtype)) for kind in kinds]
-        return np.array([*blocks, *numbers], np.int64), list(calls.values())
+            calls.append(call)
+            blocks[index] = block_of(call)
+        for (shape, dtype), places in self.program.kinds.items():
+            blocks += len(places) * [kind_number((values.shape(shape), dtype))]
+        return np.array(blocks, np.int64), calls
 
     def _aside_starts(self, values: SizeValues) -> list[int]:
         """Return the addresses of the side buffers, which grow with the largest run."""

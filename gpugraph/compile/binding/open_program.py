@@ -10,16 +10,23 @@ returns to Python, which runs the step that is bound to the arrays of the run's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 from gpugraph.base.errors import InternalError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
-from gpugraph.base.sizes import SizeTrace, literals_refused
+from gpugraph.base.sizes import SizeTrace, is_open, literals_refused
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.open_binding import OpenBinder, bound_call
-from gpugraph.compile.binding.open_steps import MoveStep, NumPyStep, Opened, StepKey
+from gpugraph.compile.binding.open_steps import (
+    AccessStep,
+    CurrentSizes,
+    MoveStep,
+    NumPyStep,
+    Opened,
+    StepKey,
+)
 from gpugraph.compile.control_flow.loop_program import (
     Label,
     LoopGroup,
@@ -33,22 +40,15 @@ from gpugraph.compile.steps.compiled_stretch import CompiledStretch, Member
 from gpugraph.compile.steps.guarded_regions import AnyFlag
 from gpugraph.compile.steps.tensor_moves import Move, Releasing, WriteIndex, do_nothing
 from gpugraph.compile.unit.compile_unit import TensorId
-from gpugraph.devices.native import NotNativeError, OpenCall, Words, move, sequence, words_of
+from gpugraph.devices.native import NotNativeError, OpenCall, move, sequence, words_of
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.tensor_arrays.container_ops import Access
+from gpugraph.ops.tensor_arrays.element_store import Kind
 from gpugraph.plan import Run, Step, StepGroup
 
 
 class NotOpenError(Exception):
     """A plan has a step whose sizes can't change."""
-
-
-class ElementKind(NamedTuple):
-    """A word with the number of a kind of elements. place: its address. shape: may be open."""
-
-    place: int
-    shape: Sequence[Any]
-    dtype: Any
 
 
 class OpenLoop(NamedTuple):
@@ -63,8 +63,9 @@ class OpenProgram(LoopProgram):
     """The instructions of a plan.
 
     natives: the native calls, by instruction. bound: the steps that are bound to arrays for each
-    set of sizes. bools: by instruction, the view of the bool to which it points. reasons: by native
-    step, why it is bound for each set too.
+    set of sizes. bools: by instruction, the view of the bool to which it points. kinds: by kind of
+    elements with an open shape, the addresses of the words with its number. reasons: by native step
+    or copy, why it is bound for each set too.
     """
 
     def __init__(
@@ -81,7 +82,8 @@ class OpenProgram(LoopProgram):
         self.natives: dict[int, Opened] = {}
         self.bound: list[NumPyStep | MoveStep] = []
         self.bools: dict[int, Any] = {}
-        self.kinds: list[ElementKind] = []
+        self.kinds: dict[Kind, list[int]] = {}
+        self.sizes = CurrentSizes()
         self.loops: list[OpenLoop] = []
         self.reasons: dict[str, str] = {}
 
@@ -120,8 +122,11 @@ class OpenProgram(LoopProgram):
             raise NotOpenError(f"'{step.name}' ({step.op_type})")
 
     def _by_numpy(self, step: Step) -> None:
-        self.bound.append(NumPyStep(self._nodes[step.name], step))
-        self._python(step, self.bound[-1])
+        node = self._nodes[step.name]
+        current = NumPyStep(node, step)
+        if not self._binder.is_lasting(node):
+            self.bound.append(current)
+        self._python(step, current)
 
     def _if_array(
         self, step: Step, kind: Any, array: Any, target: Label, key: TensorId | None
@@ -178,24 +183,23 @@ class OpenProgram(LoopProgram):
     def _access(self, step: Step, run: Access) -> None:
         """Add an access to an element of a stack or TensorArray."""
         node = self._nodes[step.name]
-        plain = NumPyStep(node, step)
-        self.bound.append(plain)
         try:
             with literals_refused(), self._trace.recording() as conditions:
-                opened = self._binder.access_of(node)
+                opened = self._binder.bound_run(self._binder.bound_node(node))
                 if conditions or not isinstance(opened, Access):
                     raise NotNativeError("an access with conditions")
             access = element_access(run)
         except NotNativeError:
-            self._python(step, plain)
+            self._by_numpy(step)
             return
+        plain = AccessStep(opened, self.sizes)
         fields: dict[str, Any] = {}
         if run.kind is not None:
             assert opened.kind is not None
             fields |= {"value": opened.value.ctypes.data, "bytes": opened.value.nbytes}
-            block = words_of(access.call, OpenCall()).block
-            place = words_of_place(block, "kind")
-            self.kinds.append(ElementKind(place, *opened.kind))
+            if is_open(opened.kind[0]):
+                place = words_of(access.call, OpenCall()).place("kind")
+                self.kinds.setdefault(opened.kind, []).append(place)
         if run.copy is not None:
             fields |= {"copy": opened.copy.ctypes.data, "copied": opened.copy.nbytes}
         if run.index is not None:
@@ -279,11 +283,6 @@ class OpenProgram(LoopProgram):
         opened = Opened(step, call, [(words_of(call, form), form)], (), _never)
         self._native(opened, group.go_on(call))
         self.loops.append(OpenLoop(begin, len(self.parts), step))
-
-
-def words_of_place(block: Any, name: str) -> int:
-    """Return the address of a field of a block."""
-    return Words({}, {}, block).place(name)
 
 
 def _bound_copy(keys: tuple[TensorId, TensorId], binder: Binder) -> Run | None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from gpugraph.base.sizes import SizeValues
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.open_binding import run_of
 from gpugraph.compile.steps.tensor_moves import Move, move
-from gpugraph.devices.native import OpenCall, Words, one_blas_thread
+from gpugraph.devices.native import OpenCall, OpenView, Words, one_blas_thread
 from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.ops.tensor_arrays.container_ops import Access
 from gpugraph.plan import Run, Step
 
 StepKey = tuple[str, str]
@@ -45,6 +51,47 @@ class NumPyStep:
     def __call__(self) -> Any:
         with one_blas_thread():  # further threads would spin beside native code
             return self.run()
+
+
+class CurrentSizes:
+    """The sizes of the current set, for steps that get their arrays when Python first runs them."""
+
+    def __init__(self) -> None:
+        self.values: SizeValues = SizeValues(())
+        self.starts: Mapping[int, int] = {}
+        self.runs: dict[AccessStep, Run] = {}
+
+    def array(self, view: Any) -> Any:
+        """Return the array of a view; any other object unchanged."""
+        if not isinstance(view, OpenView):
+            return view
+        base, offset = view.start
+        start = self.values.of(offset) + (self.starts[id(base)] if base != 0 else 0)
+        shape = self.values.shape(view.shape)
+        memory = (ctypes.c_char * (prod(shape) * view.itemsize)).from_address(start)
+        return np.ndarray(shape, view.dtype, memory)
+
+
+class AccessStep:
+    """The callable of an access to a container by Python, for the current sizes."""
+
+    def __init__(self, opened: Access, sizes: CurrentSizes) -> None:
+        """opened: the access over views."""
+        self._opened, self._sizes = opened, sizes
+
+    def __call__(self) -> Any:
+        run = self._sizes.runs.get(self)
+        if run is None:
+            run = self._sizes.runs[self] = self._bound()
+        return run()
+
+    def _bound(self) -> Run:
+        opened, sizes = self._opened, self._sizes
+        kind = opened.kind
+        if kind is not None:
+            kind = sizes.values.shape(kind[0]), kind[1]
+        value, index, copy = map(sizes.array, (opened.value, opened.index, opened.copy))
+        return opened.make(value, kind, index, copy)
 
 
 class MoveStep:

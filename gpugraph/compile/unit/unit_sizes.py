@@ -60,6 +60,11 @@ class OpenParts:
             if id(home.storage) in numbers or is_open(home.shape)
         ]
 
+    @property
+    def open_nodes(self) -> Set[int]:
+        """The nodes whose attrs contain Sizes."""
+        return {node.id for node in self._attrs}
+
     def at(self, values: SizeValues) -> Unit:
         """Return the unit for these values of its open sizes; its offsets in arenas are not set
         yet.
