@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -49,6 +49,7 @@ from gpugraph.compile.binding.graph_recording import graph_record
 from gpugraph.compile.binding.open_plan import OpenPlan, UnitOfSizes, can_open
 from gpugraph.compile.binding.open_program import NotOpenError
 from gpugraph.compile.binding.open_programs import open_programs
+from gpugraph.compile.binding.size_reports import NotReportedError as NotReportedError, Reports
 from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap
 from gpugraph.compile.fusion.fusion_groups import fuse
@@ -80,6 +81,7 @@ from gpugraph.compile.steps.early_compilation import compile_early
 from gpugraph.compile.unit.compile_unit import (
     FeedSpec as FeedSpec,
     RunRequest as RunRequest,
+    Storage,
     Swap,
     Target as Target,
     Unit,
@@ -153,15 +155,18 @@ class OpenUnit:
 
         Raises the error of a pass, or of the first op in a branch or a loop whose shapes don't fit.
         The caller then compiles without open sizes, since only that gives the right error text.
+        NotReportedError if sizes by values can't be written during a run.
         """
         with _without_collector():
             unit = _fitted(target, request)
             if unit.failures:
                 raise next(iter(unit.failures.values()))
             unit.programs = open_programs(unit)
-            self._relayout = Relayout(unit)
+            self.reports = Reports(unit, trace) if unit.reported else None
+            part_of = _first_part if self.reports is None else self.reports.part_of
+            self._relayout = Relayout(unit, part_of)
             self._parts = OpenParts(unit, trace.first_values)
-        self.sizes = UnitOfSizes(self._parts, self._relayout, trace)
+        self.sizes = UnitOfSizes(self._parts, self._relayout, trace, self.reports)
         self._trace = trace
 
     @property
@@ -170,11 +175,17 @@ class OpenUnit:
         kinds = [home.storage.kind for home in self._parts.unit.homes.values()]
         return 2 * kinds.count("cell") < kinds.count("arena")
 
-    def at(self, inputs: Sequence[int]) -> SizeValues | None:
-        """Return the values of all Sizes for these input sizes; None if they do not meet the
-        conditions.
+    def at(
+        self, inputs: Sequence[int], reported: Mapping[str, int] | None = None
+    ) -> SizeValues | None:
+        """Return the values of all Sizes for these input sizes, and sizes that kernels report; None
+        if they do not meet the conditions.
         """
-        return self._trace.values(inputs)
+        return self._trace.values(inputs, reported)
+
+    def shapes_of(self, values: SizeValues) -> list[tuple[int, ...]]:
+        """Return the shapes of the feeds for these values."""
+        return [values.shape(feed.shape or ()) for feed in self._parts.unit.feeds]
 
     def plan(self, values: SizeValues, target: Target, request: RunRequest) -> Plan:
         """Return the plan for these values. request: the request that was compiled, with this run's
@@ -194,6 +205,7 @@ class OpenUnit:
             _check(unit)
             binder = Binder(unit)
             plan = bind_by(binder)
+            plan.reported = {}
             plan.opening = Opening(self, binder)
             return plan
 
@@ -204,12 +216,13 @@ class Opening(NamedTuple):
     unit: OpenUnit
     binder: Binder
 
-    def open(self, plan: Plan, values_of: Callable[[Any], SizeValues | None], lock: Any) -> bool:
+    def open(self, plan: Plan, values_of: Callable[..., SizeValues | None], lock: Any) -> bool:
         """Let the plan run all shapes of its unit; False if it can't, or not yet.
 
         values_of: returns the values of the unit's sizes for the shapes of feeds. lock: the
         session's. The caller must hold the plan's lock.
         """
+        plan.warm = plan.warm or all(state.initialized for state in plan.variables)
         if not can_open(plan, self.binder.unit):
             return False
         try:
@@ -218,6 +231,10 @@ class Opening(NamedTuple):
             _LOG.debug("A plan is for one set of shapes: %s", error)
             plan.opening = None
         return plan.sizes is not None
+
+
+def _first_part(_: Storage) -> int:
+    return 0
 
 
 def part_of_memory(target: Target, request: RunRequest) -> float:

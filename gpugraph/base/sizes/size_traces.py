@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -65,11 +65,15 @@ class SizeTrace:
         recording.
     """
 
-    def __init__(self, inputs: Sequence[int]) -> None:
-        """inputs: the values of the input sizes in the first run, each at least 0."""
+    def __init__(self, inputs: Sequence[int], reported: Mapping[str, int] | None = None) -> None:
+        """inputs: the values of the input sizes in the first run, each at least 0. reported: by
+        name, sizes that kernels have reported in an earlier run (`report`).
+        """
+        self.reported = dict(reported or {})
         self.conditions: dict[tuple[str, Terms, Terms, bool], None] = {}
         self._atoms: list[tuple[str, Terms, Terms] | None] = [None] * len(inputs)
         self._numbers: dict[tuple[str, Terms, Terms], int] = {}
+        self._reports: dict[str, int] = {}  # the atoms of reported sizes
         self._hints = list(inputs)
         self.natural = [True] * len(inputs)  # by atom: whether it is never negative
         self.sizes = [Size(self, (((number,), 1),), value) for number, value in enumerate(inputs)]
@@ -79,13 +83,51 @@ class SizeTrace:
         """The values of all Sizes for the first inputs."""
         return SizeValues(self._hints)
 
-    def values(self, inputs: Sequence[int]) -> SizeValues | None:
-        """Return the values of all Sizes for these inputs; None unless they meet all conditions."""
+    def report(self, name: str) -> Any:
+        """Return the Size that a kernel reports in each run; None if none is known by this name."""
+        if name not in self.reported:
+            return None
+        number = self._reports.get(name)
+        if number is None:
+            number = self._reports[name] = len(self._atoms)
+            self._hints.append(self.reported[name])
+            self._atoms.append((name, (), ()))
+            self.natural.append(True)
+        return Size(self, (((number,), 1),), self._hints[number])
+
+    @property
+    def report_names(self) -> Set[str]:
+        """The names of the reported sizes in use."""
+        return self._reports.keys()
+
+    def reports_in(self, size: Any) -> set[str]:
+        """Return the names of the reported sizes on which a Size depends."""
+        names: set[str] = set()
+        pending = [number for monomial, _ in _terms(size) for number in monomial]
+        while pending:
+            atom = self._atoms[pending.pop()]
+            if atom is not None and atom[0] in self._reports:
+                names.add(atom[0])
+            elif atom is not None:
+                terms = (*atom[1], *atom[2])
+                pending += [number for monomial, _ in terms for number in monomial]
+        return names
+
+    def values(
+        self, inputs: Sequence[int], reported: Mapping[str, int] | None = None
+    ) -> SizeValues | None:
+        """Return the values of all Sizes for these inputs and reported sizes (by default those of
+        the trace); None unless they meet all conditions.
+        """
         atoms = list(inputs)
+        reported = self.reported if reported is None else reported
         try:
             for atom in self._atoms[len(inputs) :]:
                 assert atom is not None
                 name, left, right = atom
+                if name in self._reports:
+                    atoms.append(reported[name])
+                    continue
                 atoms.append(_OPERATIONS[name](_value(left, atoms), _value(right, atoms)))
         except ZeroDivisionError:
             return None

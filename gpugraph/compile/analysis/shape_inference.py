@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.dtypes import OBJECTS
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import size_array
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
@@ -27,6 +28,8 @@ from gpugraph.compile.unit.guards import Flow
 from gpugraph.graph.inference_context import InferContext, ShapeRule
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.kernel import RowSource
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _UNKNOWN = TensorShape.of(None)
 _SCALAR = TensorShape.of(())
@@ -139,11 +142,30 @@ class Inference:
                     raise refusal from error
                 self.unit.failures[node.id] = refusal
             return self._never(node)
+        if self.unit.report_of is not None:
+            shapes = self._with_reports(node, shapes, self.unit.report_of)
         if node.type in _PUTS:
             self._put(node, context.shapes[_PUTS[node.type]])
         elif node.type in _TAKES:
             return [self._taken(node, shapes[0]), *shapes[1:]]
         return shapes
+
+    def _with_reports(
+        self, node: Node, shapes: Sequence[TensorShape], report_of: Callable[[str], Any]
+    ) -> Sequence[TensorShape]:
+        """Return the shapes, with the size that the node's kernel reports for unknown ones."""
+        counted = counted_outputs(node)
+        if not counted or self._is_conditional(node):
+            return shapes
+        size = report_of(node.name)
+        sizes = [shape.sizes for shape in shapes]
+        if size is None or any(not sizes[slot] for slot in counted):
+            return shapes
+        self.unit.reported[node.id] = size
+        return [
+            TensorShape.of((size, *shape.sizes[1:])) if slot in counted and shape.sizes else shape
+            for slot, shape in enumerate(shapes)
+        ]
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
         """Mark the node as one that never has a value, and return unknown shapes for its
@@ -219,6 +241,17 @@ class Inference:
         edge = root.input_edge(0)
         size = self.unit.values.get((edge.src.id, edge.src_output))
         return None if size is None else size_array(size[()], np.int32)
+
+
+def counted_outputs(node: Node) -> Sequence[int]:
+    """Return the outputs of which the node's kernel counts the rows; none if it has objects."""
+    decl = DECLARATIONS.get(node.type)
+    native = decl.native if decl is not None else None
+    if not isinstance(native, RowSource) or native.sizes is None:
+        return ()
+    if any(dtype.base_dtype in OBJECTS for dtype in node.output_types):
+        return ()
+    return native.counted
 
 
 def container_of(node: Node) -> Node | None:

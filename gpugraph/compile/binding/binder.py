@@ -104,6 +104,7 @@ def _bound(unit: Unit, binder: Binder) -> Plan:
             device.name: device.synchronize for device in unit.target.devices if device.has_kernels
         },
         sized_in_run=binder.sized_in_run(),
+        reported=binder.reported,
         loops=loop_records(unit),
         whose_memory=binder.run_memory.why,
         memory=binder.run_memory,
@@ -238,6 +239,8 @@ class Binder(StepList):
         of a host input, is known only then.
         """
         if isinstance(bound.kernel, Sized) or reference(bound.kernel).waits:
+            return True
+        if bound.node.id in self.unit.reported:
             return True
         for _, home in (*bound.inputs, *bound.outputs):
             if home.storage.kind == "cell":

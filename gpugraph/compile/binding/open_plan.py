@@ -28,8 +28,9 @@ from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches, reader_i
 from gpugraph.compile.binding.open_binding import OpenBinder, run_of
 from gpugraph.compile.binding.open_group import OpenGroup
 from gpugraph.compile.binding.open_program import OpenProgram
-from gpugraph.compile.binding.open_steps import AccessStep, Opened, StepKey
+from gpugraph.compile.binding.open_steps import AccessStep, Opened, ReportStep, StepKey
 from gpugraph.compile.binding.open_words import OpenWords
+from gpugraph.compile.binding.size_reports import Report, Reports
 from gpugraph.compile.control_flow.native_while_loops import NativeLoop
 from gpugraph.compile.memory.arena_layout import Relayout
 from gpugraph.compile.memory.arena_records import arena_records
@@ -42,7 +43,17 @@ from gpugraph.compile.unit.unit_sizes import OpenParts
 from gpugraph.devices.native import OpenCall, Words, block_of
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.tensor_arrays.element_store import kind_number
-from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Run, Step, UnfitShapesError, all_steps
+from gpugraph.plan import (
+    FeedSlot,
+    FetchSlot,
+    Plan,
+    PlanKey,
+    Run,
+    Step,
+    UnfitReportError,
+    UnfitShapesError,
+    all_steps,
+)
 
 _KINDS = ("kernel", "guard", "copy", "flag")
 _LINE = 64
@@ -52,6 +63,9 @@ MOST_SETS = 256
 
 Shapes = tuple[tuple[int, ...], ...]
 
+_Key = tuple[Shapes, tuple[int, ...]]
+"""A set of shapes, and the sizes that kernels report."""
+
 
 class UnitOfSizes(NamedTuple):
     """A compiled unit with open sizes, and what binding it for values needs."""
@@ -59,6 +73,7 @@ class UnitOfSizes(NamedTuple):
     parts: OpenParts
     relayout: Relayout
     trace: SizeTrace
+    reports: Reports | None = None
 
 
 class _Set(NamedTuple):
@@ -98,20 +113,25 @@ class OpenPlan:
         plan: Plan,
         binder: Binder,
         unit: UnitOfSizes,
-        values_of: Callable[[Shapes], SizeValues | None],
+        values_of: Callable[..., SizeValues | None],
         lock: Any,
     ) -> None:
-        """values_of: returns the values of all sizes for a set of shapes. lock: that of the
-        session, held while the plan's memory grows. The caller must hold the plan's lock.
+        """values_of: returns the values of all sizes for a set of shapes and reported sizes. lock:
+        that of the session, held while the plan's memory grows. The caller must hold the plan's
+        lock.
         """
         self.plan, self.binder, self.unit = plan, binder, unit
         self._values_of, self._lock = values_of, lock
-        self._sets: OrderedDict[Shapes, _Set] = OrderedDict()
-        self._current: Shapes | None = None
+        self._sets: OrderedDict[_Key, _Set] = OrderedDict()
+        self._current: _Key | None = None
+        self._reported = {name: unit.trace.reported[name] for name in unit.trace.report_names}
         opened = unit.parts.unit
         self._open = OpenBinder.of(binder, unit.parts)
         self._flags = bytearray() if binder.branches is None else binder.branches.flags.values
-        program = OpenProgram(self._open, unit.trace, self.run_plain, self._flags)
+        flushes = () if unit.reports is None else unit.reports.flushes
+        program = OpenProgram(
+            self._open, unit.trace, self.run_plain, self._flags, flushes, self._flush
+        )
         program.add(plan.steps)
         self.program, self._code = program, program.finish(plan.clock.stop)
         self._natives = list(program.natives.values())
@@ -153,17 +173,42 @@ class OpenPlan:
         The caller must hold the plan's lock. UnfitShapesError if they need another plan,
         ResourceExhaustedError if there is too little memory.
         """
-        if shapes == self._current:
-            return
-        self._current = None
-        found = self._sets.get(shapes)
+        key = shapes, tuple(self._reported.values())
+        if key != self._current:
+            self._current = None
+            self._select(key)
+
+    def _flush(self, reports: Sequence[tuple[Report, ReportStep]], since: int) -> None:
+        """Write the sizes that kernels have reported in this run, and the kernels' outputs.
+
+        UnfitReportError if they need another plan or more memory.
+        """
+        before, current = dict(self._reported), self._current
+        for report, step in reports:
+            self._reported.update(dict.fromkeys(report.names, step.size))
+        if self._reported != before:
+            assert current is not None, "the sizes of the run"
+            self._current = None
+            key = current[0], tuple(self._reported.values())
+            values = self._values_of(key[0], self._reported)
+            if values is None:
+                self._reported = before
+                raise UnfitReportError(is_larger=False)
+            if key not in self._sets and self._needs_memory(values):
+                raise UnfitReportError(is_larger=True)
+            self._select(key, self._sets.get(current), since)
+        for _, step in reports:
+            step.write()
+
+    def _select(self, key: _Key, before: _Set | None = None, since: int = 0) -> None:
+        found = self._sets.get(key)
         if found is None:
-            found = self._bind(shapes)
-            self._sets[shapes] = found
+            found = self._bind(key, before, since)
+            self._sets[key] = found
             while len(self._sets) > MOST_SETS:
                 self._sets.popitem(last=False)[1].release()
         else:
-            self._sets.move_to_end(shapes)
+            self._sets.move_to_end(key)
             self._words.blocks.write(self._words.written, found.words)
         self._words.blocks.write(self._pointers, found.pointers)
         for kept, value in found.constants:
@@ -174,7 +219,7 @@ class OpenPlan:
         sizes = self.program.sizes
         sizes.values, sizes.starts, sizes.runs = found.values, found.starts, found.accesses
         self.plan.set_ends(found.feeds, found.fetches, found.key)
-        self._current = shapes
+        self._current = key
 
     def described(self, shapes: Shapes) -> Plan:
         """Return a copy of the plan whose reports and arenas are those of a set of shapes."""
@@ -191,7 +236,7 @@ class OpenPlan:
     def run_plain(self, node: Node, key: StepKey) -> Any:
         """Run the step of a node by NumPy, for the current sizes."""
         assert self._current is not None, "the sizes of the run that calls it"
-        binder = self._binder(self._resolved(self._current))
+        binder = self._binder(self._resolved(self._current[0]))
         try:
             return run_of(binder, node, key)()
         finally:
@@ -209,19 +254,38 @@ class OpenPlan:
 
     def _resolved(self, shapes: Shapes) -> Unit:
         """Return the unit for a set of shapes."""
-        values = self._values_of(shapes)
-        if values is None:
-            raise UnfitShapesError
-        unit = self.unit.parts.at(values)
+        unit = self.unit.parts.at(self._values(shapes))
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         self.unit.relayout.apply(unit)
         return unit
 
-    def _bind(self, shapes: Shapes) -> _Set:
-        """Bind a set of shapes; the words are written."""
-        values = self._values_of(shapes)
+    def _values(self, shapes: Shapes) -> SizeValues:
+        values = self._values_of(shapes, self._reported)
         if values is None:
-            raise UnfitShapesError
+            raise UnfitReportError(is_larger=False) if self._reported else UnfitShapesError
+        return values
+
+    def _needs_memory(self, values: SizeValues) -> bool:
+        """Return whether the arena or a side buffer must grow for these sizes."""
+        unit = self.unit.parts.at(values)
+        self.unit.relayout.apply(unit)
+        leases = self.binder.holdings.arenas
+        for name, size in unit.arena_sizes.items():
+            if size and (name not in leases or leases[name].num_bytes < size):
+                return True
+        return any(
+            id(storage) not in self._asides
+            or self._asides[id(storage)].nbytes < values.of(storage.size) + _LINE
+            for storage in self._storages
+        )
+
+    def _bind(self, key: _Key, before: _Set | None = None, since: int = 0) -> _Set:
+        """Bind a set of shapes; the words are written.
+
+        before: the set of this run so far, whose NumPy steps up to index `since` stay as they are.
+        """
+        shapes, _ = key
+        values = self._values(shapes)
         try:
             sizes = self._words.sizes(values)
         except OverflowError as error:
@@ -242,7 +306,7 @@ class OpenPlan:
                 (kept, binder.array(unit.homes[number, 0]))
                 for number, kept in self._open.constants.items()
             ],
-            [step.bind(binder) for step in self.program.bound],
+            self._bound_runs(binder, before, since),
             tuple(ends.feed(node, index) for index, node in enumerate(unit.args)),
             tuple(self._fetch(ends, node) for node in unit.retvals),
             unit.key,
@@ -252,6 +316,11 @@ class OpenPlan:
             dict(zip(self._bases, starts)),
             {},
         )
+
+    def _bound_runs(self, binder: Binder, before: _Set | None, since: int) -> list[Run]:
+        """Return the callables of the steps by NumPy."""
+        kept = [] if before is None or before.owned else list(before.runs[:since])
+        return kept + [step.bind(binder) for step in self.program.bound[len(kept) :]]
 
     def _binder(self, unit: Unit) -> Binder:
         """Return a binder of single nodes for one set of shapes, in the plan's memory."""

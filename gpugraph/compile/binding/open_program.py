@@ -10,7 +10,8 @@ returns to Python, which runs the step that is bound to the arrays of the run's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,8 +26,10 @@ from gpugraph.compile.binding.open_steps import (
     MoveStep,
     NumPyStep,
     Opened,
+    ReportStep,
     StepKey,
 )
+from gpugraph.compile.binding.size_reports import Flush, Report
 from gpugraph.compile.control_flow.loop_program import (
     Label,
     LoopGroup,
@@ -37,14 +40,20 @@ from gpugraph.compile.control_flow.loop_program import (
 )
 from gpugraph.compile.control_flow.native_while_loops import NativeLoop
 from gpugraph.compile.steps.compiled_stretch import CompiledStretch, Member
+from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.guarded_regions import AnyFlag
+from gpugraph.compile.steps.stretch import Stretch
 from gpugraph.compile.steps.tensor_moves import Move, Releasing, WriteIndex, do_nothing
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.devices.native import NotNativeError, OpenCall, move, sequence, words_of
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.tensor_arrays.container_ops import Access
 from gpugraph.ops.tensor_arrays.element_store import Kind
-from gpugraph.plan import Run, Step, StepGroup
+from gpugraph.plan import Run, Step, StepGroup, all_steps
+
+
+def _no_flush(reports: object, since: int) -> None:
+    """Do nothing: no kernel reports a size."""
 
 
 class NotOpenError(Exception):
@@ -74,8 +83,12 @@ class OpenProgram(LoopProgram):
         trace: SizeTrace,
         run_plain: Callable[[Node, StepKey], Any],
         flags: bytearray,
+        flushes: Sequence[Flush] = (),
+        flush: Callable[[Sequence[tuple[Report, ReportStep]], int], None] = _no_flush,
     ) -> None:
-        """run_plain: runs the step of a node by NumPy, for the current sizes."""
+        """run_plain: runs the step of a node by NumPy, for the current sizes. flush: writes the
+        sizes that kernels have reported, for steps from an index of `bound` on.
+        """
         super().__init__(binder.copies, flags)
         self._binder, self._trace, self._run_plain = binder, trace, run_plain
         self._nodes: Mapping[str, Node] = {node.name: node for node in binder.unit.order}
@@ -86,15 +99,51 @@ class OpenProgram(LoopProgram):
         self.sizes = CurrentSizes()
         self.loops: list[OpenLoop] = []
         self.reasons: dict[str, str] = {}
+        self._flushes, self._flush = list(flushes), flush
+        self._reports: dict[int, ReportStep] = {}
 
     def add(self, steps: Iterable[Step]) -> None:
         """Add the steps of the plan. NotOpenError if one can't be an instruction."""
         self._steps(steps)
+        self._flush_before(len(self._binder.unit.order))
 
     def loop_at(self, number: int) -> str:
         """Return the name of the innermost loop that contains an instruction."""
         around = [loop for loop in self.loops if loop.begin <= number < loop.end]
         return min(around, key=lambda loop: loop.end - loop.begin).step.name if around else ""
+
+    # -- reported sizes
+
+    def _step(self, step: Step) -> None:
+        if self._flushes and not isinstance(step.group, Stretch):
+            steps = all_steps([step])
+            nodes = [self._nodes[inner.name] for inner in steps if inner.name in self._nodes]
+            positions = self._binder.positions
+            if nodes:
+                self._flush_before(min(positions[node.id] for node in nodes))
+        super()._step(step)
+
+    def _flush_before(self, position: int) -> None:
+        """Write the sizes that must be written before a position in the order."""
+        while self._flushes and self._flushes[0].position <= position:
+            reports = self._flushes.pop(0).reports
+            pairs = [(report, self._reports[report.node.id]) for report in reports]
+            run = partial(self._flush, pairs, len(self.bound))
+            step = replace(pairs[-1][1].step_record, part="sizes", kind="measure", run=run)
+            self._python(step, run)
+
+    def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
+        """Add a kernel that reports a size."""
+        if run.bound.variables:
+            raise NotOpenError(f"'{step.name}' reports a size of a variable")
+        unit, closed = self._binder.unit, self._binder.plain.unit
+        inputs = [
+            closed.values[key] if key in closed.values else self._binder.array(unit.homes[key])
+            for key, _ in run.bound.inputs
+        ]
+        outputs = [self._binder.array(unit.homes[key]) for key, _ in run.bound.outputs]
+        self._reports[node.id] = ReportStep(run, inputs, outputs, self.sizes, step)
+        self._python(step, self._reports[node.id])
 
     # -- callables of steps
 
@@ -114,6 +163,8 @@ class OpenProgram(LoopProgram):
             self._index(step, run)
         elif isinstance(run, Access):
             self._access(step, run)
+        elif isinstance(run, DynamicStep) and run.node.id in self._binder.unit.reported:
+            self._report(step, run, self._nodes[step.name])
         elif step.kind == "flag":
             self._python(step, run)  # it reads a cell, or no tensor
         elif step.kind in ("kernel", "copy") and step.name in self._nodes:
@@ -214,6 +265,7 @@ class OpenProgram(LoopProgram):
     def _stretch(self, step: Step, code: CompiledStretch, group: StepGroup) -> None:
         for member in code.members:
             inner = member.entry.step
+            self._flush_before(self._binder.positions[self._nodes[inner.name].id])
             if member.calls is None:
                 self._do(inner, inner.run)
                 continue

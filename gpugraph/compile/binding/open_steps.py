@@ -12,6 +12,7 @@ import numpy as np
 from gpugraph.base.sizes import SizeValues
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.open_binding import run_of
+from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.tensor_moves import Move, move
 from gpugraph.devices.native import OpenCall, OpenView, Words, one_blas_thread
 from gpugraph.graph.nodes.runtime_graph import Node
@@ -59,7 +60,7 @@ class CurrentSizes:
     def __init__(self) -> None:
         self.values: SizeValues = SizeValues(())
         self.starts: Mapping[int, int] = {}
-        self.runs: dict[AccessStep, Run] = {}
+        self.runs: dict[Any, Run] = {}
 
     def array(self, view: Any) -> Any:
         """Return the array of a view; any other object unchanged."""
@@ -92,6 +93,41 @@ class AccessStep:
             kind = sizes.values.shape(kind[0]), kind[1]
         value, index, copy = map(sizes.array, (opened.value, opened.index, opened.copy))
         return opened.make(value, kind, index, copy)
+
+
+class ReportStep:
+    """The callable of a kernel that reports a size; its outputs are kept until they are written."""
+
+    def __init__(
+        self,
+        run: DynamicStep,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        sizes: CurrentSizes,
+        step: Step,
+    ) -> None:
+        """inputs, outputs: their views, or values of constants."""
+        self.step, self._sizes, self.step_record = run, sizes, step
+        self._inputs, self._outputs = inputs, outputs
+        self._results: Sequence[Any] = ()
+
+    @property
+    def size(self) -> int:
+        """The size that the kernel has reported in this run."""
+        return len(self._results[self.step.counted[0]])
+
+    def __call__(self) -> None:
+        runs, of = self._sizes.runs, self._sizes.array
+        if self not in runs:
+            arrays = list(map(of, self._inputs))
+            runs[self] = lambda: self.step.computed(arrays)
+        self._results = runs[self]()
+
+    def write(self) -> None:
+        """Write the outputs, for which there is memory now."""
+        for view, result in zip(self._outputs, self._results):
+            self._sizes.array(view)[...] = result
+        self._results = ()
 
 
 class MoveStep:

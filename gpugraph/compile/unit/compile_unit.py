@@ -54,6 +54,7 @@ class RunRequest(NamedTuple):
 
     connections: by tensor, another tensor of the graph that replaces it in this run. done:
     operations that an earlier stage of the run has executed; control inputs from them are omitted.
+    report: returns the Size that the kernel of a node, by name, reports in each run, or None.
     """
 
     graph: Graph
@@ -62,6 +63,7 @@ class RunRequest(NamedTuple):
     targets: Sequence[Operation]
     connections: Mapping[Tensor, Tensor] = MappingProxyType({})
     done: Collection[Operation] = ()
+    report: Callable[[str], Any] | None = None
 
     @property
     def key(self) -> PlanKey:
@@ -219,6 +221,7 @@ class Unit:
     `flow`. order: order, depth and parallel (adjacent nodes that run at the same time). memory:
     homes, storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
     runs_once (whether the plan is valid for a single run). programs: with open sizes, by id.
+    reported: by node, the Size that its kernel reports; report_of: as in `RunRequest`.
     recomputation: its degree for gradients (`activation_recomputation.py`). swaps: the tensors that
     are swapped to the host (`swap_choice.py`); None if not requested. advise: returns changes, one
     per line, that make the arena of a device fit into a number of bytes."""
@@ -251,6 +254,8 @@ class Unit:
     programs: dict[int, Any] | None = None
     runs_once: bool = False
     reports: list[PassReport] = field(default_factory=list)
+    report_of: Callable[[str], Any] | None = None
+    reported: dict[int, Any] = field(default_factory=dict)
     recomputation: int = 0
     swaps: Sequence[Swap] | None = None
     advise: Callable[[str, int], Sequence[str]] = no_advice
