@@ -158,8 +158,8 @@ class Inference:
         if not counted or self._is_conditional(node):
             return shapes
         size = report_of(node.name)
-        sizes = [shape.sizes for shape in shapes]
-        if size is None or any(not sizes[slot] for slot in counted):
+        firsts = [(shapes[slot].sizes or (0,))[0] for slot in counted]
+        if size is None or any(first is not None for first in firsts):
             return shapes
         self.unit.reported[node.id] = size
         return [
@@ -251,7 +251,7 @@ def counted_outputs(node: Node) -> Sequence[int]:
         return ()
     if any(dtype.base_dtype in OBJECTS for dtype in node.output_types):
         return ()
-    return native.counted
+    return [slot for slot in native.counted if slot < len(node.output_types)]
 
 
 def container_of(node: Node) -> Node | None:

@@ -42,6 +42,7 @@ from gpugraph.compile.unit.guards import ALWAYS
 from gpugraph.compile.unit.unit_sizes import OpenParts
 from gpugraph.devices.native import OpenCall, Words, block_of
 from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.memory import ArenaPlan
 from gpugraph.ops.tensor_arrays.element_store import kind_number
 from gpugraph.plan import (
     FeedSlot,
@@ -138,6 +139,7 @@ class OpenPlan:
         self._storages = [home.storage for home in self._open.asides.values()]
         self._asides: dict[int, Any] = {}  # by storage, its memory
         storages = [*opened.storages, *self._storages]
+        self._num_buffers = len(opened.storages)
         self._bases = [id(storage) for storage in storages]
         self._words = OpenWords([*self._natives, self._operands()], storages)
         places = [self._code.operand_place(number) for number in program.natives]
@@ -194,7 +196,7 @@ class OpenPlan:
             if values is None:
                 self._reported = before
                 raise UnfitReportError(is_larger=False)
-            if key not in self._sets and self._needs_memory(values):
+            if key not in self._sets and self._needs_memory(values, self._layout(values)[2].size):
                 raise UnfitReportError(is_larger=True)
             self._select(key, self._sets.get(current), since)
         for _, step in reports:
@@ -265,14 +267,27 @@ class OpenPlan:
             raise UnfitReportError(is_larger=False) if self._reported else UnfitShapesError
         return values
 
-    def _needs_memory(self, values: SizeValues) -> bool:
-        """Return whether the arena or a side buffer must grow for these sizes."""
-        unit = self.unit.parts.at(values)
-        self.unit.relayout.apply(unit)
-        leases = self.binder.holdings.arenas
-        for name, size in unit.arena_sizes.items():
-            if size and (name not in leases or leases[name].num_bytes < size):
-                return True
+    def _layout(self, values: SizeValues) -> tuple[Any, list[int], ArenaPlan]:
+        """Return the values of the words' sizes, the sizes of all buffers, and their offsets.
+        UnfitShapesError if a size may not fit 63 bits.
+        """
+        try:
+            sizes = self._words.sizes(values)
+        except OverflowError as error:
+            raise UnfitShapesError from error
+        buffers = self._words.buffers(sizes)
+        return sizes, buffers, self._offsets(buffers)
+
+    def _offsets(self, buffers: Sequence[int]) -> ArenaPlan:
+        for device in self.unit.parts.unit.arena_sizes:
+            return self.unit.relayout.offsets(device, buffers[: self._num_buffers])
+        return ArenaPlan([], 0)
+
+    def _needs_memory(self, values: SizeValues, size: int) -> bool:
+        """Return whether the arena, of `size` bytes, or a side buffer must grow."""
+        leases = list(self.binder.holdings.arenas.values())
+        if size and (not leases or leases[0].num_bytes < size):
+            return True
         return any(
             id(storage) not in self._asides
             or self._asides[id(storage)].nbytes < values.of(storage.size) + _LINE
@@ -286,16 +301,14 @@ class OpenPlan:
         """
         shapes, _ = key
         values = self._values(shapes)
-        try:
-            sizes = self._words.sizes(values)
-        except OverflowError as error:
-            raise UnfitShapesError from error
-        unit = self._resolved(shapes)
-        self._grow(unit)
+        sizes, buffers, layout = self._layout(values)
+        self._grow(shapes, layout.size)
+        unit = self.unit.parts.laid_out(values, buffers, layout.offsets)
+        unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         binder = self._binder(unit)
         pointers, calls = self._pointers_of(binder, self._words.exceptions(sizes), values)
         arena = self._arena_start()
-        starts = [arena + s.offset for s in unit.storages] + self._aside_starts(values)
+        starts = [arena + offset for offset in layout.offsets] + self._aside_starts(values)
         words, releases, tables = self._words.bind(sizes, starts)
         ends = FeedsAndFetches(binder, None)
         return _Set(
@@ -374,10 +387,10 @@ class OpenPlan:
             return int(lease.block.address or 0)
         return 0
 
-    def _grow(self, unit: Unit) -> None:
-        """Provide an arena for this unit; ResourceExhaustedError if there is too little memory."""
+    def _grow(self, shapes: Shapes, size: int) -> None:
+        """Provide an arena of `size` bytes; ResourceExhaustedError if there is no room."""
         leases = self.binder.holdings.arenas
-        for name, size in unit.arena_sizes.items():
+        for name in self.unit.parts.unit.arena_sizes:
             lease = leases.get(name)
             if not size or (lease is not None and lease.num_bytes >= size):
                 continue
@@ -390,7 +403,7 @@ class OpenPlan:
                 larger = self.binder.run_memory.lease(device, size, user)
                 if larger is None:
                     self.plan.stale = True
-                    raise arena_refused(unit, device)
+                    raise arena_refused(self._resolved(shapes), device)
                 leases[name] = larger
 
 

@@ -53,6 +53,7 @@ class OpenWords:
         self._numbers = np.array(numbers, np.intp)
         self._bases = np.array(base_numbers, np.intp)
         self._number_conditions(natives)
+        self._buffers = np.array([number(storage.size) for storage in storages], np.intp)
         self.blocks: OpenBlocks = open_blocks([pair for step in natives for pair in step.calls])
         self.written = np.concatenate([self._places, self.blocks.results])
 
@@ -69,6 +70,11 @@ class OpenWords:
     def sizes(self, values: SizeValues) -> Any:
         """Return the values of all Sizes; OverflowError if one may not fit 63 bits."""
         return self._table.values(values)
+
+    def buffers(self, sizes: Any) -> list[int]:
+        """Return the sizes of the buffers in bytes."""
+        known: list[int] = sizes[self._buffers].tolist()
+        return known
 
     def exceptions(self, sizes: Any) -> list[int]:
         """Return the native steps, as indices, that are to be bound to arrays for these sizes."""

@@ -25,9 +25,10 @@ from gpugraph.compile.steps.kernel_context import (
 )
 from gpugraph.compile.steps.plan_arrays import Arrays
 from gpugraph.compile.steps.run_time_native import RunTimeNative, plain_reason, run_time_native
-from gpugraph.compile.unit.compile_unit import inference_error
+from gpugraph.compile.unit.compile_unit import Unit, inference_error
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import reference
 from gpugraph.plan import Clock, StepCode
 
@@ -48,6 +49,7 @@ class DynamicStep:
         self.reserved: list[Block] = []  # written by this run
         self.counted = counted_outputs(node)
         self.counts = arrays.reported
+        self.names = names_of(arrays.unit, node) if self.counted else ()
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
         self.results = [self._result(arrays, place) for place in bound.outputs]
         self.dying = arrays.dying_cells(node, [key for key, _ in bound.inputs])
@@ -152,7 +154,7 @@ class DynamicStep:
         arrays = [inputs[slot] for slot in self.bound.array_slots]
         results = self._compute(context, arrays)
         if self.counted:
-            self.counts[self.node.name] = len(results[self.counted[0]])
+            self.counts |= dict.fromkeys(self.names, len(results[self.counted[0]]))
         self._write(results)
 
     def _write(self, returned: Sequence[Any]) -> None:
@@ -208,6 +210,18 @@ class DynamicStep:
                 f"has shape {list(shape)}"
             )
         return result
+
+
+def names_of(unit: Unit, node: Node) -> list[str]:
+    """Return the names of a node and of those that were merged with it."""
+    names = [node.name]
+    for name in unit.absorbed:
+        by = name
+        while by in unit.absorbed:
+            by = unit.absorbed[by].by
+        if by == node.name:
+            names.append(name)
+    return names
 
 
 class CallingStep(DynamicStep):
