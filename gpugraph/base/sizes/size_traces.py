@@ -214,6 +214,10 @@ class Size:
         self.terms = terms
         self.hint = value
 
+    def reports(self) -> set[str]:
+        """Return the names of the reported sizes on which it depends."""
+        return self.trace.reports_in(self)
+
     def __add__(self, other: Any) -> Any:
         return _combined(self, other, 1)
 

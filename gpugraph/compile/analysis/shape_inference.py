@@ -21,7 +21,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import OBJECTS
 from gpugraph.base.shapes import TensorShape
-from gpugraph.base.sizes import size_array
+from gpugraph.base.sizes import Size, size_array
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
 from gpugraph.compile.unit.compile_unit import TensorId, Unit, inference_error
 from gpugraph.compile.unit.guards import Flow
@@ -59,6 +59,7 @@ class Inference:
         self.merges: dict[int, TensorShape] = {}
         self.elements: dict[int, TensorShape] = {}
         self.pushed: dict[int, Any] = {}  # by stack: the value of all pushes, or None
+        self.reporters: dict[str, Node] = {}  # by name, the nodes that report sizes
         self.failing: set[int] = set()  # nodes that refuse their inputs, and their dependents
 
     def converge(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
@@ -161,11 +162,20 @@ class Inference:
         firsts = [(shapes[slot].sizes or (0,))[0] for slot in counted]
         if size is None or any(first is not None for first in firsts):
             return shapes
-        self.unit.reported[node.id] = size
+        if node.id not in self.unit.reported:
+            self.unit.reported[node.id] = size
+            self.unit.roots.append(node)  # its size may be all that is used
+            self.reporters[node.name] = node
         return [
             TensorShape.of((size, *shape.sizes[1:])) if slot in counted and shape.sizes else shape
             for slot, shape in enumerate(shapes)
         ]
+
+    def reporters_of(self, value: Any) -> list[Node]:
+        """Return the nodes that report the sizes in a constant value."""
+        sizes = value.flat if isinstance(value, np.ndarray) and value.dtype == object else ()
+        names = {name for size in sizes if type(size) is Size for name in size.reports()}
+        return [self.reporters[name] for name in sorted(names)]
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
         """Mark the node as one that never has a value, and return unknown shapes for its

@@ -69,14 +69,19 @@ class Reports:
 
     def _flushes(self) -> Iterator[Flush]:
         pending: dict[str, Report] = {}
+        known: set[str] = set()
         has_flow = self.unit.flow is not None
         for position, node in enumerate(self.unit.order):
-            if pending and (has_flow or not self._needs(node).isdisjoint(pending)):
+            needs = self._needs(node)
+            if not known.issuperset(needs):
+                raise NotReportedError(f"'{node.name}' ({node.type}) runs before the report")
+            if pending and (has_flow or not needs.isdisjoint(pending)):
                 yield Flush(position, list({r.node.id: r for r in pending.values()}.values()))
                 pending = {}
             report = self._by_node.get(node.id)
             if report is not None:
                 pending |= dict.fromkeys(report.names, report)
+                known.update(report.names)
         if pending:
             reports = list({r.node.id: r for r in pending.values()}.values())
             yield Flush(len(self.unit.order), reports)

@@ -300,7 +300,7 @@ class _Translation:
 
     def _constant(self, node: Node) -> None:
         value = node.attrs["value"]
-        if np.ndim(value) == 0:
+        if np.ndim(value) == 0 and node.id not in self.unit.open_nodes:
             dtype = node.output_types[0]
             self.values[node.id, 0] = self.fusion.constant(value.item(), dtype)
         else:

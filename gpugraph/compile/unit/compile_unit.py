@@ -221,7 +221,8 @@ class Unit:
     `flow`. order: order, depth and parallel (adjacent nodes that run at the same time). memory:
     homes, storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
     runs_once (whether the plan is valid for a single run). programs: with open sizes, by id.
-    reported: by node, the Size that its kernel reports; report_of: as in `RunRequest`.
+    reported: by node, the Size that its kernel reports; report_of: as in `RunRequest`. open_nodes:
+    those whose attrs are other ones in other plans of the same code.
     recomputation: its degree for gradients (`activation_recomputation.py`). swaps: the tensors that
     are swapped to the host (`swap_choice.py`); None if not requested. advise: returns changes, one
     per line, that make the arena of a device fit into a number of bytes."""
@@ -256,6 +257,7 @@ class Unit:
     reports: list[PassReport] = field(default_factory=list)
     report_of: Callable[[str], Any] | None = None
     reported: dict[int, Any] = field(default_factory=dict)
+    open_nodes: Collection[int] = ()
     recomputation: int = 0
     swaps: Sequence[Swap] | None = None
     advise: Callable[[str, int], Sequence[str]] = no_advice

@@ -126,6 +126,7 @@ class OpenParts:
             return Home(storage, shape, home.dtype)
 
         resolved = copy.copy(unit)
+        resolved.open_nodes = self._open
         resolved.feeds = [feed._replace(shape=resolver.of(feed.shape)) for feed in unit.feeds]
         feeds = tuple([(feed.name, feed.shape) for feed in resolved.feeds])
         resolved.key = unit.key._replace(feeds=feeds)
