@@ -40,7 +40,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from gpugraph.base.proto_messages import unused
-from gpugraph.base.sizes import SizeTrace, SizeValues
+from gpugraph.base.sizes import OpenSizeError, SizeTrace, SizeValues
 from gpugraph.compile.analysis.flow_analysis import flow
 from gpugraph.compile.analysis.step_time_model import recomputed_part
 from gpugraph.compile.binding.binder import Binder, bind, bind_by
@@ -89,6 +89,7 @@ from gpugraph.compile.unit.compile_unit import (
 from gpugraph.compile.unit.unit_sizes import OpenParts
 from gpugraph.compile.verification import verify
 from gpugraph.config import RewriterConfig
+from gpugraph.devices.native import NotNativeError
 from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import GraphRecord, Plan
 
@@ -227,7 +228,7 @@ class Opening(NamedTuple):
             return False
         try:
             plan.sizes = OpenPlan(plan, self.binder, self.unit.sizes, values_of, lock)
-        except NotOpenError as error:
+        except (NotOpenError, NotNativeError, OpenSizeError) as error:
             _LOG.debug("A plan is for one set of shapes: %s", error)
             plan.opening = None
         return plan.sizes is not None

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from gpugraph.base.errors import ResourceExhaustedError
+from gpugraph.compile import OpenUnit
 from gpugraph.devices import RunMemory
 from gpugraph.plan import Plan, PlanKey, TimeLimit
 from gpugraph.session.open_shapes import OpenShapes, UnitForShapes
@@ -55,6 +57,7 @@ class RunnerPlans:
         self._unfit: set[Shapes] = set()
         self._apart: dict[Shapes, CachedPlan] = {}  # plans beside an open one
         self._waiting: list[CachedPlan] = []  # plans that run once they are opened
+        self._awaited: list[OpenUnit] = []  # their units, and those without memory for one
         self.exact: dict[Shapes, CachedPlan] = {}
         self.spares: dict[PlanKey, list[CachedPlan]] = {}
         self.open: CachedPlan | None = None
@@ -141,10 +144,8 @@ class RunnerPlans:
 
     def _opened(self, unit: UnitForShapes) -> CachedPlan | None:
         """Return the plan that runs all shapes of a unit; None if none of its plans can yet."""
-        if unit.unit.reports is not None and not any(
-            cached.plan.opening.unit is unit.unit for cached in self._waiting
-        ):
-            self._waiting.append(self._new_waiting(unit))
+        if unit.unit.reports is not None:
+            self._await_opening(unit)
         candidates = (*self.exact.values(), *self._waiting)
         distinct = {id(cached.plan): cached for cached in candidates}
         plans = [
@@ -163,15 +164,22 @@ class RunnerPlans:
                 return cached
         return None
 
-    def _new_waiting(self, unit: UnitForShapes) -> CachedPlan:
-        """Bind a unit for the sizes with which it was compiled, to open the plan later."""
-        plan = self._compile(unit.unit.shapes_of(unit.values), unit)
+    def _await_opening(self, unit: UnitForShapes) -> None:
+        """Bind a unit for the sizes with which it was compiled, to open the plan later; once."""
+        if unit.unit in self._awaited:
+            return
+        self._awaited.append(unit.unit)
+        try:
+            plan = self._compile(unit.unit.shapes_of(unit.values), unit)
+        except ResourceExhaustedError:
+            return
 
         def forget() -> None:
             self._waiting[:] = [cached for cached in self._waiting if cached.plan is not plan]
+            self._awaited.remove(unit.unit)
             self._forget_shapes(plan)
 
-        return self._cache.add(plan, forget)
+        self._waiting.append(self._cache.add(plan, forget))
 
     def _open(self, plan: Plan, unit: UnitForShapes) -> bool:
         """Let a plan run all shapes of its unit; False if it is busy, or can't."""

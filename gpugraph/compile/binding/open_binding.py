@@ -94,7 +94,8 @@ class OpenBinder(Binder):
 
     def _make_view(self, home: Home) -> Any:
         storage, shape, dtype = home
-        assert shape is not None
+        if shape is None:
+            raise NotNativeError("a tensor of unknown shape")
         if storage.kind == "object":
             return self.plain.array(home)
         numpy_type = dtype.as_numpy_dtype

@@ -191,16 +191,26 @@ class OpenPlan:
         if self._reported != before:
             assert current is not None, "the sizes of the run"
             self._current = None
-            key = current[0], tuple(self._reported.values())
-            values = self._values_of(key[0], self._reported)
-            if values is None:
+            try:
+                self._select_reported(current, since)
+            except UnfitShapesError:
                 self._reported = before
-                raise UnfitReportError(is_larger=False)
-            if key not in self._sets and self._needs_memory(values, self._layout(values)[2].size):
-                raise UnfitReportError(is_larger=True)
-            self._select(key, self._sets.get(current), since)
+                raise UnfitReportError(is_larger=False) from None
         for _, step in reports:
             step.write()
+
+    def _select_reported(self, current: _Key, since: int) -> None:
+        """Let the rest of the run of a set of shapes have the reported sizes. UnfitShapesError if
+        they need another plan, UnfitReportError if they need more memory.
+        """
+        key = current[0], tuple(self._reported.values())
+        if key not in self._sets:
+            values = self._values_of(key[0], self._reported)
+            if values is None:
+                raise UnfitShapesError
+            if self._needs_memory(values, self._layout(values)[2].size):
+                raise UnfitReportError(is_larger=True)
+        self._select(key, self._sets.get(current), since)
 
     def _select(self, key: _Key, before: _Set | None = None, since: int = 0) -> None:
         found = self._sets.get(key)
