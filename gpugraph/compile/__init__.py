@@ -33,20 +33,24 @@ With verification on, `verify` checks the unit after each pass.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
 from gpugraph.base.proto_messages import unused
-from gpugraph.base.sizes import SizeTrace, SizeValues
+from gpugraph.base.sizes import OpenSizeError, SizeTrace, SizeValues
 from gpugraph.compile.analysis.flow_analysis import flow
 from gpugraph.compile.analysis.step_time_model import recomputed_part
 from gpugraph.compile.binding.binder import Binder, bind, bind_by
+from gpugraph.compile.binding.bound_sets import UnitOfSizes, can_open
 from gpugraph.compile.binding.fitting_advice import advice
 from gpugraph.compile.binding.graph_recording import graph_record
-from gpugraph.compile.binding.open_plan import OpenPlan, UnitOfSizes, can_open
+from gpugraph.compile.binding.open_plan import OpenPlan
+from gpugraph.compile.binding.open_program import NotOpenError
 from gpugraph.compile.binding.open_programs import open_programs
+from gpugraph.compile.binding.size_reports import NotReportedError as NotReportedError, Reports
 from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap
 from gpugraph.compile.fusion.fusion_groups import fuse
@@ -78,6 +82,7 @@ from gpugraph.compile.steps.early_compilation import compile_early
 from gpugraph.compile.unit.compile_unit import (
     FeedSpec as FeedSpec,
     RunRequest as RunRequest,
+    Storage,
     Swap,
     Target as Target,
     Unit,
@@ -85,6 +90,7 @@ from gpugraph.compile.unit.compile_unit import (
 from gpugraph.compile.unit.unit_sizes import OpenParts
 from gpugraph.compile.verification import verify
 from gpugraph.config import RewriterConfig
+from gpugraph.devices.native import NotNativeError
 from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import GraphRecord, Plan
 
@@ -144,6 +150,8 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
         return plan
 
 
+_LOG = logging.getLogger("gpugraph")
+
 _OPEN_NOTE = ("a number with ? in these reports is that of the first shapes",)
 
 
@@ -155,15 +163,18 @@ class OpenUnit:
 
         Raises the error of a pass, or of the first op in a branch or a loop whose shapes don't fit.
         The caller then compiles without open sizes, since only that gives the right error text.
+        NotReportedError if sizes by values can't be written during a run.
         """
         with _without_collector():
             unit = _fitted(target, request)
             if unit.failures:
                 raise next(iter(unit.failures.values()))
             unit.programs = open_programs(unit)
-            self._relayout = Relayout(unit)
+            self.reports = Reports(unit, trace) if unit.reported else None
+            part_of = _first_part if self.reports is None else self.reports.part_of
+            self._relayout = Relayout(unit, part_of)
             self._parts = OpenParts(unit, trace.first_values)
-        self.sizes = UnitOfSizes(self._parts, self._relayout, trace)
+        self.sizes = UnitOfSizes(self._parts, self._relayout, trace, self.reports)
         self._trace = trace
 
     @property
@@ -172,11 +183,17 @@ class OpenUnit:
         kinds = [home.storage.kind for home in self._parts.unit.homes.values()]
         return 2 * kinds.count("cell") < kinds.count("arena")
 
-    def at(self, inputs: Sequence[int]) -> SizeValues | None:
-        """Return the values of all Sizes for these input sizes; None if they do not meet the
-        conditions.
+    def at(
+        self, inputs: Sequence[int], reported: Mapping[str, int] | None = None
+    ) -> SizeValues | None:
+        """Return the values of all Sizes for these input sizes, and sizes that kernels report; None
+        if they do not meet the conditions.
         """
-        return self._trace.values(inputs)
+        return self._trace.values(inputs, reported)
+
+    def shapes_of(self, values: SizeValues) -> list[tuple[int, ...]]:
+        """Return the shapes of the feeds for these values."""
+        return [values.shape(feed.shape or ()) for feed in self._parts.unit.feeds]
 
     def plan(self, values: SizeValues, target: Target, request: RunRequest) -> Plan:
         """Return the plan for these values. request: the request that was compiled, with this run's
@@ -196,6 +213,7 @@ class OpenUnit:
             _check(unit)
             binder = Binder(unit)
             plan = bind_by(binder)
+            plan.reported = {}
             plan.opening = Opening(self, binder)
             return plan
 
@@ -206,16 +224,25 @@ class Opening(NamedTuple):
     unit: OpenUnit
     binder: Binder
 
-    def open(self, plan: Plan, values_of: Callable[[Any], SizeValues | None], lock: Any) -> bool:
+    def open(self, plan: Plan, values_of: Callable[..., SizeValues | None], lock: Any) -> bool:
         """Let the plan run all shapes of its unit; False if it can't, or not yet.
 
         values_of: returns the values of the unit's sizes for the shapes of feeds. lock: the
         session's. The caller must hold the plan's lock.
         """
+        plan.warm = plan.warm or all(state.initialized for state in plan.variables)
         if not can_open(plan, self.binder.unit):
             return False
-        plan.sizes = OpenPlan(plan, self.binder, self.unit.sizes, values_of, lock)
-        return True
+        try:
+            plan.sizes = OpenPlan(plan, self.binder, self.unit.sizes, values_of, lock)
+        except (NotOpenError, NotNativeError, OpenSizeError) as error:
+            _LOG.debug("A plan is for one set of shapes: %s", error)
+            plan.opening = None
+        return plan.sizes is not None
+
+
+def _first_part(_: Storage) -> int:
+    return 0
 
 
 def part_of_memory(target: Target, request: RunRequest) -> float:

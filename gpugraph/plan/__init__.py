@@ -22,6 +22,7 @@ from gpugraph.plan.plan_record import (
     Plan as Plan,
     PlanKey as PlanKey,
     Transfer as Transfer,
+    UnfitReportError as UnfitReportError,
     UnfitShapesError as UnfitShapesError,
     rendezvous_key as rendezvous_key,
 )

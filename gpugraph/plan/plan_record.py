@@ -131,6 +131,17 @@ class UnfitShapesError(Exception):
     """Shapes of feeds that an open plan can't run."""
 
 
+class UnfitReportError(Exception):
+    """A size that a kernel reported in a run does not fit the open plan.
+
+    The run has had no effect yet. is_larger: whether it fits in another run, with more memory.
+    """
+
+    def __init__(self, is_larger: bool) -> None:
+        super().__init__()
+        self.is_larger = is_larger
+
+
 @dataclass(slots=True)
 class Plan:
     """A compiled run.
@@ -157,7 +168,8 @@ class Plan:
     `sized_in_run`: by device, the number of tensors that are not in the arena, because their size
     is known only in a run, and the device's memory limit in bytes. `loops`: the memory that
     iterations keep in addition to the arena. A plan with `sizes` runs many sets of shapes: they
-    `select` one before a run. `opening` gives a plan such sizes. `at_end` is called once, when the
+    `select` one before a run. `opening` gives a plan such sizes. `reported`: by node, the number of
+    rows that its kernel counted in the last run. `at_end` is called once, when the
     plan's memory is released.
 
     `graph_record` is set once a run was traced (`graph_record.py`).
@@ -204,6 +216,7 @@ class Plan:
     at_end: Callable[[], object] | None = None
     opening: Any = None
     sizes: OpenSizes | None = None
+    reported: dict[str, int] = field(default_factory=dict)
     context: contextvars.Context = field(default_factory=contextvars.Context, init=False)
     loads: tuple[Callable[[Any], Any], ...] = field(default=(), init=False)
     guarded: StepSequence = field(init=False)

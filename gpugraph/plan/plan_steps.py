@@ -32,6 +32,7 @@ StepKind = Literal[
     "loop",
     "concurrent",  # concurrent calls of user functions, or matrix products
     "joined",  # kernel launches that are combined into one
+    "program",  # all steps of a plan with open sizes
 ]
 
 

@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.interruptions.signal_handlers import defers_signals, raised_by_handler
-from gpugraph.plan import FetchDestination, FetchSlot, Plan, Step, TimeLimit, failed_step
+from gpugraph.plan import (
+    FetchDestination,
+    FetchSlot,
+    Plan,
+    Step,
+    TimeLimit,
+    UnfitReportError,
+    failed_step,
+)
 from gpugraph.runtime.step_failure import as_op_error
 from gpugraph.runtime.step_times import StepTrace, timed
 
@@ -58,6 +66,8 @@ def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
         for slot in plan.ends:
             slot.read()
         return results
+    except UnfitReportError:
+        raise
     except Exception as error:
         failed = failed_step(error) or slot
         if failed is None or raised_by_handler(error):
@@ -152,6 +162,8 @@ def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
             step.run()
         else:
             timed(stats, step, begun, plan.waits.get(step.device))
+    except UnfitReportError:
+        raise
     except Exception as error:
         if raised_by_handler(error):
             raise

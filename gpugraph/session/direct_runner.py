@@ -24,7 +24,7 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.inspection.report.step_report import StepReport
-from gpugraph.plan import GraphRecord, Plan, TimeLimit, UnfitShapesError
+from gpugraph.plan import GraphRecord, Plan, TimeLimit, UnfitReportError, UnfitShapesError
 from gpugraph.runtime import execute_in_context
 from gpugraph.session.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
@@ -39,6 +39,11 @@ from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, Trac
 _CHECK_MASK = 63
 """Mask of a plan's run counter: every 64 runs, idle replicas are dropped, and the program's signal
 handlers are wrapped unless they are already (only the main thread can do so).
+"""
+
+_PROMOTION_MASK = 15
+"""Mask of a plan's run counter: every 16 runs, a plan whose kernels report sizes is replaced, if it
+can be, by one that does not allocate tensors in the run.
 """
 
 _shape = attrgetter("shape")
@@ -138,13 +143,21 @@ class DirectRunner(Runner):
                     return plan.context.run(execute_in_context, plan, values)
                 return execution(plan, values, self)
             finally:
+                is_promoted = plan.reported and not plan.runs & _PROMOTION_MASK
                 plan.holder.pop(0, None)
                 plan.lock.release()
                 if PENDING:
                     plan.clock.go_on()
                     deliver_signals()
+                if is_promoted:
+                    self._promote(shapes)
         except OpError as error:
             raise with_operation(self.session.graph, error) from error.__cause__
+        except UnfitReportError as error:
+            if not error.is_larger:
+                with self.session.plans.locked(None):
+                    self.plans.run_apart(shapes)
+            return self.run(values, execution)
         except UnfitShapesError:
             with self.session.plans.locked(None):
                 self.plans.refuse(shapes)
@@ -161,6 +174,11 @@ class DirectRunner(Runner):
             self._rehearsal = RehearsedRuns(self.session.target, self.fetches, title)
         with self.session.lock:
             return self._rehearsal.run(shapes, partial(self._request, shapes))
+
+    def _promote(self, shapes: Shapes) -> None:
+        """Let shapes whose plan allocates tensors in the run have a plan with reported sizes."""
+        with self.session.plans.locked(None):
+            self.plans.promote(shapes)
 
     def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
         """Take the lock and the memory of an idle plan for values of these shapes, and return the
@@ -261,15 +279,18 @@ class DirectRunner(Runner):
                 refuse_shape(tensor, shape)
             return self.plans.add(shapes)
 
-    def _request(self, shapes: Sequence[OpenShape]) -> RunRequest:
-        """Return the compilation request for feeds of these shapes."""
+    def _request(
+        self, shapes: Sequence[OpenShape], report: Callable[[str], Any] | None = None
+    ) -> RunRequest:
+        """Return the compilation request for feeds of these shapes. report: as in `RunRequest`."""
         assert self.session.graph is not None
         feeds = [
             FeedSpec(tensor.name, tensor.dtype.base_dtype, shape)
             for tensor, shape in zip(self.feeds, shapes)
         ]
         return RunRequest(
-            self.session.graph, feeds, self.fetches, self.targets, self.connections, self.done
+            *(self.session.graph, feeds, self.fetches, self.targets),
+            *(self.connections, self.done, report),
         )
 
     def _compile(
@@ -282,7 +303,8 @@ class DirectRunner(Runner):
             raise with_operation(self.session.graph, error) from error.__cause__
 
     def _compile_open(self, shapes: Sequence[OpenShape], trace: SizeTrace) -> OpenUnit:
-        return OpenUnit(self.session.target, self._request(shapes), trace)
+        report = trace.report if trace.reported else None
+        return OpenUnit(self.session.target, self._request(shapes, report), trace)
 
     def _part_of_memory(self, shapes: Shapes) -> float:
         return part_of_memory(self.session.target, self._request(shapes))

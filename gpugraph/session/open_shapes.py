@@ -11,13 +11,13 @@ saves little then.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.base.errors import OpError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.sizes import SizeTrace, SizeValues
-from gpugraph.compile import OpenUnit
+from gpugraph.compile import NotReportedError, OpenUnit
 from gpugraph.session.room_for_open_sizes import Shapes
 
 _LOG = logging.getLogger("gpugraph")
@@ -31,7 +31,7 @@ class UnitForShapes(NamedTuple):
 
     unit: OpenUnit
     values: SizeValues
-    values_of: Callable[[Shapes], SizeValues | None]
+    values_of: Callable[..., SizeValues | None]
 
 
 class _OpenFeeds(NamedTuple):
@@ -45,9 +45,11 @@ class _OpenFeeds(NamedTuple):
     inputs: Sequence[Sequence[int]]
     closed: dict[int, int]
 
-    def at(self, sizes: Sequence[int]) -> SizeValues | None:
-        """Return the values of the unit's Sizes for these fed sizes; None if the unit does not hold
-        for them.
+    def at(
+        self, sizes: Sequence[int], reported: Mapping[str, int] | None = None
+    ) -> SizeValues | None:
+        """Return the values of the unit's Sizes for these fed sizes, and the sizes that kernels
+        report (by default those of its compilation); None if the unit does not hold for them.
         """
         if any(sizes[position] != size for position, size in self.closed.items()):
             return None
@@ -55,11 +57,11 @@ class _OpenFeeds(NamedTuple):
         for value, positions in zip(first, self.inputs):
             if any(sizes[position] != value for position in positions):
                 return None
-        return self.unit.at(first)
+        return self.unit.at(first, reported)
 
-    def of(self, shapes: Shapes) -> SizeValues | None:
+    def of(self, shapes: Shapes, reported: Mapping[str, int] | None = None) -> SizeValues | None:
         """Return the values of the unit's sizes for these fed shapes; None if it does not hold."""
-        return self.at([size for shape in shapes for size in shape])
+        return self.at([size for shape in shapes for size in shape], reported)
 
 
 class OpenShapes:
@@ -81,16 +83,20 @@ class OpenShapes:
         self._units: dict[tuple[int, ...], list[_OpenFeeds]] = {}
         self._exact_only: set[tuple[int, ...]] = set()  # ranks for which no unit is compiled
 
-    def find(self, shapes: Shapes) -> UnitForShapes | None:
-        """Return a unit for a set of shapes; None for the first set, and if there would be too many
-        units.
+    def find(
+        self, shapes: Shapes, reported: Mapping[str, int] | None = None
+    ) -> UnitForShapes | None:
+        """Return a unit for a set of shapes; None for the first set unless kernels report sizes,
+        and if there would be too many units.
+
+        reported: by node, the sizes that kernels have reported in a run.
         """
         ranks = tuple(map(len, shapes))
         sizes = [size for shape in shapes for size in shape]
         first = self._first.setdefault(ranks, sizes)
         varying = self._varying.setdefault(ranks, set())
         varying.update(i for i, (one, other) in enumerate(zip(first, sizes)) if one != other)
-        if not varying:
+        if not varying and not reported:
             return None
         units = self._units.setdefault(ranks, [])
         for number, candidate in enumerate(units):
@@ -101,7 +107,7 @@ class OpenShapes:
         if len(units) >= MAX_UNITS or ranks in self._exact_only:
             return None
         try:
-            compiled = self._compile(shapes, sizes, varying)
+            compiled = self._compiled(shapes, sizes, varying, reported or {})
         except OpError:
             return None  # compiling exactly these shapes raises it in TensorFlow's words
         except Exception as error:
@@ -120,14 +126,27 @@ class OpenShapes:
         assert values is not None, "a unit holds for the sizes with which it was compiled"
         return UnitForShapes(compiled.unit, values, compiled.of)
 
-    def _compile(self, shapes: Shapes, sizes: Sequence[int], varying: set[int]) -> _OpenFeeds:
+    def _compiled(
+        self, shapes: Shapes, sizes: Sequence[int], varying: set[int], reported: Mapping[str, int]
+    ) -> _OpenFeeds:
+        """Compile a unit, with reported sizes if they can be open too."""
+        if reported:
+            try:
+                return self._compile(shapes, sizes, varying, reported)
+            except NotReportedError as error:
+                _LOG.debug("Sizes by values are not open: %s", error)
+        return self._compile(shapes, sizes, varying, {})
+
+    def _compile(
+        self, shapes: Shapes, sizes: Sequence[int], varying: set[int], reported: Mapping[str, int]
+    ) -> _OpenFeeds:
         """Compile a unit with the varying sizes open; sizes that were equal in all sets become one
         input of its trace.
         """
         inputs: dict[int, list[int]] = {}
         for position in sorted(varying):
             inputs.setdefault(sizes[position], []).append(position)
-        trace = SizeTrace(list(inputs))
+        trace = SizeTrace(list(inputs), reported)
         mixed: list[Any] = list(sizes)
         for size, positions in zip(trace.sizes, inputs.values()):
             for position in positions:

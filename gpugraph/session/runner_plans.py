@@ -12,7 +12,10 @@ So the number of plans does not grow with new shapes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
+from gpugraph.base.errors import ResourceExhaustedError
+from gpugraph.compile import OpenUnit
 from gpugraph.devices import RunMemory
 from gpugraph.plan import Plan, PlanKey, TimeLimit
 from gpugraph.session.open_shapes import OpenShapes, UnitForShapes
@@ -52,6 +55,9 @@ class RunnerPlans:
         self._memories = [memory, RunMemory(_ITS_RUNNERS, cache.drop_in)]
         self._exact_shapes: dict[Shapes, None] = {}
         self._unfit: set[Shapes] = set()
+        self._apart: dict[Shapes, CachedPlan] = {}  # plans beside an open one
+        self._waiting: list[CachedPlan] = []  # plans that run once they are opened
+        self._awaited: list[OpenUnit] = []  # their units, and those without memory for one
         self.exact: dict[Shapes, CachedPlan] = {}
         self.spares: dict[PlanKey, list[CachedPlan]] = {}
         self.open: CachedPlan | None = None
@@ -68,7 +74,7 @@ class RunnerPlans:
         """Compile and return a plan for new shapes; after several, one with open sizes."""
         for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
             self._cache.drop(stale)
-        unit = None if self.open_shapes is None else self.open_shapes.find(shapes)
+        unit = None if self.open_shapes is None else self.open_shapes.find(shapes, self._reported())
         if unit is not None and shapes not in self._unfit:
             opened = self._opened(unit)
             if opened is not None:
@@ -76,6 +82,8 @@ class RunnerPlans:
                     self._forget_shapes(opened.plan)
                 self.exact[shapes] = opened
                 return opened
+        if unit is not None and unit.unit.reports is not None:
+            unit = None  # its plan can't run until it is opened
         is_known = unit is not None or shapes in self._exact_shapes
         if not is_known and len(self._exact_shapes) >= EXACT_PLANS:
             return self._add_open(shapes)
@@ -88,6 +96,33 @@ class RunnerPlans:
 
         cached = self.exact[shapes] = self._cache.add(plan, forget)
         return cached
+
+    def _reported(self) -> dict[str, int]:
+        """Return the sizes that kernels have reported in a run of a plan for one set of shapes."""
+        plans = (cached.plan for cached in self.exact.values())
+        return next((plan.reported for plan in plans if plan.reported), {})
+
+    def promote(self, shapes: Shapes) -> None:
+        """Replace the plan of these shapes by one with open reported sizes, if that is ready."""
+        cached = self.exact.get(shapes)
+        if cached is None or cached.plan.sizes is not None or self.open_shapes is None:
+            return
+        unit = self.open_shapes.find(shapes, cached.plan.reported)
+        if unit is None or unit.unit.reports is None or shapes in self._unfit:
+            cached.plan.reported = {}  # do not try again
+            return
+        opened = self._opened(unit)
+        if opened is not None:
+            self.exact[shapes] = opened
+            self._apart[shapes] = cached
+
+    def run_apart(self, shapes: Shapes) -> None:
+        """Let the next runs of these shapes use a plan that allocates tensors in the run."""
+        cached = self._apart.pop(shapes, None)
+        if cached is None or cached.plan.stale:
+            plan = self._compile(shapes)
+            cached = self._cache.add(plan, partial(self._forget_shapes, plan))
+        self.exact[shapes] = cached
 
     def refuse(self, shapes: Shapes) -> None:
         """Give these shapes a separate plan: they do not fit the open plan that they had."""
@@ -109,7 +144,10 @@ class RunnerPlans:
 
     def _opened(self, unit: UnitForShapes) -> CachedPlan | None:
         """Return the plan that runs all shapes of a unit; None if none of its plans can yet."""
-        distinct = {id(cached.plan): cached for cached in self.exact.values()}
+        if unit.unit.reports is not None:
+            self._await_opening(unit)
+        candidates = (*self.exact.values(), *self._waiting)
+        distinct = {id(cached.plan): cached for cached in candidates}
         plans = [
             cached
             for cached in distinct.values()
@@ -125,6 +163,23 @@ class RunnerPlans:
                         self._cache.drop(other)
                 return cached
         return None
+
+    def _await_opening(self, unit: UnitForShapes) -> None:
+        """Bind a unit for the sizes with which it was compiled, to open the plan later; once."""
+        if unit.unit in self._awaited:
+            return
+        self._awaited.append(unit.unit)
+        try:
+            plan = self._compile(unit.unit.shapes_of(unit.values), unit)
+        except ResourceExhaustedError:
+            return
+
+        def forget() -> None:
+            self._waiting[:] = [cached for cached in self._waiting if cached.plan is not plan]
+            self._awaited.remove(unit.unit)
+            self._forget_shapes(plan)
+
+        self._waiting.append(self._cache.add(plan, forget))
 
     def _open(self, plan: Plan, unit: UnitForShapes) -> bool:
         """Let a plan run all shapes of its unit; False if it is busy, or can't."""
@@ -168,6 +223,8 @@ class RunnerPlans:
             shape is None or None in shape for shape in shapes
         ):
             unit = self.open_shapes.find(tuple(shapes))  # type: ignore[arg-type]
+        if unit is not None and unit.unit.reports is not None:
+            unit = None  # a plan for one set of shapes
         plan = self._compile_plan(shapes, RunMemory(_BESIDE), unit)
         spares = self.spares.setdefault(key, [])
 

@@ -15,14 +15,13 @@ for all inputs that meet every condition. For other inputs `SizeTrace.values` re
 from __future__ import annotations
 
 import operator
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from math import prod
 from typing import Any
 
-Terms = tuple[tuple[tuple[int, ...], int], ...]
-"""A polynomial in normal form: by monomial (the sorted numbers of its atoms) the coefficient."""
+from gpugraph.base.sizes.size_literals import LITERALS, OpenSizeError
+from gpugraph.base.sizes.size_values import SizeValues, Terms, value_of
 
 _EMPTY: tuple[int, ...] = ()
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {"//": operator.floordiv, "%": operator.mod}
@@ -31,29 +30,6 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
 }
-
-
-class OpenSizeError(NotImplementedError):
-    """A Size was used as an int inside `literals_refused`."""
-
-
-class _Literals(threading.local):
-    are_refused = False
-
-
-_literals = _Literals()
-
-
-@contextmanager
-def literals_refused() -> Iterator[None]:
-    """Raise OpenSizeError in this thread where a Size is used as an int, instead of recording a
-    condition: generated code would contain the number, and hold for one value of the size alone.
-    """
-    before, _literals.are_refused = _literals.are_refused, True
-    try:
-        yield
-    finally:
-        _literals.are_refused = before
 
 
 class SizeTrace:
@@ -65,11 +41,15 @@ class SizeTrace:
         recording.
     """
 
-    def __init__(self, inputs: Sequence[int]) -> None:
-        """inputs: the values of the input sizes in the first run, each at least 0."""
+    def __init__(self, inputs: Sequence[int], reported: Mapping[str, int] | None = None) -> None:
+        """inputs: the values of the input sizes in the first run, each at least 0. reported: by
+        name, sizes that kernels have reported in an earlier run (`report`).
+        """
+        self.reported = reported or {}
         self.conditions: dict[tuple[str, Terms, Terms, bool], None] = {}
         self._atoms: list[tuple[str, Terms, Terms] | None] = [None] * len(inputs)
-        self._numbers: dict[tuple[str, Terms, Terms], int] = {}
+        self.operations: dict[tuple[str, Terms, Terms], int] = {}  # by operation, its atom
+        self._reports: dict[str, int] = {}  # the atoms of reported sizes
         self._hints = list(inputs)
         self.natural = [True] * len(inputs)  # by atom: whether it is never negative
         self.sizes = [Size(self, (((number,), 1),), value) for number, value in enumerate(inputs)]
@@ -79,18 +59,62 @@ class SizeTrace:
         """The values of all Sizes for the first inputs."""
         return SizeValues(self._hints)
 
-    def values(self, inputs: Sequence[int]) -> SizeValues | None:
-        """Return the values of all Sizes for these inputs; None unless they meet all conditions."""
+    def report(self, name: str) -> Any:
+        """Return the Size that a kernel reports in each run, or None."""
+        number = self._reports.get(name)
+        if number is None:
+            if name not in self.reported:
+                return None
+            number = self._reports[name] = len(self._atoms)
+            self._hints.append(self.reported[name])
+            self._atoms.append((name, (), ()))
+            self.natural.append(True)
+        return Size(self, (((number,), 1),), self._hints[number])
+
+    @property
+    def report_names(self) -> Set[str]:
+        """The names of the reported sizes in use."""
+        return self._reports.keys()
+
+    def reports_in(self, size: Any) -> set[str]:
+        """Return the names of the reported sizes on which a Size depends."""
+        names: set[str] = set()
+        pending = [_terms(size)]
+        while pending:
+            for number in {number for monomial, _ in pending.pop() for number in monomial}:
+                name, left, right = self._atoms[number] or ("", (), ())
+                names |= {name} & self._reports.keys()
+                pending += [left, right]
+        return names
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the atoms in texts: `s0`, ... for inputs, `q0`, ... for operations."""
+        names = [f"s{number}" for number in range(len(self._atoms))]
+        for place, number in enumerate(self.operations.values()):
+            names[number] = f"q{place}"
+        for name, number in self._reports.items():
+            names[number] = name
+        return names
+
+    def values(
+        self, inputs: Sequence[int], reported: Mapping[str, int] | None = None
+    ) -> SizeValues | None:
+        """Return the values of all Sizes; None unless they meet all conditions."""
         atoms = list(inputs)
+        reported = self.reported if reported is None else reported
         try:
             for atom in self._atoms[len(inputs) :]:
                 assert atom is not None
                 name, left, right = atom
-                atoms.append(_OPERATIONS[name](_value(left, atoms), _value(right, atoms)))
+                if name in self._reports:
+                    atoms.append(reported[name])
+                    continue
+                atoms.append(_OPERATIONS[name](value_of(left, atoms), value_of(right, atoms)))
         except ZeroDivisionError:
             return None
         for name, left, right, outcome in self.conditions:
-            if _COMPARISONS[name](_value(left, atoms), _value(right, atoms)) is not outcome:
+            if _COMPARISONS[name](value_of(left, atoms), value_of(right, atoms)) is not outcome:
                 return None
         return SizeValues(atoms)
 
@@ -113,10 +137,10 @@ class SizeTrace:
         division.
         """
         key = (name, _terms(left), _terms(right))
-        number = self._numbers.get(key)
+        number = self.operations.get(key)
         if number is None:
-            number = self._numbers[key] = len(self._atoms)
-            operands = [_value(terms, self._hints) for terms in key[1:]]
+            number = self.operations[key] = len(self._atoms)
+            operands = [value_of(terms, self._hints) for terms in key[1:]]
             self._hints.append(_OPERATIONS[name](*operands))
             self._atoms.append(key)
             self.natural.append(_least(left) >= 0 and _least(right) >= 0)
@@ -135,25 +159,7 @@ class SizeTrace:
             return 0
         if len(normal) == 1 and normal[0][0] == _EMPTY:
             return normal[0][1]
-        return Size(self, normal, _value(normal, self._hints))
-
-
-class SizeValues:
-    """The values of a trace's Sizes for one set of inputs.
-
-    atoms: the values of the inputs, then those of the operations of `SizeTrace.apply`.
-    """
-
-    def __init__(self, atoms: Sequence[int]) -> None:
-        self.atoms = atoms
-
-    def of(self, size: Any) -> Any:
-        """Return the value of a Size; return any other value unchanged."""
-        return _value(size.terms, self.atoms) if type(size) is Size else size
-
-    def shape(self, sizes: Iterable[Any]) -> tuple[Any, ...]:
-        """Return the values of a shape."""
-        return tuple([self.of(size) for size in sizes])
+        return Size(self, normal, value_of(normal, self._hints))
 
 
 class Size:
@@ -171,6 +177,10 @@ class Size:
         self.trace = trace
         self.terms = terms
         self.hint = value
+
+    def reports(self) -> set[str]:
+        """Return the names of the reported sizes on which it depends."""
+        return self.trace.reports_in(self)
 
     def __add__(self, other: Any) -> Any:
         return _combined(self, other, 1)
@@ -267,7 +277,7 @@ class Size:
         return bool(self != 0)
 
     def __index__(self) -> int:
-        if _literals.are_refused:
+        if LITERALS.are_refused:
             raise OpenSizeError("a size is open")
         self.trace.decide("==", self, self.hint)
         return self.hint
@@ -281,7 +291,7 @@ class Size:
         return f"{self.hint}?"  # in reports; in generated code it would be a syntax error
 
     def __format__(self, spec: str) -> str:
-        if _literals.are_refused:
+        if LITERALS.are_refused:
             raise OpenSizeError("a size is open")
         return format(repr(self), spec)
 
@@ -309,15 +319,6 @@ def _terms(value: Any) -> Terms:
         return value.terms
     number = operator.index(value)
     return ((_EMPTY, number),) if number else ()
-
-
-def _value(terms: Terms, atoms: Sequence[int]) -> int:
-    total = 0
-    for monomial, n in terms:
-        for number in monomial:
-            n *= atoms[number]
-        total += n
-    return total
 
 
 def _as_size(trace: SizeTrace, value: Any) -> Size:

@@ -19,14 +19,18 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.dtypes import OBJECTS
 from gpugraph.base.shapes import TensorShape
-from gpugraph.base.sizes import size_array
+from gpugraph.base.sizes import Size, size_array
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
-from gpugraph.compile.unit.compile_unit import TensorId, Unit, inference_error
+from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.compile.unit.guards import Flow
+from gpugraph.compile.unit.inference_errors import inference_error
 from gpugraph.graph.inference_context import InferContext, ShapeRule
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.kernel import RowSource
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _UNKNOWN = TensorShape.of(None)
 _SCALAR = TensorShape.of(())
@@ -56,6 +60,7 @@ class Inference:
         self.merges: dict[int, TensorShape] = {}
         self.elements: dict[int, TensorShape] = {}
         self.pushed: dict[int, Any] = {}  # by stack: the value of all pushes, or None
+        self.reporters: dict[str, Node] = {}  # by name, the nodes that report sizes
         self.failing: set[int] = set()  # nodes that refuse their inputs, and their dependents
 
     def converge(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
@@ -139,11 +144,39 @@ class Inference:
                     raise refusal from error
                 self.unit.failures[node.id] = refusal
             return self._never(node)
+        if self.unit.report_of is not None:
+            shapes = self._with_reports(node, shapes, self.unit.report_of)
         if node.type in _PUTS:
             self._put(node, context.shapes[_PUTS[node.type]])
         elif node.type in _TAKES:
             return [self._taken(node, shapes[0]), *shapes[1:]]
         return shapes
+
+    def _with_reports(
+        self, node: Node, shapes: Sequence[TensorShape], report_of: Callable[[str], Any]
+    ) -> Sequence[TensorShape]:
+        """Return the shapes, with the size that the node's kernel reports for unknown ones."""
+        counted = counted_outputs(node)
+        if not counted or self._is_conditional(node):
+            return shapes
+        size = report_of(node.name)
+        firsts = [(shapes[slot].sizes or (0,))[0] for slot in counted]
+        if size is None or any(first is not None for first in firsts):
+            return shapes
+        if node.id not in self.unit.reported:
+            self.unit.reported[node.id] = size
+            self.unit.roots.append(node)  # its size may be all that is used
+            self.reporters[node.name] = node
+        return [
+            TensorShape.of((size, *shape.sizes[1:])) if slot in counted and shape.sizes else shape
+            for slot, shape in enumerate(shapes)
+        ]
+
+    def reporters_of(self, value: Any) -> list[Node]:
+        """Return the nodes that report the sizes in a constant value."""
+        sizes = value.flat if isinstance(value, np.ndarray) and value.dtype == object else ()
+        names = {name for size in sizes if type(size) is Size for name in size.reports()}
+        return [self.reporters[name] for name in sorted(names)]
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
         """Mark the node as one that never has a value, and return unknown shapes for its
@@ -219,6 +252,17 @@ class Inference:
         edge = root.input_edge(0)
         size = self.unit.values.get((edge.src.id, edge.src_output))
         return None if size is None else size_array(size[()], np.int32)
+
+
+def counted_outputs(node: Node) -> Sequence[int]:
+    """Return the outputs of which the node's kernel counts the rows; none if it has objects."""
+    decl = DECLARATIONS.get(node.type)
+    native = decl.native if decl is not None else None
+    if not isinstance(native, RowSource) or native.sizes is None:
+        return ()
+    if any(dtype.base_dtype in OBJECTS for dtype in node.output_types):
+        return ()
+    return [slot for slot in native.counted if slot < len(node.output_types)]
 
 
 def container_of(node: Node) -> Node | None:

@@ -104,6 +104,7 @@ def _bound(unit: Unit, binder: Binder) -> Plan:
             device.name: device.synchronize for device in unit.target.devices if device.has_kernels
         },
         sized_in_run=binder.sized_in_run(),
+        reported=binder.reported,
         loops=loop_records(unit),
         whose_memory=binder.run_memory.why,
         memory=binder.run_memory,
@@ -239,6 +240,8 @@ class Binder(StepList):
         """
         if isinstance(bound.kernel, Sized) or reference(bound.kernel).waits:
             return True
+        if bound.node.id in self.unit.reported:
+            return True
         for _, home in (*bound.inputs, *bound.outputs):
             if home.storage.kind == "cell":
                 return True
@@ -311,6 +314,10 @@ class Binder(StepList):
             partial(bound.runner.bind, bound.kernel),
             None if self.unit.programs is None else self.unit.programs.get(node.id),
         )
+
+    def bound_run(self, bound: BoundNode) -> Run:
+        """Return the callable of a node's kernel, bound to arrays."""
+        return bind_on_device(bound, self._static_context(bound), self._static_arrays(bound))
 
     def candidate(self, node: Node) -> Candidate | None:
         """Return the inputs of the native compilation of a node; None if it has no native form."""

@@ -56,7 +56,7 @@ class FeedsAndFetches:
         read, array = self._reader(node, source)
         flag = branches.flag_of(self.step_list.guard) if branches is not None else None
         if branches is not None and flag is not None:
-            read, array = _reader_if_alive(branches.flags.values, flag, node, read), None
+            read, array = reader_if_alive(branches.flags.values, flag, node, read), None
         return FetchSlot(self._name(node), read, source.origin, array)
 
     def _name(self, node: Node) -> str:
@@ -119,7 +119,9 @@ class FeedsAndFetches:
         return FetchSlot("the end of the run", refusals.check if is_waited else refusals.wait)
 
 
-def _reader_if_alive(flags: bytearray, flag: int, node: Node, read: _Read) -> _Read:
+def reader_if_alive(flags: bytearray, flag: int, node: Node, read: _Read) -> _Read:
+    """Return a callable like `read` that raises an error unless the flag is set."""
+
     def read_if_alive() -> Any:
         if not flags[flag]:
             raise invalid_argument(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,33 +13,93 @@ from gpugraph.base.sizes import is_open
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.steps.compiled_stretch import Member
 from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.kernel_context import BoundNode
 from gpugraph.compile.steps.native_node_code import Candidate, compile_pieces, translate
-from gpugraph.compile.unit.compile_unit import Home, Unit
+from gpugraph.compile.steps.tensor_moves import Move
+from gpugraph.compile.unit.compile_unit import Home, TensorId
+from gpugraph.compile.unit.unit_sizes import OpenParts
 from gpugraph.devices.native import Address, NotNativeError, OpenCall, OpenView, sequence
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.plan import Run
 
 
 class OpenBinder(Binder):
-    """Binds native calls to views with open sizes. Made from the binder of the plan."""
+    """Binds native calls to views with open sizes. Made from the binder of the plan.
+
+    constants: by node, the arrays of constants that contain sizes. asides: the side buffers of
+    loops, by tensor. open_nodes: those whose attrs contain sizes.
+    """
 
     plain: Binder
+    open_nodes: Set[int]
     constants: dict[int, Any]
+    asides: dict[TensorId, Home]
 
     @classmethod
-    def of(cls, binder: Binder, unit: Unit) -> OpenBinder:
+    def of(cls, binder: Binder, parts: OpenParts) -> OpenBinder:
         """Return an open binder for the unit of which `binder` has bound a plan."""
+        unit = parts.unit
         opened = cls.__new__(cls)
         opened.__dict__.update(binder.__dict__, unit=unit, entries=[], arrays={})
-        opened.plain, opened.constants = binder, {}
+        opened.plain, opened.open_nodes = binder, parts.open_nodes
+        opened.constants, opened.asides = {}, {}
         return opened
 
     def array(self, home: Home) -> Any:
-        """Return the view of a tensor."""
+        """Return the view of a tensor; tensors with the same memory share one view."""
+        key = (id(home.storage), home.shape, home.dtype)
+        if key not in self.arrays:
+            self.arrays[key] = self._make_view(home)
+        return self.arrays[key]
+
+    def views(self, args: Move) -> tuple[Any, Any] | None:
+        """Return the views of a copy; None for a side buffer of unknown size."""
+        (source, _), (target, home) = args.source, args.target
+        homes = self.unit.homes
+        if source not in homes and source not in self.asides:
+            return None
+        source_home = homes[source] if source in homes else self.asides[source]
+        if target not in homes:
+            if home.storage.kind != "aside" or source_home.shape is None:
+                return None
+            size = prod(source_home.shape) * home.dtype.itemsize
+            storage = replace(home.storage, size=size)
+            self.asides[target] = Home(storage, source_home.shape, home.dtype)
+        target_home = homes[target] if target in homes else self.asides[target]
+        try:
+            return self.array(source_home), self.array(target_home)
+        except NotNativeError:
+            return None
+
+    def bound_node(self, node: Node) -> BoundNode:
+        """Return a node that uses no variables, with its kernel."""
+        return self._bound_node(node, self.unit.kernel(node), {})
+
+    def is_lasting(self, node: Node) -> bool:
+        """Return whether a node's step is the same for all sizes: it uses no memory of the arena,
+        and no constant that contains sizes.
+        """
+        homes = self.unit.homes
+        keys = [(edge.src.id, edge.src_output) for edge in node._in if edge.dst_input >= 0]
+        keys += [(node.id, slot) for slot in range(len(node.output_types))]
+        is_closed = node.id not in self.open_nodes
+        return is_closed and all(key in homes and self._is_closed(homes[key]) for key in keys)
+
+    def _is_closed(self, home: Home) -> bool:
+        storage, shape, _ = home
+        if storage.kind not in ("object", "constant", "variable") or shape is None:
+            return False
+        is_closed = storage.node is None or storage.node.id not in self.open_nodes
+        return is_closed and not is_open(shape)
+
+    def _make_view(self, home: Home) -> Any:
         storage, shape, dtype = home
-        assert shape is not None
+        if shape is None:
+            raise NotNativeError("a tensor of unknown shape")
+        if storage.kind == "object":
+            return self.plain.array(home)
         numpy_type = dtype.as_numpy_dtype
-        if storage.kind == "arena":
+        if storage.kind in ("arena", "aside"):
             return OpenView.whole(Address(storage, 0), shape, numpy_type)
         if storage.kind == "constant" and is_open(_constant(storage.node).flat):
             assert storage.node is not None
@@ -109,7 +172,7 @@ def bound_call(binder: Binder, node: Node) -> Run | None:
 def _entries(binder: Binder, node: Node) -> list[Entry]:
     """Bind the node of this id in the binder's unit; return its steps."""
     before = len(binder.entries)
-    binder.visit(next(other for other in binder.unit.order if other.id == node.id))
+    binder.visit(binder.unit.order[binder.positions[node.id]])
     entries = binder.entries[before:]
     del binder.entries[before:]
     return entries

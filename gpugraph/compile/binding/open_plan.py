@@ -17,75 +17,36 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
-from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gpugraph.base.interruptions.signal_handlers import raised_by_handler
-from gpugraph.base.sizes import SizeTrace, SizeValues, literals_refused
+from gpugraph.base.sizes import SizeValues
 from gpugraph.compile.binding.binder import Binder
-from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
-from gpugraph.compile.binding.open_binding import OpenBinder, bound_call, run_of
-from gpugraph.compile.binding.open_steps import (
-    NativeSequence,
-    NativeStep,
-    NumPyStep,
-    StepKey,
-    native_steps,
-)
+from gpugraph.compile.binding.bound_sets import BoundSet, SetKey, Shapes, UnitOfSizes
+from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches, reader_if_alive
+from gpugraph.compile.binding.open_binding import OpenBinder, run_of
+from gpugraph.compile.binding.open_group import OpenGroup
+from gpugraph.compile.binding.open_program import OpenProgram
+from gpugraph.compile.binding.open_steps import Opened, ReportStep, StepKey
 from gpugraph.compile.binding.open_words import OpenWords
-from gpugraph.compile.memory.arena_layout import Relayout
+from gpugraph.compile.binding.program_listing import listing
+from gpugraph.compile.binding.size_reports import Report
 from gpugraph.compile.memory.arena_records import arena_records
 from gpugraph.compile.memory.arena_refusal import arena_refused
-from gpugraph.compile.steps.compiled_stretch import CompiledStretch, Member
-from gpugraph.compile.steps.native_calls import step_beside_native
-from gpugraph.compile.steps.stretch import Stretch
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.unit_sizes import OpenParts
-from gpugraph.devices.native import NotNativeError, block_of, sequence, words_of
+from gpugraph.compile.unit.guards import ALWAYS
+from gpugraph.devices.native import OpenCall, Words, block_of
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Run, Step, UnfitShapesError
+from gpugraph.memory import ArenaPlan
+from gpugraph.ops.tensor_arrays.element_store import kind_number
+from gpugraph.plan import FetchSlot, PassReport, Plan, Run, Step, UnfitReportError, UnfitShapesError
+
+_LINE = 64
 
 MOST_SETS = 256
 """The maximum number of sets of shapes whose words and bound steps an open plan keeps."""
-
-Shapes = tuple[tuple[int, ...], ...]
-
-
-class UnitOfSizes(NamedTuple):
-    """A compiled unit with open sizes, and what binding it for values needs."""
-
-    parts: OpenParts
-    relayout: Relayout
-    trace: SizeTrace
-
-
-class _Set(NamedTuple):
-    """One set of shapes, bound.
-
-    words: of all blocks. pointers: the blocks of the native steps. releases: whether the GIL is
-    released. constants: pairs of an array that calls read, and its value. runs: of the steps by
-    NumPy. owned: memory that is released with the set. keep: other objects that its calls use.
-    """
-
-    words: Any
-    pointers: Any
-    releases: bool
-    constants: Sequence[tuple[Any, Any]]
-    runs: Sequence[Run]
-    feeds: tuple[FeedSlot, ...]
-    fetches: tuple[FetchSlot, ...]
-    key: PlanKey
-    owned: list[Any]
-    keep: Any
-
-    def release(self) -> None:
-        """Release the memory that only steps of this set use."""
-        while self.owned:
-            self.owned.pop().release()
 
 
 class OpenPlan:
@@ -96,102 +57,58 @@ class OpenPlan:
         plan: Plan,
         binder: Binder,
         unit: UnitOfSizes,
-        values_of: Callable[[Shapes], SizeValues | None],
+        values_of: Callable[..., SizeValues | None],
         lock: Any,
     ) -> None:
-        """values_of: returns the values of all sizes for a set of shapes. lock: that of the
-        session, held while the plan's memory grows. The caller must hold the plan's lock.
+        """values_of: returns the values of all sizes for a set of shapes and reported sizes. lock:
+        that of the session, held while the plan's memory grows. The caller must hold the plan's
+        lock.
         """
         self.plan, self.binder, self.unit = plan, binder, unit
         self._values_of, self._lock = values_of, lock
-        self._nodes = {node.name: node for node in unit.parts.unit.order}
-        self._sets: OrderedDict[Shapes, _Set] = OrderedDict()
-        self._current: Shapes | None = None
-        self._open = OpenBinder.of(binder, unit.parts.unit)
-        self._natives: list[NativeStep] = []
-        self._steps: list[NumPyStep] = []
-        self._sequences: list[NativeSequence] = []
-        self.reasons: dict[str, str] = {}  # by native step, why it is bound for each set
-        plan.release_memory = partial(self._release_all, plan.release_memory)
-        plan.set_steps([self._opened(step) for step in plan.steps])
-        self._words = OpenWords(self._natives, unit.parts.unit.storages)
-        self._pointers = np.array(
-            [place for run in self._sequences for place in run.places], np.uintp
+        self._sets: OrderedDict[SetKey, BoundSet] = OrderedDict()
+        self._current: SetKey | None = None
+        self._reported = {name: unit.trace.reported[name] for name in unit.trace.report_names}
+        opened = unit.parts.unit
+        self._open = OpenBinder.of(binder, unit.parts)
+        self._flags = bytearray() if binder.branches is None else binder.branches.flags.values
+        flushes = () if unit.reports is None else unit.reports.flushes
+        program = OpenProgram(
+            self._open, unit.trace, self.run_plain, self._flags, flushes, self._flush
         )
+        program.add(plan.steps)
+        self.program, self._code = program, program.finish(plan.clock.stop)
+        self._natives = list(program.natives.values())
+        self._storages = [home.storage for home in self._open.asides.values()]
+        self._asides: dict[int, Any] = {}  # by storage, its memory
+        storages = [*opened.storages, *self._storages]
+        self._num_buffers = len(opened.storages)
+        self._bases = [id(storage) for storage in storages]
+        self._words = OpenWords([*self._natives, self._operands()], storages)
+        places = [self._code.operand_place(number) for number in program.natives]
+        kinds = [place for places in program.kinds.values() for place in places]
+        self._pointers = np.array([*places, *kinds], np.uintp)
+        self._blocks = [block_of(native.call) for native in self._natives]
+        self.group = OpenGroup(plan.steps, program, self._code, plan.clock)
+        plan.release_memory = partial(self._release_all, plan.release_memory)
+        plan.set_steps([Step.of(self.group, "program")])
+
+    def _operands(self) -> Opened:
+        """Return the words of the instructions that point to bools, as those of a call."""
+        views = self.program.bools.items()
+        values = {self._code.operand_place(n): view.ctypes.data for n, view in views}
+        first = self.plan.steps[0]
+        return Opened(first, _nothing, [(Words(values, {}, None), OpenCall())], (), _no_call)
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """By native step, why it is bound for each set of sizes."""
+        return self.program.reasons
 
     @property
     def num_native(self) -> tuple[int, int]:
         """The number of native steps that get other sizes as words, and of all native steps."""
         return sum(bool(native.calls) for native in self._natives), len(self._natives)
-
-    # -- opening
-
-    def _opened(self, step: Step) -> Step:
-        """Return a step whose sizes can change."""
-        if step.kind == "guard":
-            return step
-        if isinstance(step.group, Stretch):
-            code = step.group.code
-            assert isinstance(code, CompiledStretch)
-            self._open_stretch(code)
-            return step
-        return replace(step, run=self._by_numpy(step))
-
-    def _by_numpy(self, step: Step) -> NumPyStep:
-        current = NumPyStep(self._nodes[step.name], step)
-        self._steps.append(current)
-        return current
-
-    def _open_stretch(self, code: CompiledStretch) -> None:
-        steps: list[Step] = []
-        pairs = [(member, self._native(member)) for member in code.members]
-        for is_native, group in groupby(pairs, lambda pair: pair[1] is not None):
-            if is_native:
-                natives = [native for _, native in group if native is not None]
-                self._natives += natives
-                steps.append(self._sequence(natives))
-                for native in natives:
-                    native.member.step = self._sequence([native])
-                continue
-            for member, _ in group:
-                run = self._by_numpy(member.entry.step)
-                member.step = step_beside_native(replace(member.entry.step, run=run))
-                steps.append(member.step)
-        code.settle(steps)
-
-    def _native(self, member: Member) -> NativeStep | None:
-        """Bind a native step to open sizes, if it can be.
-
-        Return None for a step by NumPy, and for code that contains a size: each set of shapes would
-        have to be compiled.
-        """
-        node = self._nodes[member.entry.step.name]
-        if member.calls is None:
-            return None
-        calls = member.calls.calls
-        call = calls[0] if len(calls) == 1 else sequence(calls)
-        try:
-            with literals_refused(), self.unit.trace.recording() as conditions:
-                opened = self._open.open_calls(node, member)
-            if len(opened) != len(calls):
-                raise NotNativeError("it has another number of calls with open sizes")
-            words = [(words_of(one, other), other) for one, other in zip(calls, opened)]
-        except Exception as error:
-            if raised_by_handler(error):
-                raise
-            self.reasons[node.name] = f"{type(error).__name__}: {error}"
-            if member.generated_kernel is not None:
-                member.refuse("a size is in its code")
-                member.calls = None
-                return None
-            return NativeStep(node, member, call, (), ())
-        return NativeStep(node, member, call, words, list(conditions))
-
-    def _sequence(self, natives: Sequence[NativeStep]) -> Step:
-        """Return native steps as one step."""
-        run, step = native_steps(natives, self.run_plain)
-        self._sequences.append(run)
-        return step
 
     # -- other sizes
 
@@ -201,27 +118,67 @@ class OpenPlan:
         The caller must hold the plan's lock. UnfitShapesError if they need another plan,
         ResourceExhaustedError if there is too little memory.
         """
-        if shapes == self._current:
-            return
-        self._current = None
-        found = self._sets.get(shapes)
-        if found is None:
-            found = self._bind(shapes)
-            self._sets[shapes] = found
+        key = shapes, tuple(self._reported.values())
+        if key != self._current:
+            self._current = None
+            self._select(key)
+
+    def _flush(self, reports: Sequence[tuple[Report, ReportStep]], since: int) -> None:
+        """Write the sizes that kernels have reported in this run, and the kernels' outputs.
+
+        UnfitReportError if they need another plan or more memory.
+        """
+        before, current = dict(self._reported), self._current
+        for report, step in reports:
+            self._reported.update(dict.fromkeys(report.names, step.size))
+        if self._reported != before:
+            assert current is not None, "the sizes of the run"
+            self._current = None
+            try:
+                self._select_reported(current, since)
+            except UnfitShapesError:
+                self._reported = before
+                raise UnfitReportError(is_larger=False) from None
+        for _, step in reports:
+            step.write()
+
+    def _select_reported(self, current: SetKey, since: int) -> None:
+        """Let the rest of the run of a set of shapes have the reported sizes. UnfitShapesError if
+        they need another plan, UnfitReportError if they need more memory.
+        """
+        key = current[0], tuple(self._reported.values())
+        if key not in self._sets:
+            values = self._values_of(key[0], self._reported)
+            if values is None:
+                raise UnfitShapesError
+            if self._needs_memory(values, self._layout(values)[2].size):
+                raise UnfitReportError(is_larger=True)
+        self._select(key, self._sets.get(current), since)
+
+    def _select(self, key: SetKey, before: BoundSet | None = None, since: int = 0) -> None:
+        bound_set = self._sets.get(key)
+        if bound_set is None:
+            bound_set = self._bind(key, before, since)
+            self._sets[key] = bound_set
             while len(self._sets) > MOST_SETS:
                 self._sets.popitem(last=False)[1].release()
         else:
-            self._sets.move_to_end(shapes)
-            self._words.blocks.write(self._words.written, found.words)
-        self._words.blocks.write(self._pointers, found.pointers)
-        for kept, value in found.constants:
+            self._sets.move_to_end(key)
+            self._words.blocks.write(self._words.written, bound_set.words)
+        self._words.blocks.write(self._pointers, bound_set.pointers)
+        for kept, value in bound_set.constants:
             kept[...] = value
-        for current, run in zip(self._steps, found.runs):
+        for current, run in zip(self.program.bound, bound_set.runs):
             current.run = run
-        for native in self._sequences:
-            native.set_release(found.releases)
-        self.plan.set_ends(found.feeds, found.fetches, found.key)
-        self._current = shapes
+        self._code.set_long(bound_set.releases)
+        sizes = self.program.sizes
+        sizes.values, sizes.starts, sizes.runs = (
+            bound_set.values,
+            bound_set.starts,
+            bound_set.accesses,
+        )
+        self.plan.set_ends(bound_set.feeds, bound_set.fetches, bound_set.key)
+        self._current = key
 
     def described(self, shapes: Shapes) -> Plan:
         """Return a copy of the plan whose reports and arenas are those of a set of shapes."""
@@ -233,12 +190,22 @@ class OpenPlan:
             arenas[report.name] if report.name == "memory_planning" else report
             for report in self.plan.reports
         )
+        plan.reports += (self._listed(),)
         return plan
+
+    def _listed(self) -> PassReport:
+        """Return the program as the report of a pass."""
+        natives, opened = self.num_native[1], self.num_native[0]
+        summary = (
+            f"{len(self.program.parts)} instructions: {natives} native ones, {opened} of them for "
+            f"all sizes; {len(self.program.by_python)} return to Python"
+        )
+        return PassReport("program", summary, listing(self.program, self.unit.trace))
 
     def run_plain(self, node: Node, key: StepKey) -> Any:
         """Run the step of a node by NumPy, for the current sizes."""
         assert self._current is not None, "the sizes of the run that calls it"
-        binder = self._binder(self._resolved(self._current))
+        binder = self._binder(self._resolved(self._current[0]))
         try:
             return run_of(binder, node, key)()
         finally:
@@ -256,31 +223,62 @@ class OpenPlan:
 
     def _resolved(self, shapes: Shapes) -> Unit:
         """Return the unit for a set of shapes."""
-        values = self._values_of(shapes)
-        if values is None:
-            raise UnfitShapesError
-        unit = self.unit.parts.at(values)
+        unit = self.unit.parts.at(self._values(shapes))
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         self.unit.relayout.apply(unit)
         return unit
 
-    def _bind(self, shapes: Shapes) -> _Set:
-        """Bind a set of shapes; the words are written."""
-        values = self._values_of(shapes)
+    def _values(self, shapes: Shapes) -> SizeValues:
+        values = self._values_of(shapes, self._reported)
         if values is None:
-            raise UnfitShapesError
+            raise UnfitReportError(is_larger=False) if self._reported else UnfitShapesError
+        return values
+
+    def _layout(self, values: SizeValues) -> tuple[Any, list[int], ArenaPlan]:
+        """Return the values of the words' sizes, the sizes of all buffers, and their offsets.
+        UnfitShapesError if a size may not fit 63 bits.
+        """
         try:
             sizes = self._words.sizes(values)
         except OverflowError as error:
             raise UnfitShapesError from error
-        unit = self._resolved(shapes)
-        self._grow(unit)
+        buffers = self._words.buffers(sizes)
+        return sizes, buffers, self._offsets(buffers)
+
+    def _offsets(self, buffers: Sequence[int]) -> ArenaPlan:
+        for device in self.unit.parts.unit.arena_sizes:
+            return self.unit.relayout.offsets(device, buffers[: self._num_buffers])
+        return ArenaPlan([], 0)
+
+    def _needs_memory(self, values: SizeValues, size: int) -> bool:
+        """Return whether the arena, of `size` bytes, or a side buffer must grow."""
+        leases = list(self.binder.holdings.arenas.values())
+        if size and (not leases or leases[0].num_bytes < size):
+            return True
+        return any(
+            id(storage) not in self._asides
+            or self._asides[id(storage)].nbytes < values.of(storage.size) + _LINE
+            for storage in self._storages
+        )
+
+    def _bind(self, key: SetKey, before: BoundSet | None = None, since: int = 0) -> BoundSet:
+        """Bind a set of shapes; the words are written.
+
+        before: the set of this run so far, whose NumPy steps up to index `since` stay as they are.
+        """
+        shapes, _ = key
+        values = self._values(shapes)
+        sizes, buffers, layout = self._layout(values)
+        self._grow(shapes, layout.size)
+        unit = self.unit.parts.laid_out(values, buffers, layout.offsets)
+        unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         binder = self._binder(unit)
-        pointers, calls = self._pointers_of(binder, self._words.exceptions(sizes))
+        pointers, calls = self._pointers_of(binder, self._words.exceptions(sizes), values)
         arena = self._arena_start()
-        words, releases, tables = self._words.bind(sizes, [arena + s.offset for s in unit.storages])
+        starts = [arena + offset for offset in layout.offsets] + self._aside_starts(values)
+        words, releases, tables = self._words.bind(sizes, starts)
         ends = FeedsAndFetches(binder, None)
-        return _Set(
+        return BoundSet(
             words,
             pointers,
             releases or bool(calls),
@@ -288,13 +286,21 @@ class OpenPlan:
                 (kept, binder.array(unit.homes[number, 0]))
                 for number, kept in self._open.constants.items()
             ],
-            [run_of(binder, step.node, step.key) for step in self._steps],
+            self._bound_runs(binder, before, since),
             tuple(ends.feed(node, index) for index, node in enumerate(unit.args)),
-            tuple(ends.fetch(node) for node in unit.retvals),
+            tuple(self._fetch(ends, node) for node in unit.retvals),
             unit.key,
             binder.owned,
             (calls, tables, binder.holdings.values),
+            values,
+            dict(zip(self._bases, starts)),
+            {},
         )
+
+    def _bound_runs(self, binder: Binder, before: BoundSet | None, since: int) -> list[Run]:
+        """Return the callables of the steps by NumPy."""
+        kept = [] if before is None or before.owned else list(before.runs[:since])
+        return kept + [step.bind(binder) for step in self.program.bound[len(kept) :]]
 
     def _binder(self, unit: Unit) -> Binder:
         """Return a binder of single nodes for one set of shapes, in the plan's memory."""
@@ -302,36 +308,56 @@ class OpenPlan:
         holdings.memory = holdings.memory._replace(owned=[])
         holdings.variables, holdings.values = [], []
         binder.unit, binder.holdings, binder.owned = unit, holdings, holdings.memory.owned
-        binder.arrays, binder.entries, binder.copies = {}, [], {}
+        binder.arrays, binder.entries, binder.copies, binder.moves = {}, [], {}, {}
+        binder.branches = None
         return binder
 
-    def _pointers_of(self, binder: Binder, exceptions: Sequence[int]) -> tuple[Any, list[Run]]:
-        """Return the blocks of the native steps in all sequences, and the calls of those steps that
-        are bound for this set alone. UnfitShapesError if one can't be.
+    def _pointers_of(
+        self, binder: Binder, exceptions: Sequence[int], values: SizeValues
+    ) -> tuple[Any, list[Run]]:
+        """Return the blocks of the native steps and the numbers of kinds of elements, and the calls
+        of those steps that are bound for this set alone. UnfitShapesError if one can't be.
         """
-        calls = {}
+        calls, blocks = [], self._blocks.copy()
         for index in exceptions:
-            native = self._natives[index]
-            call = bound_call(binder, native.node)
+            call = self._natives[index].bind(binder)
             if call is None:
                 raise UnfitShapesError
-            calls[id(native)] = call
-        blocks = [
-            block_of(calls.get(id(native), native.call))
-            for run in self._sequences
-            for native in run.natives
-        ]
-        return np.array(blocks, np.int64), list(calls.values())
+            calls.append(call)
+            blocks[index] = block_of(call)
+        for (shape, dtype), places in self.program.kinds.items():
+            blocks += len(places) * [kind_number((values.shape(shape), dtype))]
+        return np.array(blocks, np.int64), calls
+
+    def _aside_starts(self, values: SizeValues) -> list[int]:
+        """Return the addresses of the side buffers, which grow with the largest run."""
+        for storage in self._storages:
+            size, buffer = values.of(storage.size), self._asides.get(id(storage))
+            if buffer is None or buffer.nbytes < size + _LINE:
+                self.release()  # bound to the present addresses
+                self._asides[id(storage)] = np.empty(size + _LINE, np.uint8)
+        buffers = [self._asides[id(storage)] for storage in self._storages]
+        return [-(-buffer.ctypes.data // _LINE) * _LINE for buffer in buffers]
+
+    def _fetch(self, ends: FeedsAndFetches, node: Node) -> FetchSlot:
+        """Return the slot of a fetch, which may be dead in a run."""
+        slot, branches = ends.fetch(node), self.binder.branches
+        guard = ALWAYS if branches is None else branches.flow.guards.get(node.id, ALWAYS)
+        if branches is None or guard == ALWAYS:
+            return slot
+        flag = branches.flags.guard(guard)
+        read = reader_if_alive(self._flags, flag, node, slot.read)
+        return slot._replace(read=read, array=None)
 
     def _arena_start(self) -> int:
         for lease in self.binder.holdings.arenas.values():
             return int(lease.block.address or 0)
         return 0
 
-    def _grow(self, unit: Unit) -> None:
-        """Provide an arena for this unit; ResourceExhaustedError if there is too little memory."""
+    def _grow(self, shapes: Shapes, size: int) -> None:
+        """Provide an arena of `size` bytes; ResourceExhaustedError if there is no room."""
         leases = self.binder.holdings.arenas
-        for name, size in unit.arena_sizes.items():
+        for name in self.unit.parts.unit.arena_sizes:
             lease = leases.get(name)
             if not size or (lease is not None and lease.num_bytes >= size):
                 continue
@@ -344,23 +370,13 @@ class OpenPlan:
                 larger = self.binder.run_memory.lease(device, size, user)
                 if larger is None:
                     self.plan.stale = True
-                    raise arena_refused(unit, device)
+                    raise arena_refused(self._resolved(shapes), device)
                 leases[name] = larger
 
 
-def can_open(plan: Plan, unit: Unit) -> bool:
-    """Return whether a plan can be opened now: it has no branches or loops, one device, and the
-    final code of all steps.
-    """
-    if unit.flow is not None or unit.parallel or plan.runs_once or len(unit.device_types) != 1:
-        return False
-    if len(unit.arena_sizes) > 1 or set(unit.device_types.values()) != {"CPU"}:
-        return False
-    for step in plan.steps:
-        if isinstance(step.group, Stretch):
-            code = step.group.code
-            if not isinstance(code, CompiledStretch) or not code.is_joined:
-                return False
-        elif step.group is not None or step.kind not in ("kernel", "guard", "copy"):
-            return False
-    return any(step.kind == "stretch" for step in plan.steps)
+def _nothing() -> int:
+    return 0
+
+
+def _no_call(_: Binder) -> None:
+    """Return no call: the words hold for all sizes."""

@@ -1,34 +1,40 @@
-"""Steps of a plan whose sizes change: native calls in sequences, and steps by NumPy."""
+"""Steps of a plan whose sizes change: native calls, and steps that are bound for each set."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
-from gpugraph.compile.steps.compiled_stretch import Member
-from gpugraph.compile.steps.native_calls import RefusableCall, native_code
-from gpugraph.devices.native import OpenCall, Words, open_sequence
+import numpy as np
+
+from gpugraph.base.sizes import SizeValues
+from gpugraph.compile.binding.binder import Binder
+from gpugraph.compile.binding.open_binding import run_of
+from gpugraph.compile.steps.dynamic_steps import DynamicStep
+from gpugraph.compile.steps.tensor_moves import Move, move
+from gpugraph.devices.native import OpenCall, OpenView, Words, one_blas_thread
 from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.ops.tensor_arrays.container_ops import Access
 from gpugraph.plan import Run, Step
 
 StepKey = tuple[str, str]
 """The kind of a step and its part, which distinguish the steps of a node."""
 
 
-class NativeStep(NamedTuple):
-    """A native step of the plan.
+class Opened(NamedTuple):
+    """The native call of a step.
 
-    calls: those of the step, each with its words and open form; empty if it has none. conditions:
-    under which that holds. place: the address of the word that points to the step's block.
+    calls: its parts, each with its words and open form; empty if it has none. conditions: under
+    which that holds. bind: returns the call for one set of sizes; None if there is none.
     """
 
-    node: Node
-    member: Member
+    step: Step
     call: Run
     calls: Sequence[tuple[Words, OpenCall]]
     conditions: Sequence[tuple[str, Any, Any, bool]]
+    bind: Callable[[Binder], Run | None]
 
 
 class NumPyStep:
@@ -39,46 +45,104 @@ class NumPyStep:
         self.key: StepKey = step.kind, step.part
         self.run: Run = step.run
 
+    def bind(self, binder: Binder) -> Run:
+        """Return the callable for the sizes of a binder's unit."""
+        return run_of(binder, self.node, self.key)
+
     def __call__(self) -> Any:
-        return self.run()
+        with one_blas_thread():  # further threads would spin beside native code
+            return self.run()
 
 
-class NativeSequence:
-    """Native steps as one call, whose blocks can be exchanged."""
+class CurrentSizes:
+    """The sizes of the current set, for steps that get their arrays when Python first runs them."""
+
+    def __init__(self) -> None:
+        self.values: SizeValues = SizeValues(())
+        self.starts: Mapping[int, int] = {}
+        self.runs: dict[Any, Run] = {}
+
+    def array(self, view: Any) -> Any:
+        """Return the array of a view; any other object unchanged."""
+        if not isinstance(view, OpenView):
+            return view
+        base, offset = view.start
+        start = self.values.of(offset) + (self.starts[id(base)] if base != 0 else 0)
+        shape = self.values.shape(view.shape)
+        memory = (ctypes.c_char * (prod(shape) * view.itemsize)).from_address(start)
+        return np.ndarray(shape, view.dtype, memory)
+
+
+class AccessStep:
+    """The callable of an access to a container by Python, for the current sizes."""
+
+    def __init__(self, opened: Access, sizes: CurrentSizes) -> None:
+        """opened: the access over views."""
+        self._opened, self._sizes = opened, sizes
+        self.form = opened.form
+
+    def __call__(self) -> Any:
+        run = self._sizes.runs.get(self)
+        if run is None:
+            run = self._sizes.runs[self] = self._bound()
+        return run()
+
+    def _bound(self) -> Run:
+        opened, sizes = self._opened, self._sizes
+        kind = opened.kind
+        if kind is not None:
+            kind = sizes.values.shape(kind[0]), kind[1]
+        value, index, copy = map(sizes.array, (opened.value, opened.index, opened.copy))
+        return opened.make(value, kind, index, copy)
+
+
+class ReportStep:
+    """The callable of a kernel that reports a size; its outputs are kept until they are written."""
 
     def __init__(
         self,
-        calls: Sequence[Run],
-        steps: Sequence[Step],
-        natives: Sequence[NativeStep],
-        may_fail: bool,
+        run: DynamicStep,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        sizes: CurrentSizes,
+        step: Step,
     ) -> None:
-        self.natives = natives
-        self._held, self._released, self.places = open_sequence(calls)
-        self._steps, self._may_fail = steps, may_fail
-        self.set_release(False)
+        """inputs, outputs: their views, or values of constants."""
+        self.step, self._sizes, self.step_record = run, sizes, step
+        self._inputs, self._outputs = inputs, outputs
+        self._results: Sequence[Any] = ()
 
-    def set_release(self, releases: bool) -> None:
-        """Set whether the GIL is released during the calls."""
-        call = self._released if releases else self._held
-        self.call: Run = RefusableCall(call, self._steps) if self._may_fail else call
+    @property
+    def size(self) -> int:
+        """The size that the kernel has reported in this run."""
+        return len(self._results[self.step.counted[0]])
+
+    def __call__(self) -> None:
+        runs, of = self._sizes.runs, self._sizes.array
+        if self not in runs:
+            arrays = list(map(of, self._inputs))
+            runs[self] = lambda: self.step.computed(arrays)
+        self._results = runs[self]()
+
+    def write(self) -> None:
+        """Write the outputs, for which there is memory now."""
+        for view, result in zip(self._outputs, self._results):
+            self._sizes.array(view)[...] = result
+        self._results = ()
+
+
+class MoveStep:
+    """The callable of a copy by NumPy for the current sizes."""
+
+    def __init__(self, step: Step, args: Move) -> None:
+        self.run: Run = step.run
+        self._args = args
+
+    def bind(self, binder: Binder) -> Run:
+        """Return the callable for the sizes of a binder's unit."""
+        device, (source, _), (target, _), take = self._args
+        homes = binder.unit.homes
+        return move(binder, device, (source, homes[source]), (target, homes[target]), take)
 
     def __call__(self) -> Any:
-        return self.call()
-
-
-def native_steps(
-    natives: Sequence[NativeStep], run_plain: Callable[[Node, StepKey], Any]
-) -> tuple[NativeSequence, Step]:
-    """Return native steps as one step, and its callable.
-
-    run_plain: runs a step by NumPy, to raise the error that native code has found.
-    """
-    steps = []
-    for native in natives:
-        step = native.member.entry.step
-        plain = partial(run_plain, native.node, (step.kind, step.part))
-        steps.append(replace(step, run=plain))
-    may_fail = any(n.member.calls is not None and n.member.calls.may_fail for n in natives)
-    run = NativeSequence([native.call for native in natives], steps, natives, may_fail)
-    return run, replace(steps[0], run=run, kind="native", code=native_code)
+        return self.run()

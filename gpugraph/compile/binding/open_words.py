@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.sizes import SizeTable, SizeValues
-from gpugraph.compile.binding.open_steps import NativeStep
+from gpugraph.compile.binding.open_steps import Opened
 from gpugraph.compile.unit.compile_unit import Storage
 from gpugraph.devices.native import Address, OpenBlocks, OpenTable, open_blocks, table_of
 
@@ -27,8 +27,8 @@ class OpenWords:
     written: the addresses of all words, those of which the cuts set the values last.
     """
 
-    def __init__(self, natives: Sequence[NativeStep], storages: Sequence[Storage]) -> None:
-        """storages: the buffers in the arena, in the order of `offsets` of `values`."""
+    def __init__(self, natives: Sequence[Opened], storages: Sequence[Storage]) -> None:
+        """storages: the buffers whose addresses are the `starts` of `bind`."""
         self._table = SizeTable()
         bases: dict[Any, int] = {id(storage): i + 1 for i, storage in enumerate(storages)}
         places, numbers, base_numbers = [], [], []
@@ -53,10 +53,11 @@ class OpenWords:
         self._numbers = np.array(numbers, np.intp)
         self._bases = np.array(base_numbers, np.intp)
         self._number_conditions(natives)
+        self._buffers = np.array([number(storage.size) for storage in storages], np.intp)
         self.blocks: OpenBlocks = open_blocks([pair for step in natives for pair in step.calls])
         self.written = np.concatenate([self._places, self.blocks.results])
 
-    def _number_conditions(self, natives: Sequence[NativeStep]) -> None:
+    def _number_conditions(self, natives: Sequence[Opened]) -> None:
         conditions = [
             (index, self._table.difference(left, right), _COMPARISONS[name], outcome)
             for index, native in enumerate(natives)
@@ -69,6 +70,11 @@ class OpenWords:
     def sizes(self, values: SizeValues) -> Any:
         """Return the values of all Sizes; OverflowError if one may not fit 63 bits."""
         return self._table.values(values)
+
+    def buffers(self, sizes: Any) -> list[int]:
+        """Return the sizes of the buffers in bytes."""
+        known: list[int] = sizes[self._buffers].tolist()
+        return known
 
     def exceptions(self, sizes: Any) -> list[int]:
         """Return the native steps, as indices, that are to be bound to arrays for these sizes."""

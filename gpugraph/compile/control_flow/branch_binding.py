@@ -15,7 +15,7 @@ from gpugraph.compile.memory.memory_planning import passes_whole
 from gpugraph.compile.steps.guarded_regions import Entry, SetFlags, with_regions
 from gpugraph.compile.steps.plan_arrays import is_cell
 from gpugraph.compile.steps.step_list import StepList
-from gpugraph.compile.steps.tensor_moves import do_nothing, move, releasing
+from gpugraph.compile.steps.tensor_moves import WriteIndex, do_nothing, move, releasing
 from gpugraph.compile.unit.guards import ALWAYS, Flow, Found, Guard, Is
 from gpugraph.devices import VariableState
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
@@ -120,8 +120,10 @@ class Branches:
         inputs = [self._merge_input(node, slot, dying) for slot in range(node.num_inputs)]
         atom = Found(node.id, "merge")
         flag = self.flags.atom(atom) if atom in guard else None
-        is_index_used = any(edge.src_output == 1 for edge in node._out)
-        index = steps.array(steps.unit.homes[node.id, 1]) if is_index_used else None
+        index = None
+        if any(edge.src_output == 1 for edge in node._out):
+            array = steps.array(steps.unit.homes[node.id, 1])
+            index = [WriteIndex((node.id, 1), array, slot) for slot in range(node.num_inputs)]
         run = merger(self.flags.values, inputs, flag, index)
         step = steps.step(node, releasing(run, dying))
         reads = tuple(flag for flag, _ in inputs if flag is not None)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,8 @@ from gpugraph.compile.steps.guarded_regions import (
 from gpugraph.compile.steps.kernel_context import Cell
 from gpugraph.compile.steps.native_calls import RefusableCall
 from gpugraph.compile.steps.stretch import Stretch
-from gpugraph.compile.steps.tensor_moves import do_nothing
+from gpugraph.compile.steps.tensor_moves import InOrder, do_nothing
+from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.devices.native import (
     ElementAccess,
     Instruction,
@@ -51,19 +53,26 @@ Copies = Mapping[Run, tuple[Any, Any]]
 """By the callable of a copying step: its source array and its destination array."""
 
 
+class Asked(NamedTuple):
+    """A predicate: its array and tensor, and the value for which a loop continues."""
+
+    array: Any
+    value: bool
+    key: TensorId
+
+
 class LoopSteps(NamedTuple):
     """The steps of a loop, by phase. `condition.run()` returns the value of the condition.
 
-    asked: how instructions test the condition. Either the array of the predicate and the value for
-    which the loop continues, or flags, one of which is set if the loop continues; None if only
-    `condition` can determine it.
+    asked: how instructions test the condition. Either a predicate, or flags, one of which is set if
+    the loop continues; None if only `condition` can determine it.
     """
 
     start: Sequence[Step]
     head: Sequence[Step]
     condition: Step
     tail: Sequence[Step]
-    asked: tuple[Any, bool] | Sequence[int] | None = None
+    asked: Asked | Sequence[int] | None = None
 
 
 class LoopGroup(StepGroup):
@@ -113,6 +122,7 @@ class LoopProgram:
         self.by_python: list[Step] = []
         self.unsettled: list[CompiledStretch] = []
         self._copies = copies
+        self.flags = flags
         self._flags = (ctypes.c_char * len(flags)).from_buffer(flags)  # which stay where they are
 
     def finish(self, stop: Any) -> Iterations:
@@ -148,7 +158,7 @@ class LoopProgram:
     ) -> None:
         """Add a control instruction (a jump, or a change of a flag), which can't fail."""
         address = 0 if flag is None else ctypes.addressof(self._flags) + flag
-        self.parts.append(Part(step, kind, _nothing_refused, None, address, target))
+        self.parts.append(Part(step, kind, nothing_refused, None, address, target))
 
     def _mark(self, label: Label) -> None:
         """Set the label to the current end of the program."""
@@ -163,9 +173,9 @@ class LoopProgram:
         condition, asked = loop_steps.condition, loop_steps.asked
         if asked is None:
             self._python(condition, condition.run, end)
-        elif isinstance(asked, tuple):
-            array, goes_on = asked
-            self._if_array(condition, "unless" if goes_on else "if", array, end)
+        elif isinstance(asked, Asked):
+            kind: InstructionKind = "unless" if asked.value else "if"
+            self._if_array(condition, kind, asked.array, end, asked.key)
         else:
             goes_on = Label()
             for flag in asked:
@@ -173,11 +183,13 @@ class LoopProgram:
             self._add(condition, "jump", None, end)
             self._mark(goes_on)
 
-    def _if_array(self, step: Step, kind: InstructionKind, array: Any, target: Label) -> None:
+    def _if_array(
+        self, step: Step, kind: InstructionKind, array: Any, target: Label, key: TensorId | None
+    ) -> None:
         """Add a jump to `target`, taken if the bool in `array` is true (`kind` "if") or false
-        ("unless").
+        ("unless"). key: the tensor in the array.
         """
-        self.parts.append(Part(step, kind, _nothing_refused, None, array.ctypes.data, target))
+        self.parts.append(Part(step, kind, nothing_refused, None, array.ctypes.data, target))
 
     # -- steps
 
@@ -190,7 +202,7 @@ class LoopProgram:
                 self._step(step)
 
     def _step(self, step: Step) -> None:
-        group, run = step.group, step.run
+        group = step.group
         if isinstance(group, Stretch) and isinstance(group.code, CompiledStretch):
             self._stretch(step, group.code, group)
         elif isinstance(group, Region):
@@ -201,8 +213,13 @@ class LoopProgram:
         elif isinstance(group, LoopGroup):
             self._inner_loop(step, group)
         elif group is not None:
-            self._python(step, group.unguarded())
-        elif isinstance(run, SetPredicate) and run.array is not None:
+            self._other_group(step, group)
+        else:
+            self._do(step, step.run)
+
+    def _do(self, step: Step, run: Run) -> None:
+        """Add the instructions of a callable of a step."""
+        if isinstance(run, SetPredicate) and run.array is not None:
             self._set_predicate(step, run)
         elif isinstance(run, JoinFlags):
             self._join(step, run)
@@ -211,13 +228,16 @@ class LoopProgram:
                 self._add(step, "set" if run.value else "clear", flag)
         elif isinstance(run, CopyFlags):
             self._copy_flags(step, run)
-        elif isinstance(run, Merging) and run.is_simple:
+        elif isinstance(run, Merging):
             self._merge(step, run)
         elif isinstance(run, RunIfUp):
             behind = Label()
             self._add(step, "unless", run.flag, behind)
-            self._run(step, run.run)
+            self._do(step, run.run)
             self._mark(behind)
+        elif isinstance(run, InOrder):
+            self._do(step, run.first)
+            self._do(step, run.second)
         else:
             self._run(step, run)
 
@@ -237,13 +257,17 @@ class LoopProgram:
         if isinstance(run, RefusableCall):
             return Part(step, "call", run.refuse, run.call)
         if step.kind == "native":
-            return Part(step, "call", _nothing_refused, run)
+            return Part(step, "call", nothing_refused, run)
         if isinstance(run, Access):
-            access = _element_access(run)
+            access = element_access(run)
             return Part(step, "call", run.run, access.call, access=access)
         if run in self._copies:
-            return Part(step, "call", _nothing_refused, move(*self._copies[run]))
+            return Part(step, "call", nothing_refused, move(*self._copies[run]))
         raise NotNativeError(f"'{step.name}' ({step.op_type}) has no native code")
+
+    def _other_group(self, step: Step, group: StepGroup) -> None:
+        """Add a group that Python runs as a whole."""
+        self._python(step, group.unguarded())
 
     def _stretch(self, step: Step, code: CompiledStretch, group: StepGroup) -> None:
         if code.final_steps is None:
@@ -273,7 +297,7 @@ class LoopProgram:
         is_true, neither, behind = Label(), Label(), Label()
         for flag in run.base:
             self._add(step, "unless", flag, neither)
-        self._if_array(step, "if", run.array, is_true)
+        self._if_array(step, "if", run.array, is_true, run.key)
         for label, up, down in (
             (None, (run.no,), (run.yes,)),
             (is_true, (run.yes,), (run.no,)),
@@ -316,10 +340,13 @@ class LoopProgram:
         two, behind = Label(), Label()
         for place, (flag, move_input) in enumerate(run.inputs):
             following = Label()
-            self._add(step, "unless", flag, following)
+            if flag is not None:
+                self._add(step, "unless", flag, following)
             for other, _ in run.inputs[place + 1 :]:
-                self._add(step, "if", other, two)
-            self._run(step, move_input)
+                self._add(step, "jump" if other is None else "if", other, two)
+            self._do(step, move_input)
+            if run.index is not None:
+                self._do(step, run.index[place])
             if run.alive is not None:
                 self._add(step, "set", run.alive)
             self._add(step, "jump", None, behind)
@@ -328,7 +355,7 @@ class LoopProgram:
             self._add(step, "clear", run.alive)
         self._add(step, "jump", None, behind)
         self._mark(two)
-        self.parts.append(Part(step, "python", run))
+        self.parts.append(Part(step, "python", partial(run.refuse_two, self.flags)))
         self._mark(behind)
 
 
@@ -339,7 +366,7 @@ def codes(steps: Iterable[Step]) -> Iterator[CompiledStretch]:
             yield step.group.code
 
 
-def _element_access(run: Access) -> ElementAccess:
+def element_access(run: Access) -> ElementAccess:
     """Return an access to an element of a stack or TensorArray in native form.
 
     NotNativeError if the elements are not numbers, or an array is not C-ordered.
@@ -353,5 +380,6 @@ def _element_access(run: Access) -> ElementAccess:
     return ElementAccess(run.form, run.handle, run.value, kind, run.index, run.copy)
 
 
-def _nothing_refused() -> Any:
+def nothing_refused() -> Any:
+    """Raise InternalError: an instruction that can't fail has failed."""
     raise InternalError.of_no_node("A native instruction that can't fail failed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from gpugraph.base.errors import InternalError
 from gpugraph.plan import Run
@@ -19,25 +18,28 @@ class Merging:
     run: Run
     inputs: Sequence[tuple[int | None, Run]]
     alive: int | None
-    index: Any
+    index: Sequence[Run] | None
 
     def __call__(self) -> None:
         self.run()
 
-    @property
-    def is_simple(self) -> bool:
-        """Whether each input has a flag, and the index is not used."""
-        return self.index is None and all(flag is not None for flag, _ in self.inputs)
+    def refuse_two(self, flags: bytearray) -> None:
+        """Raise the error of a Merge of which two inputs are alive."""
+        alive = [i for i, (flag, _) in enumerate(self.inputs) if flag is None or flags[flag]]
+        raise _two_alive(*alive[:2])
 
 
 def merger(
-    flags: bytearray, inputs: Sequence[tuple[int | None, Run]], alive: int | None, index: Any
+    flags: bytearray,
+    inputs: Sequence[tuple[int | None, Run]],
+    alive: int | None,
+    index: Sequence[Run] | None,
 ) -> Merging:
     """Return the callable of a Merge. `inputs`: for each input its flag (None: always alive), and a
     callable that copies it to the output.
 
-    alive: the flag to set if any input is alive, or None. index: the array that receives the index
-    of the live input; None if no op reads it.
+    alive: the flag to set if any input is alive, or None. index: for each input, a callable that
+    writes its index; None if no op reads the index of the live input.
     """
 
     def merge() -> None:
@@ -50,7 +52,7 @@ def merger(
         if chosen >= 0:
             inputs[chosen][1]()
             if index is not None:
-                index[()] = chosen
+                index[chosen]()
         if alive is not None:
             flags[alive] = chosen >= 0
 

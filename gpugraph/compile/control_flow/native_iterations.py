@@ -9,13 +9,61 @@ which raises the error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS
 from gpugraph.compile.control_flow.loop_program import Copies, LoopProgram, LoopSteps, Part, codes
 from gpugraph.compile.steps.compiled_stretch import CompiledStretch
 from gpugraph.devices.native import Iterations, runtime_reason
 from gpugraph.plan import Clock, Step, all_steps, note_step
+
+
+class ProgramRun:
+    """Runs a program: natively, except for the instructions that are left to Python."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        program: Iterations,
+        clock: Clock,
+        loop_at: Callable[[int], str],
+    ) -> None:
+        """loop_at: returns the name of the loop that contains the instruction with an index."""
+        self.parts, self.program, self.clock = parts, program, clock
+        self._loop_at = loop_at
+        self._accesses = [part.access for part in parts if part.access is not None]
+
+    def begin(self) -> None:
+        """Begin a run, in which the containers are others."""
+        for access in self._accesses:
+            access.forget()
+        self.program.start()
+
+    def run(self) -> None:
+        """Run the program."""
+        program, clock = self.program, self.clock
+        self.begin()
+        while (left := program.run(self.check)) is not None:
+            program.start(self.do(left))
+            if clock.armed:
+                self.check()
+
+    def do(self, number: int) -> int:
+        """Do in Python an instruction that is left to it; return the index of the next one."""
+        part = self.parts[number]
+        try:
+            goes_on = part.plain()
+            if part.access is not None:
+                part.access.bind()
+        except Exception as error:
+            note_step(error, part.step)
+            raise
+        is_left = part.leaves is not None and not goes_on
+        return part.leaves.place if part.leaves is not None and is_left else number + 1
+
+    def check(self) -> None:
+        """Raise the error of a run that must end."""
+        self.clock.check(f"in the loop '{self._loop_at(self.program.position)}'")
 
 
 class NativeIterations:
@@ -38,6 +86,7 @@ class NativeIterations:
         self._parts: Sequence[Part] = ()
         self._by_python: Sequence[Step] = ()
         self._program: Iterations | None = None
+        self._run: ProgramRun | None = None
         self._has_begun = False
 
     @property
@@ -78,31 +127,8 @@ class NativeIterations:
 
     def run(self) -> None:
         """Run all iterations."""
-        program, parts, clock = self._program, self._parts, self.clock
-        assert program is not None
-        for part in parts:
-            if part.access is not None:
-                part.access.forget()
-        program.start()
-        current: Part | None = None
-        try:
-            while (left := program.run(self._check)) is not None:
-                current = parts[left]
-                goes_on = current.plain()
-                if current.access is not None:
-                    current.access.bind()
-                is_left = current.leaves is not None and not goes_on
-                program.start(current.leaves.place if current.leaves and is_left else left + 1)
-                current = None  # no step causes an error of the check
-                if clock.armed:
-                    self._check()
-        except Exception as error:
-            if current is not None:
-                note_step(error, current.step)
-            raise
-
-    def _check(self) -> None:
-        self.clock.check(f"in the loop '{self.name}'")
+        assert self._run is not None
+        self._run.run()
 
     def _build(self) -> None:
         """Build the program from the code that is native now."""
@@ -113,3 +139,4 @@ class NativeIterations:
         self._parts, self._awaited = program.parts, program.unsettled
         self._by_python = program.by_python
         self._program = program.finish(self.clock.stop)
+        self._run = ProgramRun(self._parts, self._program, self.clock, lambda _: self.name)

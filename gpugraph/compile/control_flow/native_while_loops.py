@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.errors import invalid_argument
 from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_nanoseconds
 from gpugraph.compile.control_flow.loop_step import Loop
 from gpugraph.compile.memory.memory_planning import passes_whole
@@ -19,7 +20,15 @@ from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.compile.unit.guards import ALWAYS, Is
 from gpugraph.compile.unit.jit_settings import warn_once
-from gpugraph.devices.native import Fusion, NotNativeError, Prepared, prepare_loops, runtime_failure
+from gpugraph.devices.native import (
+    FAILED,
+    Fusion,
+    NotNativeError,
+    OpenCall,
+    Prepared,
+    prepare_loops,
+    runtime_failure,
+)
 from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -42,8 +51,13 @@ class NativeLoop(StepGroup):
         bind: Callable[[Any], Callable[[], int]],
         iteration_ns: float,
         at_once: bool,
+        inputs: Sequence[TensorId],
+        arrays: Sequence[Any],
+        sizes: tuple[int, ...],
     ) -> None:
         """Start the compilation now if `at_once`.
+
+        inputs, arrays, sizes: the function's tensors, their arrays, and the sizes of its axes.
 
         compile_loop: starts the compilation. bind: returns a callable that calls the compiled
         function on the loop's arrays. iteration_ns: the estimated nanoseconds of an iteration by
@@ -56,6 +70,41 @@ class NativeLoop(StepGroup):
         self._prepared: Prepared[Any] | None = compile_loop() if at_once else None
         self._run: Callable[[], int] | None = None
         self._iteration_ns = iteration_ns
+        self.inputs, self._arrays, self._sizes = inputs, arrays, sizes
+
+    def is_compiled(self) -> bool:
+        """Return whether the function is compiled; start its compilation, if necessary."""
+        if self._prepared is None:
+            self._prepared = self._compile()
+        return self._prepared.get() is not None
+
+    def opened(self, views: Sequence[Any]) -> tuple[Callable[[], int], OpenCall]:
+        """Return the call of the compiled function, and its form over views with open sizes."""
+        function = self._prepared.get() if self._prepared is not None else None
+        assert function is not None, "the loop is compiled"
+        call = function.call(self._arrays, self._sizes, stop=self.loop.clock.stop)
+        vectors = [view.size for view, array in zip(views, self._arrays) if array.ndim]
+        if self._sizes and any(size != vectors[0] for size in vectors):
+            raise NotNativeError("its vectors have several sizes")
+        return call, function.open_call(views, vectors[:1] if self._sizes else ())
+
+    def go_on(self, call: Callable[[], int]) -> Callable[[], None]:
+        """Return a callable that calls the function until the loop ends."""
+        clock = self.loop.clock
+
+        def run() -> None:
+            while status := call():
+                if status == FAILED:
+                    raise invalid_argument(self.failure)
+                clock.check(f"in the loop '{self.loop.name}'")
+
+        return run
+
+    @property
+    def failure(self) -> str:
+        """The text of the error that the function may find."""
+        function = self._prepared.get() if self._prepared is not None else None
+        return "" if function is None else str(function.failure)
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
         """Yield each step with its code: Python copies the values that enter, the function does the
@@ -142,7 +191,14 @@ def native_loop(
         calls = len(loop.loop_steps.head) + len(loop.loop_steps.tail) + 1
         nanoseconds = numpy_nanoseconds(translation.arrays, calls)
         return NativeLoop(
-            loop, lambda: prepare_loops([compiled])[0], bind, nanoseconds, step_list.jit.waits
+            loop,
+            lambda: prepare_loops([compiled])[0],
+            bind,
+            nanoseconds,
+            step_list.jit.waits,
+            list(translation.inputs),
+            translation.arrays,
+            sizes,
         )
 
     return native, ""
@@ -244,7 +300,7 @@ class _Translation:
 
     def _constant(self, node: Node) -> None:
         value = node.attrs["value"]
-        if np.ndim(value) == 0:
+        if np.ndim(value) == 0 and node.id not in self.unit.open_nodes:
             dtype = node.output_types[0]
             self.values[node.id, 0] = self.fusion.constant(value.item(), dtype)
         else:

@@ -7,17 +7,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.compile.control_flow.condition_flags import Conditions
-from gpugraph.compile.control_flow.loop_program import LoopSteps
+from gpugraph.compile.control_flow.loop_program import Asked, LoopSteps
 from gpugraph.compile.control_flow.loop_step import Loop
 from gpugraph.compile.control_flow.native_iterations import NativeIterations
 from gpugraph.compile.control_flow.native_while_loops import back_edge, native_loop
-from gpugraph.compile.steps.guarded_regions import CopyFlags, Entry, SetFlags, with_regions
+from gpugraph.compile.steps.guarded_regions import AnyFlag, CopyFlags, Entry, SetFlags, with_regions
 from gpugraph.compile.steps.kernel_context import Place
-from gpugraph.compile.steps.tensor_moves import do_nothing, move
+from gpugraph.compile.steps.tensor_moves import InOrder, WriteIndex, do_nothing, move
 from gpugraph.compile.unit.compile_unit import Home, Storage
 from gpugraph.compile.unit.guards import ALWAYS, NEVER, Atom, Found, Guard, Is
 from gpugraph.graph.nodes.loop_frames import Frame
@@ -49,7 +49,7 @@ class WhileFrameBinding:
         self.outer_entries = outer_entries
         self.entries: list[Entry] = []
         self.start: list[Step] = []
-        self.asked: tuple[Any, bool] | Sequence[int] | None = None
+        self.asked: Asked | Sequence[int] | None = None
         assert frame.end is not None
         positions = self.step_list.positions
         self.begin = min(positions[node.id] for node in frame.enters)
@@ -130,7 +130,7 @@ class WhileFrameBinding:
     def _asking(self, atom: Is) -> Run:
         """Return a callable that returns whether the predicate has the atom's value."""
         array = self.conditions.predicate_array(atom)
-        self.asked = None if array is None else (array, atom.value)
+        self.asked = None if array is None else Asked(array, atom.value, atom.pred)
         predicate = self.conditions.predicate(atom)
         return predicate if atom.value else lambda: not predicate()
 
@@ -223,16 +223,15 @@ class WhileFrameBinding:
         flags = [self.flags.atom(atom) for atom in atoms]
         return self._flag_step(name, SetFlags(self.flags.values, flags, value))
 
-    def _any_entered(self) -> Run | None:
+    def _any_entered(self) -> AnyFlag | None:
         """Return a callable that returns whether any input of the loop is alive; None if some input
         always is alive.
         """
         guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
         if None in guards:
             return None
-        values = self.flags.values
         flags = [self.flags.guard(guard) for guard in guards if guard is not None]
-        return lambda: any(map(values.__getitem__, flags))
+        return AnyFlag(self.flags.values, flags)
 
     # -- variables
 
@@ -256,7 +255,7 @@ class WhileFrameBinding:
             run = self._move(merge, source, target, take)
         write_index = self._index_writer(merge, edge.dst_input)
         if write_index is not None:
-            run = _both(run, write_index)
+            run = InOrder(run, write_index)
         guarded = self.conditions.if_alive(self.flow.started(merge), run)
         return self.step_list.step(merge, guarded, part="first value")
 
@@ -273,7 +272,7 @@ class WhileFrameBinding:
         if not any(edge.src_output == 1 for edge in merge._out):
             return None
         array = self.step_list.array(self.homes[merge.id, 1])
-        return partial(array.__setitem__, (), slot)
+        return WriteIndex((merge.id, 1), array, slot)
 
     def _next_values(self) -> list[Step]:
         """Return the steps that give the loop variables their next values; each old value is read
@@ -331,11 +330,3 @@ class WhileFrameBinding:
         kind = home.storage.kind if home.storage.kind in ("cell", "object") else "aside"
         storage = Storage(kind, home.storage.device, 0, 0, self.end, next_value.merge.name)
         return (-1 - next_value.merge.id, 0), Home(storage, home.shape, home.dtype)
-
-
-def _both(first: Run, second: Run) -> Run:
-    def run() -> None:
-        first()
-        second()
-
-    return run

@@ -51,8 +51,9 @@ def prune(target: Target, request: RunRequest) -> Unit:
 
     InvalidArgumentError, with the names of the placeholders, if a needed placeholder is not fed.
     """
-    graph, feeds, fetches, targets, connections, done = request
+    graph, feeds, fetches, targets, connections, done, report = request
     unit = Unit(request.key, target, RuntimeGraph(), feeds)
+    unit.report_of = report
     with unit.report("prune") as set_outcome:
         fed = {graph.get_tensor_by_name(feed.name): feed for feed in feeds}
         needed = _needed(fed, fetches, targets, connections, done)

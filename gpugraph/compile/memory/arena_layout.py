@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gpugraph.base.sizes import hint
 from gpugraph.compile.unit.compile_unit import Storage, Unit
@@ -51,11 +51,15 @@ class Relayout:
     it, whatever the sizes.
     """
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Unit, part_of: Callable[[Storage], int] = lambda _: 0) -> None:
+        """part_of: the part of a run before which a buffer's size becomes known. Buffers of earlier
+        parts lie below those of later ones.
+        """
         self._stackings: dict[str, Stacking] = {}
         for device, group in _by_device(unit.storages).items():
             lifetimes = [Lifetime(hint(s.size), s.first, s.last) for s in group]
-            below = buffers_below(lifetimes, [s.offset for s in group])
+            top = 1 + max(s.offset for s in group)
+            below = buffers_below(lifetimes, [part_of(s) * top + s.offset for s in group])
             self._stackings[device] = Stacking(below)
 
     def apply(self, unit: Unit) -> None:
@@ -63,6 +67,10 @@ class Relayout:
         for device, group in _by_device(unit.storages).items():
             plan = self._stackings[device].plan([storage.size for storage in group])
             _set_offsets(unit, device, group, plan)
+
+    def offsets(self, device: str, sizes: Sequence[int]) -> ArenaPlan:
+        """Return the offsets of the buffers of a device, which has all buffers of the unit."""
+        return self._stackings[device].plan(sizes)
 
     def reports(self, unit: Unit) -> list[PassReport]:
         """Return the unit's reports, with the arenas of its values."""

@@ -12,6 +12,8 @@ With control flow, ops with equal guards stay together as long as possible. A lo
 position of the loop, in their own order: Enters, Merges, then all others. In the resulting order,
 small updates of variables on GPUs are deferred (`deferred_updates`).
 
+Without control flow, ops whose kernels report sizes come first, with all that they depend on.
+
 Calls of user functions may wait for each other, and ops on queues for other runs. If there are
 several such calls, or one op on a queue, the order consists of waves (`call_waves`): first all ops
 that depend on none of these calls, then, at one depth, the calls that depend on no other call; then
@@ -54,10 +56,16 @@ def order(unit: Unit) -> Outcome:
             nodes = {node: depth[node.id] for node in unit.graph.op_nodes()}
             waves = in_waves(nodes, followers(unit), calling)
             unit.depth = depth = {node.id: wave for node, wave in waves.items()}
+        reporting = _reporting(unit)
         unit.order = sorted(
             unit.graph.op_nodes(),
             key=lambda node: (
-                *(depth[node.id], node.type != _FIRST, rank[node.assigned_device]),
+                *(
+                    node.id not in reporting,
+                    depth[node.id],
+                    node.type != _FIRST,
+                    rank[node.assigned_device],
+                ),
                 *(_writes(node), node.id),
             ),
         )
@@ -97,6 +105,20 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]
     for frame in flow.frames.loops():
         _add_end(unit, frame)
     unit.order = flattened(orders, flow.frames.root)
+
+
+def _reporting(unit: Unit) -> set[int]:
+    """Return the nodes whose kernels report sizes, and all that they depend on. They come first, so
+    that the sizes of all other nodes are known together.
+    """
+    nodes = [node for node in unit.graph.op_nodes() if node.id in unit.reported]
+    found = {node.id for node in nodes}
+    while nodes:
+        for edge in nodes.pop()._in:
+            if edge.src.id not in found:
+                found.add(edge.src.id)
+                nodes.append(edge.src)
+    return found
 
 
 def _writes(node: Node) -> bool:

@@ -133,7 +133,7 @@ class _Planner:
 
         Dequeues (`gives_up`) are not such nodes: a queue's elements have the shapes that it was
         created with."""
-        if node.node_class in NO_KERNEL:
+        if node.node_class in NO_KERNEL or node.id in self.unit.reported:
             return False
         kernel = self.unit.kernel(node)
         if isinstance(kernel, Sized) and kernel.known and node.assigned_device in self.with_kernels:

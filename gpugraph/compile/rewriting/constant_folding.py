@@ -179,7 +179,8 @@ class _Folding:
             constant = unit.add_constant(node, "folded", value, dtype, why)
             for edge in edges:
                 graph.update_edge(constant, 0, edge.dst, edge.dst_input)
-            unit.add_control_inputs(constant, waits)
+            reporting = dict.fromkeys(self.inference.reporters_of(value))
+            unit.add_control_inputs(constant, waits | reporting)
             if node.id in self.acting:
                 self.acting.add(constant.id)
         if constant is None:

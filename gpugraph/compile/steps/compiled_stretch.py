@@ -94,6 +94,16 @@ class Member:
 
     def switch(self, waits: bool, verifies: bool) -> None:
         """Switch to native code if it is compiled, and run the step once."""
+        piece, function = self.piece, self.prepare(waits)
+        native = self.entry.native
+        with noting_step(self.entry.step):
+            if verifies and self.calls is not None and piece and native is not None:
+                run_verified(native, piece, function, self.step.run)
+            else:
+                self.step.run()
+
+    def prepare(self, waits: bool) -> Any:
+        """Switch to native code if it is compiled; return the compiled code."""
         function = None
         if self.code is not None and self.piece is not None:
             function = self.code.get(waits)
@@ -102,12 +112,7 @@ class Member:
                 self.refuse(self.code.reason)
         if self.piece is not None and (self.code is None or function is not None):
             self._bind(self.piece, function)
-        native = self.entry.native
-        with noting_step(self.entry.step):
-            if verifies and self.calls is not None and self.piece and native is not None:
-                run_verified(native, self.piece, function, self.step.run)
-            else:
-                self.step.run()
+        return function
 
     def _bind(self, piece: Piece, function: Any) -> None:
         try:
@@ -166,6 +171,7 @@ class CompiledStretch:
         self.entries = entries
         self.waits, self.verifies = waits, verifies
         self.is_joined = False
+        self._has_run = False
         self._members = [Member(entry) for entry in entries]
         self._sequence = StepSequence(entry.step for entry in entries)
         self._cost = sum(map(_nanoseconds, entries))
@@ -175,6 +181,7 @@ class CompiledStretch:
 
     def run(self) -> None:
         """Run the steps, or the native calls that replace them."""
+        self._has_run = True
         if self.is_joined:
             self._sequence.run()
         elif self._has_begun():
@@ -226,9 +233,18 @@ class CompiledStretch:
         """The steps of the stretch."""
         return self._members
 
-    def settle(self, steps: Sequence[Step]) -> None:
-        """Set the steps of all further runs."""
-        self._sequence = StepSequence(steps)
+    def advance(self) -> bool:
+        """Switch to native code without a run, as for a branch that no run has taken; return
+        whether no step's code will change any more.
+        """
+        if not self.is_joined and not (self.verifies and self._has_run):
+            self.begin()
+            if self._has_begun():
+                for member in self._members:
+                    if not member.is_decided:
+                        member.prepare(self.waits)
+                self._end_mixed()
+        return self.is_joined
 
     @property
     def final_steps(self) -> Sequence[Step] | None:

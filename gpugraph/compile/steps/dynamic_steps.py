@@ -13,6 +13,7 @@ import numpy as np
 
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
+from gpugraph.compile.analysis.shape_inference import counted_outputs
 from gpugraph.compile.steps.call_threads import CallThread
 from gpugraph.compile.steps.gpu_node_steps import bind_on_device
 from gpugraph.compile.steps.kernel_context import (
@@ -24,9 +25,11 @@ from gpugraph.compile.steps.kernel_context import (
 )
 from gpugraph.compile.steps.plan_arrays import Arrays
 from gpugraph.compile.steps.run_time_native import RunTimeNative, plain_reason, run_time_native
-from gpugraph.compile.unit.compile_unit import inference_error
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.inference_errors import inference_error
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import reference
 from gpugraph.plan import Clock, StepCode
 
@@ -45,6 +48,9 @@ class DynamicStep:
         self.native = self._native(arrays, bound)
         self.plain = StepCode("plain", plain_reason(bound, arrays.jit, "sizes are left open"))
         self.reserved: list[Block] = []  # written by this run
+        self.counted = counted_outputs(node)
+        self.counts = arrays.reported
+        self.names = names_of(arrays.unit, node) if self.counted else ()
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
         self.results = [self._result(arrays, place) for place in bound.outputs]
         self.dying = arrays.dying_cells(node, [key for key, _ in bound.inputs])
@@ -114,6 +120,17 @@ class DynamicStep:
         arrays = [*(refs[slot] for slot in self.bound.array_slots), *results]
         self._compute(context, arrays)
 
+    def computed(self, inputs: list[Any]) -> Sequence[Any]:
+        """Return the outputs for these inputs, whose sizes the kernel determines."""
+        owned: list[Block] = []
+        try:
+            arrays = [inputs[slot] for slot in self.bound.array_slots]
+            results: Sequence[Any] = self._compute(self._context(inputs, [], owned), arrays)
+            return results
+        finally:
+            for block in owned:
+                block.release()
+
     def _compute(self, context: KernelBinding, arrays: list[Any]) -> Any:
         """Run the kernel, by native code if it is compiled, and return its result."""
         if self.native is None:
@@ -136,7 +153,10 @@ class DynamicStep:
     def _run_dynamic(self, inputs: list[Any], owned: list[Block]) -> None:
         context = self._context(inputs, [], owned)
         arrays = [inputs[slot] for slot in self.bound.array_slots]
-        self._write(self._compute(context, arrays))
+        results = self._compute(context, arrays)
+        if self.counted:
+            self.counts |= dict.fromkeys(self.names, len(results[self.counted[0]]))
+        self._write(results)
 
     def _write(self, returned: Sequence[Any]) -> None:
         for slot, (result, array) in enumerate(zip(self.results, returned)):
@@ -191,6 +211,18 @@ class DynamicStep:
                 f"has shape {list(shape)}"
             )
         return result
+
+
+def names_of(unit: Unit, node: Node) -> list[str]:
+    """Return the names of a node and of those that were merged with it."""
+    names = [node.name]
+    for name in unit.absorbed:
+        by = name
+        while by in unit.absorbed:
+            by = unit.absorbed[by].by
+        if by == node.name:
+            names.append(name)
+    return names
 
 
 class CallingStep(DynamicStep):

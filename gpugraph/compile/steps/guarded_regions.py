@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from gpugraph.compile.steps.native_node_code import Candidate
+from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.compile.unit.guards import ALWAYS, Atom, Guard, Is, holds_never, needed
 from gpugraph.plan import Run, Step, StepGroup, StepSequence
 
@@ -39,7 +40,7 @@ class SetPredicate:
     """Sets one of a predicate's two flags (true, false) and clears the other. Clears both unless
     all flags in `base` are set.
 
-    `run` does this. array: the predicate's array in host memory, or None.
+    `run` does this. array: the predicate's array in host memory, or None. key: its tensor.
     """
 
     run: Run
@@ -47,6 +48,7 @@ class SetPredicate:
     no: int
     base: Sequence[int]
     array: Any = None
+    key: TensorId | None = None
 
     def __call__(self) -> None:
         self.run()
@@ -87,6 +89,17 @@ class CopyFlags:
     def __call__(self) -> None:
         for target, source in self.copies:
             self.values[target] = source is None or self.values[source]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnyFlag:
+    """Returns whether any of some flags is set."""
+
+    values: bytearray
+    flags: Sequence[int]
+
+    def __call__(self) -> bool:
+        return any(map(self.values.__getitem__, self.flags))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +191,7 @@ class Flags:
             flags[yes] = truth = bool(value())
             flags[no] = not truth
 
-        return SetPredicate(set_flags if base else set_plain, yes, no, base, array)
+        return SetPredicate(set_flags if base else set_plain, yes, no, base, array, atom.pred)
 
     def joiner(self, guard: Guard) -> JoinFlags:
         """Return the callable that sets the flag of a guard with several atoms."""

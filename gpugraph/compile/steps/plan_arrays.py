@@ -86,7 +86,9 @@ class Arrays:
         self.owned, self.cells = self.holdings.memory.owned, self.holdings.cells
         self.arrays: dict[Any, Any] = {}
         self.copies: dict[Callable[[], Any], tuple[Any, Any]] = {}  # (source, target)
+        self.moves: dict[Callable[[], Any], Any] = {}  # by callable, its `tensor_moves.Move`
         self.variables: dict[int, VariableState] = {}
+        self.reported: dict[str, int] = {}  # by node, the rows that its kernel has counted
         self.run_time_natives: dict[int, Any] = {}  # by node, of steps that are bound at each run
         self.access = RunAccess(unit.target.resources.access)
         self.devices = {device.name: device for device in unit.target.devices}

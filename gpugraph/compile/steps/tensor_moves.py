@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from gpugraph.compile.steps.kernel_context import Cell, Place
 from gpugraph.compile.steps.plan_arrays import Arrays, is_cell
-from gpugraph.compile.unit.compile_unit import Home
+from gpugraph.compile.unit.compile_unit import Home, TensorId
 from gpugraph.devices import Device
 from gpugraph.plan import Run
+
+
+class Move(NamedTuple):
+    """The arguments of `move`, except the arrays."""
+
+    device: Device
+    source: Place
+    target: Place
+    take: bool
 
 
 def move(arrays: Arrays, device: Device, source: Place, target: Place, take: bool = False) -> Run:
     """Return a callable that copies a tensor to another storage on a device. take: whether the
     source is not needed afterwards, so that the target may take over its memory.
     """
+    run = _move(arrays, device, source, target, take)
+    arrays.moves[run] = Move(device, source, target, take)
+    return run
+
+
+def _move(arrays: Arrays, device: Device, source: Place, target: Place, take: bool) -> Run:
     (_, home), (_, target_home) = source, target
     if take and is_cell(home.storage) and target_home.storage.kind == "cell":
         return _taking(arrays.cell(home.storage), arrays.cell(target_home.storage))
@@ -50,17 +66,50 @@ def copying(
     return fill
 
 
-def releasing(run: Run, cells: Sequence[Cell]) -> Run:
-    """Return a callable that calls `run` and then releases the cells."""
-    if not cells:
-        return run
+@dataclass(frozen=True, slots=True, eq=False)
+class Releasing:
+    """Calls `run` and then releases the cells."""
 
-    def run_and_release() -> None:
-        run()
-        for cell in cells:
+    run: Run
+    cells: Sequence[Cell]
+
+    def __call__(self) -> None:
+        self.run()
+        self.release()
+
+    def release(self) -> None:
+        """Release the cells."""
+        for cell in self.cells:
             cell.release()
 
-    return run_and_release
+
+def releasing(run: Run, cells: Sequence[Cell]) -> Run:
+    """Return a callable that calls `run` and then releases the cells."""
+    return Releasing(run, cells) if cells else run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InOrder:
+    """Calls two callables."""
+
+    first: Run
+    second: Run
+
+    def __call__(self) -> None:
+        self.first()
+        self.second()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WriteIndex:
+    """Writes the index of a Merge's live input. key: the tensor in `array`."""
+
+    key: TensorId
+    array: Any
+    value: int
+
+    def __call__(self) -> None:
+        self.array[()] = self.value
 
 
 def do_nothing() -> None:

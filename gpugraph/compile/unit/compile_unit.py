@@ -16,21 +16,18 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import InternalError, InvalidArgumentError, OpError
-from gpugraph.base.misfit import INPUT_NAME, misfit_of
-from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.unit.guards import Flow
 from gpugraph.config import ConfigProto
 from gpugraph.devices import Device, Resources, RunMemory
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
 from gpugraph.graph.op_def import RECOMPUTED, RECOMPUTES
 from gpugraph.kernel import Kernel
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.ops.run_refusals import run_refusal
 from gpugraph.plan import Mailbox, PassReport, PlanKey, Transfer
 
 TensorId = tuple[int, int]
@@ -54,6 +51,7 @@ class RunRequest(NamedTuple):
 
     connections: by tensor, another tensor of the graph that replaces it in this run. done:
     operations that an earlier stage of the run has executed; control inputs from them are omitted.
+    report: returns the Size that the kernel of a node, by name, reports in each run, or None.
     """
 
     graph: Graph
@@ -62,6 +60,7 @@ class RunRequest(NamedTuple):
     targets: Sequence[Operation]
     connections: Mapping[Tensor, Tensor] = MappingProxyType({})
     done: Collection[Operation] = ()
+    report: Callable[[str], Any] | None = None
 
     @property
     def key(self) -> PlanKey:
@@ -110,28 +109,12 @@ def variable_key(node: Node) -> tuple[str, str]:
 def node_error(node: Node, message: str) -> InvalidArgumentError:
     """Return an InvalidArgumentError with the message, the node's name, and the line that defined
     it, in TensorFlow's format."""
-    return InvalidArgumentError(node.node_def, None, message + _at_node(node))
+    return InvalidArgumentError(node.node_def, None, message + at_node(node))
 
 
-def _at_node(node: Node) -> str:
+def at_node(node: Node) -> str:
+    """Return the end of an error's message, which names a node and its origin."""
     return f"\n\t [[node {node.name} (defined at {node.origin})]]"
-
-
-def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
-    """Return the error for an op whose shape function raised `error` for these inputs. Its message
-    is the kernel's message for such inputs, if any, else the message of graph construction."""
-    refusal = run_refusal(context, node.name, node.type)
-    if refusal is not None:
-        return refusal.error_class(node.node_def, None, refusal.words + _at_node(node))
-    misfit = misfit_of(error)
-    message = misfit.in_run
-    if INPUT_NAME in message:
-        message = message.replace(INPUT_NAME, node.input_names()[0])
-    if not message:
-        shapes = ", ".join(map(shape_text, context.shapes))
-        of_op = f"'{node.name}' (op: '{node.type}') with input shapes: {shapes}"
-        message = f"{misfit.in_graph} for {of_op}{misfit.behind}"
-    return misfit.error_class(node.node_def, None, message + _at_node(node))
 
 
 def leader_name(entry: str | bytes) -> str:
@@ -219,6 +202,8 @@ class Unit:
     `flow`. order: order, depth and parallel (adjacent nodes that run at the same time). memory:
     homes, storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
     runs_once (whether the plan is valid for a single run). programs: with open sizes, by id.
+    reported: by node, the Size that its kernel reports; report_of: as in `RunRequest`. open_nodes:
+    those whose attrs are other ones in other plans of the same code.
     recomputation: its degree for gradients (`activation_recomputation.py`). swaps: the tensors that
     are swapped to the host (`swap_choice.py`); None if not requested. advise: returns changes, one
     per line, that make the arena of a device fit into a number of bytes."""
@@ -251,6 +236,9 @@ class Unit:
     programs: dict[int, Any] | None = None
     runs_once: bool = False
     reports: list[PassReport] = field(default_factory=list)
+    report_of: Callable[[str], Any] | None = None
+    reported: dict[int, Any] = field(default_factory=dict)
+    open_nodes: Collection[int] = ()
     recomputation: int = 0
     swaps: Sequence[Swap] | None = None
     advise: Callable[[str, int], Sequence[str]] = no_advice

@@ -11,7 +11,7 @@ The nodes, their order and the storages that tensors share are the same for all.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import Any
@@ -52,89 +52,160 @@ class OpenParts:
             for storage in storages.values()
             if storage.kind == "arena" or storage.node in self._attrs or is_open(storage.size)
         ]
+        self._ids = [node.id for node in unit.order]
+        others = [*unit.args, *unit.retvals, *(s.node for s in self._storages if s.node)]
+        others += [node for pair in unit.send_recv_pairs for node in pair]
+        self._nodes = {node.id: node for node in (*others, *unit.order)}
+        self._open = {node.id for node in self._attrs}
         numbers = {id(storage): number for number, storage in enumerate(self._storages)}
         self._arena = [numbers[id(storage)] for storage in unit.storages]
-        self._homes = [
-            (key, numbers.get(id(home.storage)), is_open(home.shape))
+        self._homes = {
+            key: (numbers.get(id(home.storage)), is_open(home.shape))
             for key, home in unit.homes.items()
             if id(home.storage) in numbers or is_open(home.shape)
-        ]
+        }
+
+    @property
+    def open_nodes(self) -> Set[int]:
+        """The nodes whose attrs contain Sizes."""
+        return self._open
+
+    @property
+    def arena_sizes(self) -> Sequence[Any]:
+        """The sizes of the buffers in the arena, which may be open."""
+        return [self._storages[number].size for number in self._arena]
 
     def at(self, values: SizeValues) -> Unit:
         """Return the unit for these values of its open sizes; its offsets in arenas are not set
         yet.
         """
+        storages = [values.of(storage.size) for storage in self._storages]
+        resolved, storage_of = self._resolved(values, storages)
+        resolved.storages = [storage_of(number) for number in self._arena]
+        return resolved
+
+    def laid_out(self, values: SizeValues, sizes: Sequence[int], offsets: Sequence[int]) -> Unit:
+        """Return the unit for these values. sizes, offsets: those of the buffers in the arena; the
+        unit's list of buffers stays empty.
+        """
+        known = [0] * len(self._storages)
+        places = [0] * len(self._storages)
+        for number, size, offset in zip(self._arena, sizes, offsets):
+            known[number], places[number] = size, offset
+        resolved, _ = self._resolved(values, known, places)
+        resolved.storages = []
+        return resolved
+
+    def _resolved(
+        self, values: SizeValues, sizes: Sequence[int], offsets: Sequence[int] | None = None
+    ) -> tuple[Unit, Callable[[int], Storage]]:
+        """Return the unit, whose parts are resolved on first access, and a function that returns
+        the storage with a number.
+        """
         unit, resolver = self.unit, Resolver(values)
-        nodes = {node.id: resolver.node(node, keys) for node, keys in self._attrs.items()}
+        nodes = _ResolvedLater(
+            self._nodes, self._open, lambda id, node: resolver.node(node, self._attrs[node])
+        )
+        storages: dict[int, Storage] = {}
+
+        def storage_of(number: int) -> Storage:
+            if number not in storages:
+                old = self._storages[number]
+                node = old.node and nodes[old.node.id]
+                offset = 0 if offsets is None else offsets[number]
+                storages[number] = Storage(
+                    *(old.kind, old.device, sizes[number], old.first, old.last, old.owner),
+                    *(offset, node),
+                )
+            return storages[number]
+
+        def home_of(key: TensorId, home: Home) -> Home:
+            number, is_open = self._homes[key]
+            storage = home.storage if number is None else storage_of(number)
+            shape = values.shape(home.shape) if is_open and home.shape else home.shape
+            return Home(storage, shape, home.dtype)
+
         resolved = copy.copy(unit)
+        resolved.open_nodes = self._open
         resolved.feeds = [feed._replace(shape=resolver.of(feed.shape)) for feed in unit.feeds]
         feeds = tuple([(feed.name, feed.shape) for feed in resolved.feeds])
         resolved.key = unit.key._replace(feeds=feeds)
-        resolved.order = [nodes.get(node.id, node) for node in unit.order]
-        resolved.args = [nodes.get(node.id, node) for node in unit.args]
-        resolved.retvals = [nodes.get(node.id, node) for node in unit.retvals]
+        resolved.order = _Nodes(self._ids, nodes)  # type: ignore[assignment]
+        resolved.args = [nodes[node.id] for node in unit.args]
+        resolved.retvals = [nodes[node.id] for node in unit.retvals]
         pairs = unit.send_recv_pairs
-        resolved.send_recv_pairs = [(nodes.get(a.id, a), nodes.get(b.id, b)) for a, b in pairs]
+        resolved.send_recv_pairs = [(nodes[a.id], nodes[b.id]) for a, b in pairs]
         resolved.shapes = _ResolvedLater(
             unit.shapes, self._shapes, lambda _, shapes: resolver.of(shapes)
         )
         resolved.values = _ResolvedLater(unit.values, self._values, partial(self._value, resolver))
-        resolved.programs = {
-            id: program._replace(sizes=resolver.of(program.sizes))
-            for id, program in (unit.programs or {}).items()
-        }
-        self._place(resolved, values, nodes)
+        programs = unit.programs or {}
+        resolved.programs = _ResolvedLater(
+            programs, programs.keys(), lambda _, p: p._replace(sizes=resolver.of(p.sizes))
+        )
+        resolved.homes = _ResolvedLater(unit.homes, self._homes.keys(), home_of)
         resolved.transfers = resolver.of(unit.transfers)
         resolved.arena_sizes, resolved.reports = dict(unit.arena_sizes), list(unit.reports)
-        return resolved
+        return resolved, storage_of
 
     def _value(self, resolver: Resolver, key: TensorId, value: Any) -> Any:
         """Return the constant value of a tensor."""
         return resolver.value(value, self._types.get(key[0], ()), key[1])
 
-    def _place(self, resolved: Unit, values: SizeValues, nodes: Mapping[int, Node]) -> None:
-        """Set the storages and homes of the unit."""
-        storages = [
-            Storage(
-                *(old.kind, old.device, values.of(old.size), old.first, old.last, old.owner, 0),
-                old.node and nodes.get(old.node.id, old.node),
-            )
-            for old in self._storages
-        ]
-        resolved.storages = [storages[number] for number in self._arena]
-        resolved.homes = homes = dict(self.unit.homes)
-        for key, number, is_open in self._homes:
-            storage, shape, dtype = homes[key]
-            if number is not None:
-                storage = storages[number]
-            homes[key] = Home(storage, values.shape(shape) if is_open and shape else shape, dtype)
+
+class _Nodes(Sequence[Node]):
+    """Nodes in an order, which are resolved on first access."""
+
+    def __init__(self, ids: Sequence[int], nodes: Mapping[int, Node]) -> None:
+        self._ids, self._nodes = ids, nodes
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self._nodes[id] for id in self._ids[index]]
+        return self._nodes[self._ids[index]]
 
 
 class _ResolvedLater(dict[Any, Any]):
-    """A dict whose values under `keys` contain Sizes, and are resolved when they are first read."""
+    """A view of a dict whose values under `keys` contain Sizes, and are resolved when they are
+    first read.
+    """
 
     def __init__(
         self, values: Mapping[Any, Any], keys: Set[Any], resolve: Callable[[Any, Any], Any]
     ) -> None:
         """resolve: returns the value without Sizes, given its key and the value."""
-        super().__init__(values)
-        self._pending = set(keys)
-        self._resolve = resolve
+        super().__init__()
+        self._base, self._open, self._resolve = values, keys, resolve
 
-    def __getitem__(self, key: Any) -> Any:
-        value = super().__getitem__(key)
-        if key in self._pending:
+    def __missing__(self, key: Any) -> Any:
+        value = self._base[key]
+        if key in self._open:
             value = self[key] = self._resolve(key, value)
-            self._pending.discard(key)
         return value
 
+    def __contains__(self, key: Any) -> bool:
+        return key in self._base
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._base)
+
+    def __len__(self) -> int:
+        return len(self._base)
+
     def get(self, key: Any, default: Any = None) -> Any:
-        return self[key] if key in self._pending else super().get(key, default)
+        return self[key] if key in self._base else default
+
+    def keys(self) -> Any:
+        return self._base.keys()
 
     def items(self) -> Any:
-        for key in list(self._pending):
-            self[key]
-        return super().items()
+        return [(key, self[key]) for key in self._base]
+
+    def values(self) -> Any:
+        return [self[key] for key in self._base]
 
 
 class Resolver:

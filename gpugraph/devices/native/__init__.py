@@ -35,6 +35,7 @@ from gpugraph.devices.native.background_compilation import (
     prepare_loops as prepare_loops,
 )
 from gpugraph.devices.native.compiled_functions import (
+    FAILED as FAILED,
     Function as Function,
     LoopFunction as LoopFunction,
     estimate as estimate,
@@ -112,15 +113,6 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.sequence(calls)
-
-
-def open_sequence(
-    calls: Sequence[Callable[[], int]],
-) -> tuple[Callable[[], int], Callable[[], int], list[int]]:
-    """Return a sequence of calls as `Runtime.open_sequence` does."""
-    runtime = RUNTIME.get(True)
-    assert runtime is not None, "there are calls, so there is a runtime"
-    return runtime.open_sequence(calls)
 
 
 def open_blocks(calls: Sequence[tuple[Words, OpenCall]]) -> OpenBlocks:

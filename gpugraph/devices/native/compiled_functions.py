@@ -26,7 +26,13 @@ from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program, Value
 from gpugraph.devices.native.c_kernel_source import KernelSource
 from gpugraph.devices.native.c_while_loop_source import LoopSource
-from gpugraph.devices.native.native_runtime import Block, Runtime, address_of, internal_error
+from gpugraph.devices.native.native_runtime import (
+    Block,
+    Runtime,
+    address_of,
+    call_of,
+    internal_error,
+)
 from gpugraph.devices.native.open_calls import OpenCall
 from gpugraph.devices.native.open_views import OpenView
 
@@ -174,7 +180,7 @@ class LoopFunction:
 
     def __init__(self, source: LoopSource, library: ctypes.CDLL, runtime: Runtime) -> None:
         self.loop = source.loop
-        self._failure = source.values.failure
+        self.failure = source.values.failure
         self._entry = address_of(getattr(library, source.name))
         self._runtime = runtime
         spans = source.program.spans()
@@ -193,23 +199,35 @@ class LoopFunction:
         InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
         are divided by zero.
         """
-        _check(self.loop.values, self.loop.axes, self._wanted, arrays, sizes)
-        inputs = [index for index, _ in self._wanted]
-        _check_writeable([arrays[inputs.index(index)] for index in self.loop.variables])
-        block = Block(self._entry, self._runtime.parallel, 1, 1, 1, prod(sizes), limit=limit)
-        if stop is not None:
-            block.stop = stop.ctypes.data
-        call = self._runtime.call(block, (*_place(block, arrays, sizes), stop), True)
+        call = self.call(arrays, sizes, limit, stop)
+        block = call_of(call)[2]
 
         def run() -> int:
             block.count = 0
             while (status := call()) == MORE:
                 pass  # Python handles signals here
             if status == FAILED:
-                raise invalid_argument(self._failure)
+                raise invalid_argument(self.failure)
             return int(block.count)
 
         return run
+
+    def open_call(self, views: Sequence[Any], sizes: Sequence[Any]) -> OpenCall:
+        """Return the form of `call` over views with open sizes."""
+        addresses = [view.ctypes.data for view in views]
+        return OpenCall({"inner": prod(sizes)}, {"sizes": sizes, "at": addresses})
+
+    def call(
+        self, arrays: Sequence[Any], sizes: Sequence[int], limit: int = -1, stop: Any = None
+    ) -> Callable[[], int]:
+        """Return a call of the function, which returns its status."""
+        _check(self.loop.values, self.loop.axes, self._wanted, arrays, sizes)
+        inputs = [index for index, _ in self._wanted]
+        _check_writeable([arrays[inputs.index(index)] for index in self.loop.variables])
+        block = Block(self._entry, self._runtime.parallel, 1, 1, 1, prod(sizes), limit=limit)
+        if stop is not None:
+            block.stop = stop.ctypes.data
+        return self._runtime.call(block, (*_place(block, arrays, sizes), stop), True)
 
 
 def _place(block: Block, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:

@@ -111,9 +111,38 @@ class Iterations:
             address_of(runtime.library.gg_iterate), ctypes.addressof(table), stop=stop.ctypes.data
         )
         lasting = (table, stop, *calls, *keep)
-        self._block = block
+        self._block, self._table = block, table
         self._held = runtime.call(block, lasting, False)
         self._released = runtime.call(block, lasting, True)
+
+    @property
+    def position(self) -> int:
+        """The index of the next instruction."""
+        return int(self._block.next)
+
+    def operand_place(self, instruction: int) -> int:
+        """Return the address of the operand of an instruction: a word with the address of a bool,
+        or of a call's block.
+        """
+        return ctypes.addressof(self._table[instruction]) + _Instruction.operand.offset
+
+    def is_true(self, instruction: int) -> bool:
+        """Return the bool to which an instruction points."""
+        return bool(ctypes.c_bool.from_address(self._table[instruction].operand).value)
+
+    def set_long(self, is_long: bool) -> None:
+        """Set whether the GIL is released from the start."""
+        self._is_long = is_long
+
+    def run_alone(self, instruction: int) -> int:
+        """Execute one instruction, which is no jump; return its status."""
+        following = self._table[instruction + 1]
+        kind, following.kind = following.kind, _END
+        self._block.next, self._block.slice = instruction, SLICE_NS
+        try:
+            return (self._released if self._is_long else self._held)()
+        finally:
+            following.kind = kind
 
     def start(self, instruction: int = 0) -> None:
         """Make the next call of `run` begin with the instruction at this index."""

@@ -102,6 +102,10 @@ class Words(NamedTuple):
     results: dict[int, bool]  # whether the cut reads it too, as the number of threads
     block: Any
 
+    def place(self, field: str) -> int:
+        """Return the address of a field of the block."""
+        return _place(self.block, field)
+
 
 def words_of(call: Call, open_call: OpenCall) -> Words:
     """Return the words of a call's block. NotNativeError if they are not those of `open_call`."""

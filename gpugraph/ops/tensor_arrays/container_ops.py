@@ -5,7 +5,8 @@ share.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from gpugraph.base.dtypes import ALL, DType
@@ -24,20 +25,26 @@ Run = Callable[[], Any]
 class Access:
     """A step that accesses a container, described so that native loops can perform it themselves.
 
-    run: performs the step in Python. form: "push" or "pop" for stacks; "put" (write) or "take"
-    (read) for arrays; "find" for the gradient array of an array. value: the array from or to which
-    the element is copied; kind: its shape and dtype; index: the index in an array container. copy:
-    a second destination of a push or put: for a stack the op's output, for an array the flow, which
-    becomes 0. For "find", `value` is the gradient array's handle, and `kind` is None.
+    make: returns a callable that performs the step in Python, given (value, kind, index, copy).
+    form: "push" or "pop" for stacks; "put" (write) or "take" (read) for arrays; "find" for the
+    gradient array of an array. value: the array from or to which the element is copied; kind: its
+    shape and dtype; index: the index in an array container. copy: a second destination of a push or
+    put: for a stack the op's output, for an array the flow, which becomes 0. For "find", `value` is
+    the gradient array's handle, and `kind` is None.
     """
 
-    run: Run
+    make: Callable[[Any, Any, Any, Any], Run]
     form: Literal["push", "pop", "put", "take", "find"]
     handle: Any
     value: Any
     kind: Kind | None
     index: Any = None
     copy: Any = None
+    run: Run = field(init=False)
+
+    def __post_init__(self) -> None:
+        run = self.make(self.value, self.kind, self.index, self.copy)
+        object.__setattr__(self, "run", run)
 
     def __call__(self) -> None:
         self.run()
@@ -82,11 +89,12 @@ def writing_op(
         context: KernelContext, handle: Any, first: Any, second: Any, flow_in: Any, flow_out: Any
     ) -> Run:
         kind = element_kind(context.input_shapes[value], context.input_types[value])
-        run = pass_flow(lambda: write(handle.item(0), first, second, kind), flow_in, flow_out)
         if not is_element:
-            return run
+            write_all = partial(_write, write, handle, second, kind, first, None)
+            return pass_flow(write_all, flow_in, flow_out)
         flow = None if flow_out is flow_in else flow_out
-        return Access(run, "put", handle, second, kind, first, flow)
+        make = partial(partial, _write, write, handle)
+        return Access(make, "put", handle, second, kind, first, flow)
 
     container_op(
         op_type,
@@ -98,6 +106,14 @@ def writing_op(
         host=(0, 3 - value),
         **declaration,
     )
+
+
+def _write(
+    write: Callable[..., Any], handle: Any, second: Any, kind: Kind, first: Any, flow: Any
+) -> None:
+    write(handle.item(0), first, second, kind)
+    if flow is not None:
+        flow[...] = 0
 
 
 HANDLE_SHAPE = TensorShape.of((2,))

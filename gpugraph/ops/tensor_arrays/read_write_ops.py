@@ -29,7 +29,6 @@ from gpugraph.ops.tensor_arrays.container_ops import (
     container_op,
     element_kind,
     infer_scalar,
-    pass_flow,
     writing_op,
 )
 from gpugraph.ops.tensor_arrays.element_array import ElementArray, Rules
@@ -100,14 +99,20 @@ def _infer_gradient(context: InferContext) -> Sequence[TensorShape]:
 def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *arrays: Any) -> Run:
     *prepended, grad_handle, flow_out = arrays
     source = context.attrs["source"]
-
-    def find() -> None:
-        sizes = tuple(prepended[0].tolist()) if prepended else ()
-        grad_handle.fill(handle.item(0).gradient(source, sizes))
-
-    run = pass_flow(find, flow_in, flow_out)
     flow = None if flow_out is flow_in else flow_out
-    return run if prepended else Access(run, "find", handle, grad_handle, None, None, flow)
+
+    def make(grad_handle: Any, kind: Any, index: Any, flow: Any) -> Run:
+        def find() -> None:
+            sizes = tuple(prepended[0].tolist()) if prepended else ()
+            grad_handle.fill(handle.item(0).gradient(source, sizes))
+            if flow is not None:
+                flow[...] = 0
+
+        return find
+
+    if prepended:
+        return make(grad_handle, None, None, flow)
+    return Access(make, "find", handle, grad_handle, None, None, flow)
 
 
 _GRADIENT = (
@@ -168,9 +173,11 @@ def _infer_read(context: InferContext) -> Sequence[TensorShape]:
 def _bind_read(context: KernelContext, handle: Any, index: Any, flow_in: Any, value: Any) -> Run:
     del flow_in
     kind = element_kind(context.output_shapes[0], context.output_types[0])
-    return Access(
-        lambda: handle.item(0).read(index.item(), value, kind), "take", handle, value, kind, index
-    )
+
+    def make(value: Any, kind: Any, index: Any, copy: Any) -> Run:
+        return lambda: handle.item(0).read(index.item(), value, kind)
+
+    return Access(make, "take", handle, value, kind, index)
 
 
 container_op(

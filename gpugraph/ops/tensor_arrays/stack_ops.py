@@ -67,14 +67,18 @@ container_op(
 def _bind_push(context: KernelContext, handle: Any, elem: Any, output: Any) -> Run:
     kind = element_kind(context.input_shapes[1], context.input_types[1])
     allocate = context.allocate
-    if output is elem:
-        return Access(lambda: handle.item(0).push(elem, kind, allocate), "push", handle, elem, kind)
 
-    def push() -> None:
-        handle.item(0).push(elem, kind, allocate)
-        output[...] = elem
+    def make(elem: Any, kind: Any, index: Any, copy: Any) -> Run:
+        if copy is None:
+            return lambda: handle.item(0).push(elem, kind, allocate)
 
-    return Access(push, "push", handle, elem, kind, None, output)
+        def push() -> None:
+            handle.item(0).push(elem, kind, allocate)
+            copy[...] = elem
+
+        return push
+
+    return Access(make, "push", handle, elem, kind, None, None if output is elem else output)
 
 
 container_op(
@@ -101,7 +105,11 @@ def _infer_pop(context: InferContext) -> Sequence[TensorShape]:
 
 def _bind_pop(context: KernelContext, handle: Any, elem: Any) -> Run:
     kind = element_kind(context.output_shapes[0], context.output_types[0])
-    return Access(lambda: handle.item(0).pop(elem, kind), "pop", handle, elem, kind)
+
+    def make(elem: Any, kind: Any, index: Any, copy: Any) -> Run:
+        return lambda: handle.item(0).pop(elem, kind)
+
+    return Access(make, "pop", handle, elem, kind)
 
 
 container_op(

@@ -1,0 +1,348 @@
+"""The program of a plan with open sizes: all its steps as one list of instructions.
+
+    plan's steps      stretch  flag  region {a, b}  loop            kernels, groups of groups
+    instructions      call call ... if set jump unless call call ... again
+
+Native calls, copies, and accesses to stacks and TensorArrays are instructions whose words get the
+sizes of each run (`open_plan`); flags and jumps hold for all sizes. A step without native code
+returns to Python, which runs the step that is bound to the arrays of the run's shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from gpugraph.base.errors import InternalError
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
+from gpugraph.base.sizes import SizeTrace, is_open, literals_refused
+from gpugraph.compile.binding.binder import Binder
+from gpugraph.compile.binding.open_binding import OpenBinder, bound_call
+from gpugraph.compile.binding.open_steps import (
+    AccessStep,
+    CurrentSizes,
+    MoveStep,
+    NumPyStep,
+    Opened,
+    ReportStep,
+    StepKey,
+)
+from gpugraph.compile.binding.size_reports import Flush, Report
+from gpugraph.compile.control_flow.loop_program import (
+    Label,
+    LoopGroup,
+    LoopProgram,
+    Part,
+    element_access,
+    nothing_refused,
+)
+from gpugraph.compile.control_flow.native_while_loops import NativeLoop
+from gpugraph.compile.steps.compiled_stretch import CompiledStretch, Member
+from gpugraph.compile.steps.dynamic_steps import DynamicStep
+from gpugraph.compile.steps.guarded_regions import AnyFlag
+from gpugraph.compile.steps.stretch import Stretch
+from gpugraph.compile.steps.tensor_moves import Move, Releasing, WriteIndex, do_nothing
+from gpugraph.compile.unit.compile_unit import TensorId
+from gpugraph.devices.native import NotNativeError, OpenCall, move, sequence, words_of
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.ops.tensor_arrays.container_ops import Access
+from gpugraph.ops.tensor_arrays.element_store import Kind
+from gpugraph.plan import Run, Step, StepGroup, all_steps
+
+
+def _no_flush(reports: object, since: int) -> None:
+    """Do nothing: no kernel reports a size."""
+
+
+class NotOpenError(Exception):
+    """A plan has a step whose sizes can't change."""
+
+
+class OpenProgram(LoopProgram):
+    """The instructions of a plan.
+
+    natives: the native calls, by instruction. bound: the steps that are bound to arrays for each
+    set of sizes. bools: by instruction, the view of the bool to which it points. kinds: by kind of
+    elements with an open shape, the addresses of the words with its number. reasons: by native step
+    or copy, why it is bound for each set too. loops: the begin, the end and the step of each.
+    """
+
+    def __init__(
+        self,
+        binder: OpenBinder,
+        trace: SizeTrace,
+        run_plain: Callable[[Node, StepKey], Any],
+        flags: bytearray,
+        flushes: Sequence[Flush] = (),
+        flush: Callable[[Sequence[tuple[Report, ReportStep]], int], None] = _no_flush,
+    ) -> None:
+        """run_plain: runs the step of a node by NumPy, for the current sizes. flush: writes the
+        sizes that kernels have reported, for steps from an index of `bound` on.
+        """
+        super().__init__(binder.copies, flags)
+        self._binder, self._trace, self._run_plain = binder, trace, run_plain
+        self._nodes: Mapping[str, Node] = {node.name: node for node in binder.unit.order}
+        self.natives: dict[int, Opened] = {}
+        self.bound: list[NumPyStep | MoveStep] = []
+        self.bools: dict[int, Any] = {}
+        self.kinds: dict[Kind, list[int]] = {}
+        self.sizes = CurrentSizes()
+        self.loops: list[tuple[int, int, Step]] = []
+        self.reasons: dict[str, str] = {}
+        self._flushes, self._flush = list(flushes), flush
+        self._reports: dict[int, ReportStep] = {}
+
+    def add(self, steps: Iterable[Step]) -> None:
+        """Add the steps of the plan. NotOpenError if one can't be an instruction."""
+        self._steps(steps)
+        self._flush_before(len(self._binder.unit.order))
+
+    def loop_at(self, number: int) -> str:
+        """Return the name of the innermost loop that contains an instruction."""
+        around = [loop for loop in self.loops if loop[0] <= number < loop[1]]
+        return min(around, key=lambda loop: loop[1] - loop[0])[2].name if around else ""
+
+    # -- reported sizes
+
+    def _step(self, step: Step) -> None:
+        if self._flushes and not isinstance(step.group, Stretch):
+            steps = all_steps([step])
+            nodes = [self._nodes[inner.name] for inner in steps if inner.name in self._nodes]
+            positions = self._binder.positions
+            if nodes:
+                self._flush_before(min(positions[node.id] for node in nodes))
+        super()._step(step)
+
+    def _flush_before(self, position: int) -> None:
+        """Write the sizes that must be written before a position in the order."""
+        while self._flushes and self._flushes[0].position <= position:
+            reports = self._flushes.pop(0).reports
+            pairs = [(report, self._reports[report.node.id]) for report in reports]
+            run = partial(self._flush, pairs, len(self.bound))
+            step = replace(pairs[-1][1].step_record, part="sizes", kind="measure", run=run)
+            self._python(step, run)
+
+    def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
+        """Add a kernel that reports a size."""
+        if run.bound.variables:
+            raise NotOpenError(f"'{step.name}' reports a size of a variable")
+        unit, closed = self._binder.unit, self._binder.plain.unit
+        inputs = [
+            closed.values[key] if key in closed.values else self._binder.array(unit.homes[key])
+            for key, _ in run.bound.inputs
+        ]
+        outputs = [self._binder.array(unit.homes[key]) for key, _ in run.bound.outputs]
+        self._reports[node.id] = ReportStep(run, inputs, outputs, self.sizes, step)
+        self._python(step, self._reports[node.id])
+
+    # -- callables of steps
+
+    def _do(self, step: Step, run: Run) -> None:
+        if isinstance(run, Releasing):
+            self._do(step, run.run)
+            self._python(step, run.release)
+        else:
+            super()._do(step, run)
+
+    def _run(self, step: Step, run: Run) -> None:
+        if run is do_nothing:
+            return
+        if run in self._binder.moves:
+            self._move(step, run, self._binder.moves[run])
+        elif isinstance(run, WriteIndex):
+            self._index(step, run)
+        elif isinstance(run, Access):
+            self._access(step, run)
+        elif isinstance(run, DynamicStep) and run.node.id in self._binder.unit.reported:
+            self._report(step, run, self._nodes[step.name])
+        elif step.kind == "flag":
+            self._python(step, run)  # it reads a cell, or no tensor
+        elif step.kind in ("kernel", "copy") and step.name in self._nodes:
+            self._by_numpy(step)
+        else:
+            raise NotOpenError(f"'{step.name}' ({step.op_type})")
+
+    def _by_numpy(self, step: Step) -> None:
+        node = self._nodes[step.name]
+        current = NumPyStep(node, step)
+        if not self._binder.is_lasting(node):
+            self.bound.append(current)
+        self._python(step, current)
+
+    def _if_array(
+        self, step: Step, kind: Any, array: Any, target: Label, key: TensorId | None
+    ) -> None:
+        assert key is not None
+        self.bools[len(self.parts)] = self._binder.array(self._binder.unit.homes[key])
+        super()._if_array(step, kind, array, target, key)
+
+    def _native(self, opened: Opened, plain: Run = nothing_refused) -> None:
+        self.natives[len(self.parts)] = opened
+        self.parts.append(Part(opened.step, "call", plain, opened.call))
+
+    # -- copies
+
+    def _move(self, step: Step, run: Run, args: Move) -> None:
+        """Add a copy: native if it can be."""
+        keys = args.source[0], args.target[0]
+        views = self._binder.views(args)
+        if run in self._copies and views is not None:
+            try:
+                pair = self._copies[run]
+                self._native(self._opened_copy(step, pair, views, partial(_bound_copy, keys)))
+                return
+            except NotNativeError as error:
+                self.reasons[step.label] = str(error)
+        if not all(key in self._binder.unit.homes for key in keys):
+            raise NotOpenError(f"'{step.name}' ({step.op_type}): a side buffer")
+        self.bound.append(MoveStep(step, args))
+        self._python(step, self.bound[-1])
+
+    def _index(self, step: Step, run: WriteIndex) -> None:
+        """Add the write of a Merge's index."""
+        view = self._binder.array(self._binder.unit.homes[run.key])
+        number = run.array.dtype.type(run.value)
+        bind = partial(_bound_index, run.key, number)
+        self._native(self._opened_copy(step, (number, run.array), (number, view), bind))
+
+    def _opened_copy(
+        self,
+        step: Step,
+        arrays: tuple[Any, Any],
+        views: tuple[Any, Any],
+        bind: Callable[[Binder], Run | None],
+    ) -> Opened:
+        call = move(*arrays)
+        with literals_refused(), self._trace.recording() as conditions:
+            opened = move(*views)
+        if not isinstance(opened, OpenCall):
+            raise NotNativeError("a copy that is bound to arrays")
+        return Opened(step, call, [(words_of(call, opened), opened)], list(conditions), bind)
+
+    # -- containers
+
+    def _access(self, step: Step, run: Access) -> None:
+        """Add an access to an element of a stack or TensorArray."""
+        node = self._nodes[step.name]
+        try:
+            with literals_refused(), self._trace.recording() as conditions:
+                opened = self._binder.bound_run(self._binder.bound_node(node))
+                if conditions or not isinstance(opened, Access):
+                    raise NotNativeError("an access with conditions")
+            access = element_access(run)
+        except NotNativeError:
+            self._by_numpy(step)
+            return
+        plain = AccessStep(opened, self.sizes)
+        fields: dict[str, Any] = {}
+        if run.kind is not None:
+            assert opened.kind is not None
+            fields |= {"value": opened.value.ctypes.data, "bytes": opened.value.nbytes}
+            if is_open(opened.kind[0]):
+                place = words_of(access.call, OpenCall()).place("kind")
+                self.kinds.setdefault(opened.kind, []).append(place)
+        if run.copy is not None:
+            fields |= {"copy": opened.copy.ctypes.data, "copied": opened.copy.nbytes}
+        if run.index is not None:
+            fields["index"] = opened.index.ctypes.data
+        form = OpenCall(fields)
+        words = words_of(access.call, form)
+        self.natives[len(self.parts)] = Opened(step, access.call, [(words, form)], (), _never)
+        self.parts.append(Part(step, "call", plain, access.call, access=access))
+
+    # -- groups
+
+    def _stretch(self, step: Step, code: CompiledStretch, group: StepGroup) -> None:
+        for member in code.members:
+            inner = member.entry.step
+            self._flush_before(self._binder.positions[self._nodes[inner.name].id])
+            if member.calls is None:
+                self._do(inner, inner.run)
+                continue
+            opened = self._opened(self._nodes[inner.name], member)
+            if opened is None:
+                self._by_numpy(inner)
+            else:
+                plain = partial(self._refuse, opened.step)
+                self._native(opened, plain if member.calls.may_fail else nothing_refused)
+
+    def _opened(self, node: Node, member: Member) -> Opened | None:
+        """Bind a native step to open sizes, if it can be.
+
+        Return None for code that contains a size: each set of shapes would have to be compiled.
+        """
+        assert member.calls is not None
+        calls, step = member.calls.calls, member.entry.step
+        call = calls[0] if len(calls) == 1 else sequence(calls)
+        bind = partial(bound_call, node=node)
+        try:
+            with literals_refused(), self._trace.recording() as conditions:
+                opened = self._binder.open_calls(node, member)
+            if len(opened) != len(calls):
+                raise NotNativeError("it has another number of calls with open sizes")
+            words = [(words_of(one, other), other) for one, other in zip(calls, opened)]
+        except Exception as error:
+            if raised_by_handler(error):
+                raise
+            self.reasons[node.name] = f"{type(error).__name__}: {error}"
+            if member.generated_kernel is not None:
+                return None
+            return Opened(step, call, (), (), bind)
+        return Opened(step, call, words, list(conditions), bind)
+
+    def _refuse(self, step: Step) -> None:
+        """Run by NumPy the step whose native call has refused its input; this raises the error."""
+        self._run_plain(self._nodes[step.name], (step.kind, step.part))
+        raise InternalError.of_no_node(f"The native code of '{step.name}' failed")
+
+    def _inner_loop(self, step: Step, loop: LoopGroup) -> None:
+        begin, end = len(self.parts), Label()
+        if isinstance(loop.entered, AnyFlag):
+            enters = Label()
+            for flag in loop.entered.flags:
+                self._add(step, "if", flag, enters)
+            self._add(step, "jump", None, end)
+            self._mark(enters)
+        elif loop.entered is not None:
+            raise NotOpenError(f"the loop '{step.name}'")
+        self.loop(loop.loop_steps)
+        if loop.dying:
+            self._python(step, Releasing(do_nothing, loop.dying).release)
+        self._mark(end)
+        self.loops.append((begin, len(self.parts), step))
+
+    def _other_group(self, step: Step, group: StepGroup) -> None:
+        if not isinstance(group, NativeLoop):
+            raise NotOpenError(f"'{step.name}' ({step.kind})")
+        begin = len(self.parts)
+        self._steps(group.loop.loop_steps.start)
+        homes = self._binder.unit.homes
+        with literals_refused(), self._trace.recording() as conditions:
+            views = [self._binder.array(homes[key]) for key in group.inputs]
+            call, form = group.opened(views)
+        if conditions:
+            raise NotOpenError(f"the sizes of the loop '{step.name}'")
+        opened = Opened(step, call, [(words_of(call, form), form)], (), _never)
+        self._native(opened, group.go_on(call))
+        self.loops.append((begin, len(self.parts), step))
+
+
+def _bound_copy(keys: tuple[TensorId, TensorId], binder: Binder) -> Run | None:
+    """Return the copy of a tensor for one set of sizes."""
+    homes = binder.unit.homes
+    if not all(key in homes for key in keys):
+        return None
+    try:
+        return move(*(binder.array(homes[key]) for key in keys))
+    except NotNativeError:
+        return None
+
+
+def _bound_index(key: TensorId, number: Any, binder: Binder) -> Run:
+    return move(number, binder.array(binder.unit.homes[key]))
+
+
+def _never(binder: Binder) -> None:
+    """Return no call: the step's words hold for all sizes."""

@@ -1,0 +1,149 @@
+"""Sizes that kernels report in a run: the parts of a run, each with the sizes that are known then.
+
+    order      a   where   b   |   gather   c   unique   |   d
+    known      fed sizes           where's                   unique's
+    memory     buffers of later parts lie above those of earlier ones
+
+The run of a plan starts with the sizes of its last run. Where the kernels have reported others, the
+words of the following instructions are written before the first of them that needs the sizes. Until
+then a run has no effect, so it can begin again with another plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.shapes import TensorShape
+from gpugraph.base.sizes import Size, SizeTrace
+from gpugraph.compile.unit.compile_unit import Storage, Unit
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+_HARMLESS = {"Assert", "VarHandleOp", "ReadVariableOp", "VariableV2", "VarIsInitializedOp"}
+"""Stateful ops that may run twice."""
+
+
+class NotReportedError(Exception):
+    """A unit whose sizes by values can't be written during a run."""
+
+
+class Report(NamedTuple):
+    """A node that reports a size.
+
+    names: of the sizes that have its value; nodes that were merged with it have reported them.
+    """
+
+    node: Node
+    names: Sequence[str]
+
+
+class Flush(NamedTuple):
+    """The position in the order before which reported sizes are written, and their reports."""
+
+    position: int
+    reports: Sequence[Report]
+
+
+class Reports:
+    """The reports of a unit. NotReportedError if it has none that can be used."""
+
+    def __init__(self, unit: Unit, trace: SizeTrace) -> None:
+        self.unit, self._trace = unit, trace
+        self._by_node = _reports(unit, trace)
+        self.flushes = list(self._flushes())
+        self._check_effects()
+
+    def part_of(self, storage: Storage) -> int:
+        """Return the number of flushes after which a buffer's size is known and its tensor live."""
+        names = self._names([storage.size])
+        part = 0
+        for number, flush in enumerate(self.flushes):
+            is_named = any(not names.isdisjoint(report.names) for report in flush.reports)
+            if flush.position <= storage.first or is_named:
+                part = number + 1
+        return part
+
+    def _flushes(self) -> Iterator[Flush]:
+        pending: dict[str, Report] = {}
+        known: set[str] = set()
+        has_flow = self.unit.flow is not None
+        for position, node in enumerate(self.unit.order):
+            needs = self._needs(node)
+            if not known.issuperset(needs):
+                raise NotReportedError(f"'{node.name}' ({node.type}) runs before the report")
+            if pending and (has_flow or not needs.isdisjoint(pending)):
+                yield Flush(position, list({r.node.id: r for r in pending.values()}.values()))
+                pending = {}
+            report = self._by_node.get(node.id)
+            if report is not None:
+                pending |= dict.fromkeys(report.names, report)
+                known.update(report.names)
+        if pending:
+            reports = list({r.node.id: r for r in pending.values()}.values())
+            yield Flush(len(self.unit.order), reports)
+
+    def _needs(self, node: Node) -> set[str]:
+        """Return the reported sizes on which a node's tensors and attrs depend."""
+        homes, values = self.unit.homes, list(node.attrs.values())
+        keys = [(node.id, slot) for slot in range(len(node.output_types))]
+        for edge in node._in:
+            if edge.dst_input >= 0:
+                keys.append((edge.src.id, edge.src_output))
+                if edge.src.is_constant:
+                    values += edge.src.attrs.values()
+        if node.id in self._by_node:  # its own size becomes known with its report
+            keys = keys[len(node.output_types) :]
+        values += [homes[key].shape for key in keys if key in homes]
+        return self._names(sizes_in(values))
+
+    def _names(self, sizes: Iterable[Any]) -> set[str]:
+        return {name for size in sizes for name in self._trace.reports_in(size)}
+
+    def _check_effects(self) -> None:
+        """Raise NotReportedError if a node before the last flush has an effect."""
+        reports = [report for flush in self.flushes for report in flush.reports]
+        names = {name for report in reports for name in report.names}
+        if not reports or not names.issuperset(self._trace.report_names):
+            raise NotReportedError("no kernel reports a size")
+        for node in self.unit.order[: self.flushes[-1].position]:
+            decl = DECLARATIONS.get(node.type)
+            writes = decl is not None and bool(decl.writes)
+            acts = node.op_def.is_stateful and node.node_class is NodeClass.OTHER
+            if writes or (acts and node.type not in _HARMLESS):
+                raise NotReportedError(f"'{node.name}' ({node.type}) has an effect before")
+
+
+def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
+    """Return, by node, the reports of a unit."""
+    live = {node.name: node for node in unit.order if node.id in unit.reported}
+    names: dict[int, list[str]] = {}
+    for name in trace.report_names:
+        known = name
+        while known not in live and known in unit.absorbed:
+            known = unit.absorbed[known].by
+        if known in live:
+            names.setdefault(live[known].id, []).append(name)
+    nodes = {node.id: node for node in live.values()}
+    return {id: Report(nodes[id], merged) for id, merged in names.items()}
+
+
+def sizes_in(value: Any) -> Iterator[Size]:
+    """Yield the Sizes in a value, at all depths."""
+    if type(value) is Size:
+        yield value
+    elif isinstance(value, TensorShape):
+        yield from sizes_in(value.sizes)
+    elif isinstance(value, np.ndarray):
+        if value.dtype == object:
+            yield from sizes_in(list(value.flat))
+    elif isinstance(value, Mapping):
+        yield from sizes_in(list(value.values()))
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from sizes_in(item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from sizes_in([getattr(value, field.name) for field in fields(value)])
