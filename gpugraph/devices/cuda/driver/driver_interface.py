@@ -1,6 +1,6 @@
 """The interface between a CUDA device and its driver.
 
-There are two implementations. `CupyDriver` (in `cupy_driver`, the only file that imports CuPy)
+There are two implementations. `CupyDriver` (in `cupy_driver`)
 calls CUDA. `HostDriver` (in `host_driver`) emulates a GPU on the host: the C++ compiler compiles
 the same kernel sources, and streams execute their commands as late as events allow, so that a
 missing event causes an error. The code that uses the interface is the same for both

@@ -22,14 +22,14 @@ _CUDA_VERSIONS = (12, 13)
 
 def binding_problem() -> str:
     """Return why CuPy can't be imported; an empty string if it can."""
-    return str(_cupy_driver().PROBLEM)
+    return str(_cupy_driver().cupy.PROBLEM)
 
 
 def binding_version() -> int:
     """Return the version of CuPy's CUDA runtime, such as 12090 for 12.9. DriverError if it can't be
     determined.
     """
-    return int(_cupy_driver().runtime_version())
+    return int(_cupy_driver().cupy.runtime_version())
 
 
 def open_driver(ordinal: int) -> Driver:
