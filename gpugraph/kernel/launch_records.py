@@ -70,7 +70,8 @@ class Launch(NamedTuple):
     arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles. types:
     macros that stand for dtypes: `T` defines T (the type in memory), T_VALUE (the type of the
     computation), T_LOAD(x) and T_STORE(x). defines: other macros. file: the CUDA file, if it is not
-    the file of the kernel.
+    the file of the kernel. aligned: macros with the value 1 if an array begins at a multiple of a
+    number of bytes, else 0; each is given as (array, bytes).
     """
 
     function: str
@@ -81,3 +82,4 @@ class Launch(NamedTuple):
     defines: Mapping[str, str | int] = MappingProxyType({})
     shared_bytes: int = 0
     file: str = ""
+    aligned: Mapping[str, tuple[Arg | Scratch, int]] = MappingProxyType({})

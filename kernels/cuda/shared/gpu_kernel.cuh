@@ -74,6 +74,14 @@ template <class V, int N> struct alignas(sizeof(V) * N) gg_pack {
     V of[N];
 };
 
+/* A pack that is only moved, as words: halves of registers would be taken apart and put together. */
+template <int BYTES> struct alignas(BYTES) gg_words {
+    uint32_t of[BYTES / 4];
+};
+template <> struct alignas(2) gg_words<2> {
+    uint16_t of[1];
+};
+
 /* -- reductions of threads: each thread gets the same result */
 
 GG_INLINE float gg_xor(float x, int mask) { return __shfl_xor_sync(GG_FULL, x, mask); }

@@ -225,7 +225,7 @@ class Launcher:
                     f"has {self.driver.properties.shared_bytes}"
                 )
             arguments, arrays = operands.words_of(launch)
-            macros = type_macros(launch.types, launch.defines)
+            macros = type_macros(launch.types, {**launch.defines, **operands.alignments(launch)})
             source = f'{macros}#include "{launch.file or file}"\n'
             geometry = Geometry(launch.grid, launch.block, launch.shared_bytes)
             spans = ranges(arrays)
@@ -296,6 +296,13 @@ class _Operands(NamedTuple):
             else:
                 words.append(argument)
         return words, arrays
+
+    def alignments(self, launch: Launch) -> dict[str, int]:
+        """Return the macros for the alignments of a launch's arrays."""
+        return {
+            name: int(self._array(array).address % num_bytes == 0)
+            for name, (array, num_bytes) in launch.aligned.items()
+        }
 
     def _array(self, argument: Arg | Scratch | State) -> Array:
         if isinstance(argument, Arg):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from gpugraph.base.dtypes import bfloat16, float16, float64
 from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
+from gpugraph.ops.nn.convolution.convolution_layouts import Copies, Images, Memory, padded
 from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import (
     Geometry,
@@ -125,9 +126,10 @@ class _Product(NamedTuple):
     steps: int
     columns: int
     loads: tuple[int, int]
-    arrays: tuple[Arg, Arg]
+    arrays: tuple[Memory, Memory]
     is_dense: bool
     phases: int = 1
+    out: Memory | None = None
 
     def packs(self, max_load: int) -> tuple[int, int]:
         """Return the numbers of elements per load, of the left and of the right matrix."""
@@ -188,6 +190,39 @@ def _parts(blocks: int, steps: int) -> tuple[int, int]:
     return max(1, ceil(steps / max(steps_per_part, 1))), max(steps_per_part, _STEPS)
 
 
+def _relaid(product: _Product, out: Arg, copies: Copies) -> _Product:
+    """Return the product for arrays with channels last and padded; `copies` receives the copies
+    from and to the op's own arrays, whose result is `out`.
+    """
+    work, mode, is_last = product.work, product.mode, product.work.last
+    windows = work.batch, prod(axis.size for axis in work.axes)
+    places = work.batch, prod(axis.out for axis in work.axes)
+    channels, outputs = work.channels, product.filter[-1]
+    left, right = (Arg(index) for index in product.arrays)
+    if mode == 1:
+        slopes = copies.last(left, Images(*places, outputs), outputs, is_last)
+        result = copies.result(out, Images(*windows, channels), is_last)
+        return product._replace(
+            work=work._replace(last=True), arrays=(slopes, right), out=result,
+            is_dense=product.phases == 1,
+        )  # fmt: skip
+    wide = padded(channels)
+    images = copies.last(left, Images(*windows, channels), wide, is_last)
+    work = work._replace(last=True, channels=wide)
+    if mode == 0:
+        matrix: Memory = copies.padded_filter(right, product.filter, wide)
+        result = copies.result(out, Images(*places, outputs), is_last)
+        return product._replace(
+            work=work, steps=work.window * wide, loads=(wide, outputs), arrays=(images, matrix),
+            out=result, is_dense=True,
+        )  # fmt: skip
+    matrix = copies.last(right, Images(*places, outputs), outputs, is_last)
+    return product._replace(
+        work=work, rows=work.window * wide, loads=(wide, outputs), arrays=(images, matrix),
+        out=copies.cut_filter(out, product.filter, wide),
+    )  # fmt: skip
+
+
 ProductOf = Callable[[Layout, Signature], _Product]
 Activation = Callable[[Signature], int]
 
@@ -199,11 +234,15 @@ def _launches(
     signature: Signature,
     multiplier: _Multiplier = _THREADS,
 ) -> list[Launch]:
-    product = product_of(layout, signature)
-    work, rows, columns = product.work, product.rows, product.columns
     dtype = signature.output_types[0].base_dtype
-    packs = product.packs(multiplier.max_load)
+    out, bias = (Arg(2), 0) if activation is None else (Arg(3), Arg(2))
+    product = product_of(layout, signature)._replace(out=out)
+    copies = Copies(dtype)
     by_warps = multiplier is _WARPS
+    if by_warps:
+        product = _relaid(product, out, copies)
+    work, rows, columns = product.work, product.rows, product.columns
+    packs = product.packs(multiplier.max_load)
     is_heavy = min(packs) < multiplier.max_load if by_warps else dtype is float64
     tiles = multiplier.choice.tiles(rows, columns, is_heavy)
     blocks = tiles.blocks(rows, columns)
@@ -227,23 +266,28 @@ def _launches(
         "GG_CUT": 0 if activation is None else activation(signature),
         **({"BRAIN": int(dtype is bfloat16)} if by_warps else {}),
     }
-    out, bias = (Arg(2), 0) if activation is None else (Arg(3), Arg(2))
-    outputs = product.filter[-1]
+    result, outputs = product.out, product.filter[-1]
+    assert result is not None
     sizes = (work.batch, work.channels, outputs, parts, steps_per_part, *work.numbers)
-    launch = partial(Launch, types={"T": dtype}, defines=defines, file=f"{multiplier.name}.cu")
+    aligned = {
+        f"GG_ALIGNED_{name}": (array, pack * dtype.size)
+        for name, array, pack in zip("AB", product.arrays, packs)
+    }
+    file = f"{multiplier.name}.cu"
+    launch = partial(Launch, types={"T": dtype}, defines=defines, file=file, aligned=aligned)
     launches = [
         launch(
             f"gg_{multiplier.name}",
             (blocks, 1, parts * product.phases),
             (tiles.threads, 1, 1),
-            (*product.arrays, out, bias, sums, *sizes),
+            (*product.arrays, result, bias, sums, *sizes),
         )
     ]
     if parts > 1:
         count = rows * columns
-        arguments = (sums, out, bias, count, columns, parts)
+        arguments = (sums, result, bias, count, columns, parts)
         launches.append(launch("gg_sum_parts", grid_of(count), (THREADS, 1, 1), arguments))
-    return launches
+    return [*copies.before, *launches, *copies.after]
 
 
 def _launches_by_warps(
