@@ -27,7 +27,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS  # noqa: E402
 from tests.ops.one_op import Built  # noqa: E402
 from tests.ops.samples import TABLE  # noqa: E402
 
-__all__ = ["OPTIONS", "evenly", "joined_texts", "recording", "sample_texts"]
+__all__ = ["OPTIONS", "Recorded", "evenly", "joined_texts", "recording", "sample_texts"]
 
 ALL_OPS = sorted(set(TABLE) & set(DECLARATIONS))
 OPTIONS = tf.ConfigProto(
@@ -37,7 +37,7 @@ OPTIONS = tf.ConfigProto(
 )
 
 
-class _Recorded(HostModule):
+class Recorded(HostModule):
     """A module that has any kernel, which does nothing."""
 
     def __init__(self, name: str) -> None:
@@ -87,7 +87,7 @@ class _Texts(dict[str, str]):
 
     def load(self, text: str, name: str) -> HostModule:
         self.setdefault(text, f"{self.label} ({name})")
-        return _Recorded(name)
+        return Recorded(name)
 
     def named(self) -> Iterator[tuple[str, str]]:
         for text, name in self.items():

@@ -112,6 +112,8 @@ class Source(NamedTuple):
     in host memory. optional: indices of arrays (as in `Arg`) that may be empty; if another array is
     empty, `host` runs. tensor_cores(signature): the launches for GPUs with the tensor cores that
     tensor_core_mma.cuh uses; an empty sequence if tensor cores don't support the dtype.
+    product(signature): the op as one matrix product, a `MatmulWithEpilogue`, which is preferred to
+    the launches if the GPU's library computes it; None if the op is none.
     """
 
     file: str
@@ -119,6 +121,7 @@ class Source(NamedTuple):
     host: Call
     optional: Sequence[int] = ()
     tensor_cores: Callable[[Signature], Sequence[Launch]] | None = None
+    product: Callable[[Signature], Any] | None = None
 
 
 class Sized(NamedTuple):

@@ -14,6 +14,7 @@ All other kernels run on the host, on copies of the arrays; the report of `bind`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from math import prod
 from typing import Any
@@ -100,6 +101,10 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
             return launcher.nothing()
         raise NotNativeError("a tensor is empty")
     if isinstance(kernel, Source):
+        product = None if kernel.product is None else kernel.product(context)
+        if product is not None:
+            with suppress(NotNativeError):  # cublasLt does not have it
+                return launcher.products(product, context, arrays, by_library=True)
         refused = bound.refusals.of(node.name, node.origin)
         stored = partial(_stored, runner, context)
         return launcher.source(kernel, context, arrays, context.scratch, refused, stored)

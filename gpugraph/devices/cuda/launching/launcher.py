@@ -133,11 +133,12 @@ class Launcher:
         native: MatrixProducts | MatmulWithEpilogue,
         signature: Signature,
         arrays: Sequence[Array],
+        by_library: bool = False,
     ) -> Enqueued:
         """Bind an op's matrix products, with their epilogues.
 
         Each is computed by cublasLt if possible; else by cublasLt, with the epilogue in a kernel of
-        gpugraph; else by a kernel of gpugraph alone.
+        gpugraph; else by a kernel of gpugraph alone, or NotNativeError if `by_library`.
         """
         stand_ins = StandIns(arrays)
         epilogue = Epilogue()
@@ -149,10 +150,12 @@ class Launcher:
         tf32 = is_tf32(self.driver.properties.arch)
         for a, b, out in native.matrices(signature, *stand_ins.arrays):
             for choices in products(stand_ins, a, b, out, epilogue, tf32):
-                parts += self._product(choices, notes)
+                parts += self._product(choices, notes, by_library)
+        if by_library:
+            notes.append("is a matrix product by cublasLt")
         return self._enqueued(parts, notes)
 
-    def _product(self, choices: ProductLaunches, notes: list[str]) -> list[Part]:
+    def _product(self, choices: ProductLaunches, notes: list[str], by_library: bool) -> list[Part]:
         product, whole, epilogue = choices
         call = self._by_cublaslt(product)
         after: list[Part] = []
@@ -167,6 +170,8 @@ class Launcher:
             if product.tf32:
                 notes.append("is computed in TF32")
             return [call, *after]
+        if by_library:
+            raise NotNativeError("cublasLt does not support it")
         notes.append("is computed by kernels/cuda/math/gemm.cu: cublasLt does not support it")
         return [self._call(whole)]
 

@@ -17,6 +17,14 @@ from gpugraph.base.dtypes import bfloat16, float16, float64
 from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.nn.convolution.convolution_layouts import Copies, Images, Memory, padded
+from gpugraph.ops.nn.convolution.convolution_products import (
+    Matrices,
+    ShapesOf,
+    filter_gradient_matrices,
+    forward_matrices,
+    input_gradient_matrices,
+    product_of as matrix_product,
+)
 from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import (
     Geometry,
@@ -126,10 +134,16 @@ class _Product(NamedTuple):
     steps: int
     columns: int
     loads: tuple[int, int]
-    arrays: tuple[Memory, Memory]
+    arrays: tuple[Arg, Arg]
     is_dense: bool
     phases: int = 1
     out: Memory | None = None
+    copies: tuple[Memory, Memory] | None = None
+
+    @property
+    def matrices(self) -> tuple[Memory, Memory]:
+        """The arguments that hold the matrices: the op's own arrays, or copies of them."""
+        return self.copies or self.arrays
 
     def packs(self, max_load: int) -> tuple[int, int]:
         """Return the numbers of elements per load, of the left and of the right matrix."""
@@ -198,12 +212,12 @@ def _relaid(product: _Product, out: Arg, copies: Copies) -> _Product:
     windows = work.batch, prod(axis.size for axis in work.axes)
     places = work.batch, prod(axis.out for axis in work.axes)
     channels, outputs = work.channels, product.filter[-1]
-    left, right = (Arg(index) for index in product.arrays)
+    left, right = product.arrays
     if mode == 1:
         slopes = copies.last(left, Images(*places, outputs), outputs, is_last)
         result = copies.result(out, Images(*windows, channels), is_last)
         return product._replace(
-            work=work._replace(last=True), arrays=(slopes, right), out=result,
+            work=work._replace(last=True), copies=(slopes, right), out=result,
             is_dense=product.phases == 1,
         )  # fmt: skip
     wide = padded(channels)
@@ -213,12 +227,12 @@ def _relaid(product: _Product, out: Arg, copies: Copies) -> _Product:
         matrix: Memory = copies.padded_filter(right, product.filter, wide)
         result = copies.result(out, Images(*places, outputs), is_last)
         return product._replace(
-            work=work, steps=work.window * wide, loads=(wide, outputs), arrays=(images, matrix),
+            work=work, steps=work.window * wide, loads=(wide, outputs), copies=(images, matrix),
             out=result, is_dense=True,
         )  # fmt: skip
     matrix = copies.last(right, Images(*places, outputs), outputs, is_last)
     return product._replace(
-        work=work, rows=work.window * wide, loads=(wide, outputs), arrays=(images, matrix),
+        work=work, rows=work.window * wide, loads=(wide, outputs), copies=(images, matrix),
         out=copies.cut_filter(out, product.filter, wide),
     )  # fmt: skip
 
@@ -271,7 +285,7 @@ def _launches(
     sizes = (work.batch, work.channels, outputs, parts, steps_per_part, *work.numbers)
     aligned = {
         f"GG_ALIGNED_{name}": (array, pack * dtype.size)
-        for name, array, pack in zip("AB", product.arrays, packs)
+        for name, array, pack in zip("AB", product.matrices, packs)
     }
     file = f"{multiplier.name}.cu"
     launch = partial(Launch, types={"T": dtype}, defines=defines, file=file, aligned=aligned)
@@ -280,7 +294,7 @@ def _launches(
             f"gg_{multiplier.name}",
             (blocks, 1, parts * product.phases),
             (tiles.threads, 1, 1),
-            (*product.arrays, result, bias, sums, *sizes),
+            (*product.matrices, result, bias, sums, *sizes),
         )
     ]
     if parts > 1:
@@ -299,16 +313,33 @@ def _launches_by_warps(
     return _launches(product_of, layout, activation, signature, _WARPS)
 
 
-def _source(
-    product_of: ProductOf, layout: Layout, host: Call, activation: Activation | None = None
-) -> Source:
+class _Direction(NamedTuple):
+    """A convolution or one of its gradients: as a product of matrices that are never stored, and,
+    for windows of single pixels, as a product of stored matrices.
+    """
+
+    product: ProductOf
+    shapes: ShapesOf
+    matrices: Matrices
+
+
+_DIRECTIONS = {
+    "forward": _Direction(_forward, forward_shapes, forward_matrices),
+    "input": _Direction(_input_gradient, input_gradient_shapes, input_gradient_matrices),
+    "filter": _Direction(_filter_gradient, filter_gradient_shapes, filter_gradient_matrices),
+}
+
+
+def _source(name: str, layout: Layout, host: Call, activation: Activation | None = None) -> Source:
     """Return a kernel of convolution.cu, or of convolution_mma.cu for tensor cores."""
-    arguments = product_of, layout, activation
+    direction = _DIRECTIONS[name]
+    arguments = direction.product, layout, activation
     return Source(
         "convolution.cu",
         partial(_launches, *arguments),
         host,
         tensor_cores=partial(_launches_by_warps, *arguments),
+        product=partial(matrix_product, layout, direction.shapes, direction.matrices, activation),
     )
 
 
@@ -318,7 +349,7 @@ def convolution_gpu(layout: Layout, host: Call, activation: Activation | None = 
     host: the NumPy kernel, its fallback. activation: a function that returns an activation's
     number; with it, the kernel adds a bias, the op's third input, and then applies the activation.
     """
-    return _source(_forward, layout, host, activation)
+    return _source("forward", layout, host, activation)
 
 
 def input_gradient_gpu(layout: Layout, host: Call) -> Source:
@@ -326,9 +357,9 @@ def input_gradient_gpu(layout: Layout, host: Call) -> Source:
 
     host: the NumPy kernel, its fallback.
     """
-    return _source(_input_gradient, layout, host)
+    return _source("input", layout, host)
 
 
 def filter_gradient_gpu(layout: Layout, host: Call) -> Source:
     """Return the kernel of the gradient of convolution with respect to its filter."""
-    return _source(_filter_gradient, layout, host)
+    return _source("filter", layout, host)
