@@ -62,6 +62,11 @@ VARIABLES: Mapping[str, Variable] = {
         {"0": "launches of a GPU are not joined", "1": "independent ones are joined into one"},
         "1",
     ),
+    "GPUGRAPH_CUDNN": Variable(
+        "convolutions by cuDNN on GPUs",
+        {"0": "gpugraph's kernels compute them", "1": "cuDNN does, if it is installed"},
+        "1",
+    ),
     "GPUGRAPH_DROPPED_NAMES": Variable(
         "names that Python, NumPy and others have dropped, in `gpugraph run`",
         {"0": "the program does not get them", "1": "the program gets them"},

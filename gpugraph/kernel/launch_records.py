@@ -64,6 +64,26 @@ class State(NamedTuple):
     make: Callable[[], MovableState]
 
 
+class WindowSums(NamedTuple):
+    """A convolution, or a gradient of it, for libraries of convolutions.
+
+    kind: `forward` (arrays: images, filter, results), `input` (filter, results' gradient, images'
+    gradient) or `filter` (images, results' gradient, filter's gradient). With `has_bias` the bias
+    is the third array. is_last: whether the channels of images are last; a filter has the axes
+    (window, channels, outputs). strides, dilations, before, after: by spatial axis; the latter two
+    are the padding. relu: whether negative results become 0.
+    """
+
+    kind: str
+    is_last: bool
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    has_bias: bool = False
+    relu: bool = False
+
+
 class Launch(NamedTuple):
     """One launch of a CUDA function: `grid` blocks of `block` threads each.
 

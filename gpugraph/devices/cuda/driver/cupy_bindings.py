@@ -54,6 +54,31 @@ def within(context: int, function: Callable[..., Any], *arguments: Any) -> Any:
         driver.ctxSetCurrent(previous)
 
 
+def repeated(
+    what: str, context: int, launch: Callable[[], object], owner: object
+) -> Callable[[], None]:
+    """Return a callable that launches while a context is the current one. It keeps `owner` alive;
+    an error says that CUDA could not do `what`.
+    """
+    get, enter = driver.ctxGetCurrent, driver.ctxSetCurrent
+
+    def call(_keep_alive: object = owner) -> None:
+        try:
+            previous = get()
+            if previous == context:
+                launch()
+                return
+            enter(context)
+            try:
+                launch()
+            finally:
+                enter(previous)
+        except RuntimeError as error:
+            raise refusal(what, error) from error
+
+    return call
+
+
 def destroyer(context: int, destroy: Callable[[int], object]) -> Callable[[int], None]:
     """Return a function that destroys an object of a context. Finalizers call it, in any thread and
     possibly after everything else is gone, so it looks up no global name.

@@ -19,12 +19,7 @@ from typing import Any
 
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.devices.cuda.driver import cupy_bindings as cupy
-from gpugraph.devices.cuda.driver.cuda_statuses import (
-    NOT_READY,
-    OUT_OF_MEMORY,
-    PEER_ACCESS_ALREADY,
-    refusal,
-)
+from gpugraph.devices.cuda.driver.cuda_statuses import NOT_READY, OUT_OF_MEMORY, PEER_ACCESS_ALREADY
 from gpugraph.devices.cuda.driver.driver_interface import (
     Driver,
     DriverError,
@@ -53,19 +48,23 @@ class CupyDriver:
     """The driver of one GPU (see `Driver`). Streams are CUDA's handles, as integers.
 
     compiler: compiles kernel sources. make_products: called once, for the first matrix product, to
-    return the function that binds products. Without it, `product` returns None."""
+    return the function that binds products. Without it, `product` returns None. make_convolutions:
+    called once, for the first convolution, to return cuDNN (`Cudnn`), or None."""
 
     def __init__(
         self,
         ordinal: int,
         compiler: Compiler,
         make_products: Callable[[], ProductBinder] | None = None,
+        make_convolutions: Callable[[], Any] | None = None,
     ) -> None:
         if cupy.PROBLEM:
             raise DriverError(f"CuPy can't be used: {cupy.PROBLEM}")
         self._compiler = compiler
         self._make_products = make_products
         self._products: ProductBinder | None = None
+        self._make_convolutions = make_convolutions
+        self._convolutions: Any = None
         self._lock = new_lock()
         self._closed = False
         self._free_by_address: dict[int, Callable[[int], None]] = {}
@@ -283,23 +282,7 @@ class CupyDriver:
         self, what: str, launch: Callable[[], object], owner: object
     ) -> Callable[[], None]:
         """Return a callable that launches while this GPU is current. It keeps `owner` alive."""
-        get, enter, context = cupy.driver.ctxGetCurrent, cupy.driver.ctxSetCurrent, self._context
-
-        def call(_keep_alive: object = owner) -> None:
-            try:
-                previous = get()
-                if previous == context:
-                    launch()
-                    return
-                enter(context)
-                try:
-                    launch()
-                finally:
-                    enter(previous)
-            except RuntimeError as error:
-                raise refusal(what, error) from error
-
-        return call
+        return cupy.repeated(what, self._context, launch, owner)
 
     # -- matrix products
 
@@ -310,10 +293,14 @@ class CupyDriver:
         product."""
         if self._make_products is None:
             return None
-        launch = self._call("bind a matrix product", self._bind_product, product, workspace, stream)
-        if launch is None:
-            return None
-        return self._repeated("launch a matrix product", launch, None)
+        return self._bound("a matrix product", self._bind_product, product, workspace, stream)
+
+    def _bound(
+        self, noun: str, bind: Callable[..., Any], *arguments: Any
+    ) -> Callable[[], None] | None:
+        """Call a library's `bind`; return its launch, with this GPU current, or None."""
+        launch = self._call(f"bind {noun}", bind, *arguments)
+        return None if launch is None else self._repeated(f"launch {noun}", launch, None)
 
     def _bind_product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
@@ -322,6 +309,29 @@ class CupyDriver:
             assert self._make_products is not None
             self._products = self._make_products()
         return self._products(product, workspace, stream)
+
+    # -- convolutions
+
+    @property
+    def cudnn(self) -> str:
+        """cuDNN's version; an empty string if it is not installed."""
+        library = self._library_of_convolutions()
+        return "" if library is None else str(library.version)
+
+    def convolution(
+        self, convolution: Any, workspace: tuple[int, int], stream: Stream
+    ) -> Callable[[], None] | None:
+        """Return a callable that computes a convolution; None if cuDNN does not compute it."""
+        library = self._library_of_convolutions()
+        if library is None:
+            return None
+        return self._bound("a convolution", library.bind, convolution, workspace, stream)
+
+    def _library_of_convolutions(self) -> Any:
+        if self._make_convolutions is not None:
+            make, self._make_convolutions = self._make_convolutions, None
+            self._convolutions = self._call("open cuDNN", make)
+        return self._convolutions
 
     # -- captured work
 
@@ -360,7 +370,7 @@ class CupyDriver:
         """Wait for all work, then release streams, modules and memory, which nothing may use then.
         Errors of a lost GPU are ignored."""
         with contextlib.suppress(DriverError):
-            self._call("close cublasLt", self._release_products)
+            self._call("close cublasLt and cuDNN", self._release_libraries)
         self._peer_copies.close()
         with self._lock:
             self._closed = True
@@ -377,5 +387,6 @@ class CupyDriver:
             with contextlib.suppress(DriverError):  # a lost GPU has nothing left to release
                 self._call("close the GPU", release, *handles)
 
-    def _release_products(self) -> None:
+    def _release_libraries(self) -> None:
         self._products = self._make_products = None
+        self._convolutions = self._make_convolutions = None

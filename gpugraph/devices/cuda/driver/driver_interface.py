@@ -271,6 +271,20 @@ class Driver(Protocol):
 
         None if cublasLt has no algorithm for it; the caller then uses another kernel."""
 
+    # -- convolutions
+
+    def convolution(
+        self, convolution: Any, workspace: tuple[int, int], stream: Stream
+    ) -> Callable[[], None] | None:
+        """Return a callable that computes a convolution (`convolution_record`) by cuDNN. workspace:
+        address and bytes.
+
+        None if cuDNN is not installed or has no plan for it; the caller then uses a kernel."""
+
+    @property
+    def cudnn(self) -> str:
+        """cuDNN's version; an empty string if it is not installed."""
+
     # -- captured work
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:

@@ -292,6 +292,17 @@ class HostDriver(HostGPU):
 
     # -- captured work
 
+    @property
+    def cudnn(self) -> str:
+        """An empty string: there is no cuDNN."""
+        return ""
+
+    def convolution(
+        self, convolution: Any, workspace: tuple[int, int], stream: HostStream
+    ) -> Callable[[], None] | None:
+        """Return None: there is no cuDNN."""
+        return None
+
     def capture(self, stream: HostStream, work: Callable[[], None]) -> Callable[[], None]:
         """Call `work` in a capture, and return a callable that enqueues the captured work as one
         command.

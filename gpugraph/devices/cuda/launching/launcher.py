@@ -18,6 +18,7 @@ from gpugraph.devices.cuda.driver.driver_interface import Driver, Geometry, Prod
 from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, Part, Waiting, is_blocking
 from gpugraph.devices.cuda.launching.generated_kernels import launches
 from gpugraph.devices.cuda.launching.joined_launches import join
+from gpugraph.devices.cuda.launching.library_convolutions import library_convolution
 from gpugraph.devices.cuda.launching.matrix_products import ProductLaunches, products
 from gpugraph.devices.cuda.launching.tf32_precision import is_tf32
 from gpugraph.devices.cuda.launching.type_macros import type_macros
@@ -39,6 +40,7 @@ from gpugraph.kernel import (
     Source,
     State,
     ViewCopies,
+    WindowSums,
 )
 
 TENSOR_CORES = 80
@@ -181,6 +183,12 @@ class Launcher:
             return None
         reads, writes = product.spans()
         return Part(call, Touches(reads, (*writes, self.workspace)))
+
+    def convolution(
+        self, sums: WindowSums, signature: Signature, arrays: Sequence[Array], allocate: Allocate
+    ) -> Enqueued | None:
+        """Bind a convolution by cuDNN; None if it is not installed or does not compute it."""
+        return library_convolution(self, sums, signature, arrays, allocate)
 
     def source(
         self,

@@ -24,6 +24,7 @@ from gpugraph.ops.nn.convolution.convolution_products import (
     forward_matrices,
     input_gradient_matrices,
     product_of as matrix_product,
+    window_sums,
 )
 from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import (
@@ -340,6 +341,7 @@ def _source(name: str, layout: Layout, host: Call, activation: Activation | None
         host,
         tensor_cores=partial(_launches_by_warps, *arguments),
         product=partial(matrix_product, layout, direction.shapes, direction.matrices, activation),
+        sums=partial(window_sums, name, layout, direction.shapes, activation),
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.kernel import Epilogue, MatmulWithEpilogue, MatrixProducts, Signature
+from gpugraph.kernel import Epilogue, MatmulWithEpilogue, MatrixProducts, Signature, WindowSums
 from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import Shape, geometry_of
 
@@ -116,4 +116,36 @@ def product_of(
     return MatmulWithEpilogue(
         MatrixProducts(partial(_views, matrices, is_last)),
         partial(_epilogue, number == _RELU, activation is not None),
+    )
+
+
+def window_sums(
+    name: str,
+    layout: Layout,
+    shapes_of: ShapesOf,
+    activation: Callable[[Signature], int] | None,
+    signature: Signature,
+) -> WindowSums | None:
+    """Return an op as a convolution for libraries; None for an activation that they lack. name: the
+    kind of `WindowSums`.
+    """
+    number = 0 if activation is None else activation(signature)
+    if number > _RELU:
+        return None
+    images, filter, _ = shapes_of(signature)
+    work = geometry_of(layout, signature, images, filter)
+    axes = work.axes if work.volume else work.axes[1:]
+    after = (
+        (axis.out - 1) * axis.stride + (axis.window - 1) * axis.dilation + 1 - axis.size
+        for axis in axes
+    )
+    return WindowSums(
+        name,
+        work.last,
+        tuple(axis.stride for axis in axes),
+        tuple(axis.dilation for axis in axes),
+        tuple(axis.before for axis in axes),
+        tuple(max(0, needed - axis.before) for needed, axis in zip(after, axes)),
+        activation is not None,
+        number == _RELU,
     )
