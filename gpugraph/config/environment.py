@@ -81,6 +81,9 @@ VARIABLES: Mapping[str, Variable] = {
     "GPUGRAPH_CUDA_SANITIZE": Variable(
         "AddressSanitizer in the kernels of emulated GPUs", {"0": "off", "1": "on"}, "0"
     ),
+    "GPUGRAPH_CUDA_CHECKS": Variable(
+        "checks of kernels on emulated GPUs, several of `races`, `contraction`, `noise`, `shuffle`"
+    ),
     "GPUGRAPH_CLUSTER_KEY": Variable(
         "the secret of a cluster, required by servers that other machines can reach; or `@` and "
         "the path of a file that holds it"

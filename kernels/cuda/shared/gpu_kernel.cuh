@@ -23,6 +23,16 @@ using std::log1p;
 using std::rint;
 using std::sqrt;
 using std::trunc;
+#if defined(GG_NOISE) /* see cuda_on_host_math.h */
+#define exp(x) noisy_exp(x)
+#define log(x) noisy_log(x)
+#define log1p(x) noisy_log1p(x)
+#define tanh(x) noisy_tanh(x)
+#define sin(x) noisy_sin(x)
+#define cos(x) noisy_cos(x)
+#define erf(x) noisy_erf(x)
+#define expm1(x) noisy_expm1(x)
+#endif
 #else
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

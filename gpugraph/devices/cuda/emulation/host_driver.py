@@ -26,6 +26,7 @@ from gpugraph.devices.cuda.driver.driver_interface import (
     Span,
 )
 from gpugraph.devices.cuda.emulation import host_matrix_products
+from gpugraph.devices.cuda.emulation.checked_arithmetic import SHUFFLED, checks
 from gpugraph.devices.cuda.emulation.cxx_compiler import MAX_SHARED_BYTES, HostModule, load
 from gpugraph.devices.cuda.emulation.guarded_launches import is_sanitizing, on_copies
 from gpugraph.devices.cuda.emulation.host_capture import HostCapture
@@ -258,7 +259,8 @@ class HostDriver(HostGPU):
                 start(arguments)
 
         def start(words: Sequence[Any]) -> None:
-            module.launch(function, geometry, words, self.backwards)
+            order = SHUFFLED if "shuffle" in checks() else self.backwards
+            module.launch(function, geometry, words, order, watched=(*reads, *writes))
 
         def launch() -> None:
             with self._lock:

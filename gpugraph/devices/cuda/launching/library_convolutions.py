@@ -33,7 +33,8 @@ def library_convolution(
 ) -> Enqueued | None:
     """Return a step that computes a convolution by cuDNN; None if cuDNN does not compute it.
 
-    launcher: the `Launcher`. arrays: the op's inputs, then its output. allocate: allocates scratch memory.
+    launcher: the `Launcher`. arrays: the op's inputs, then its output. allocate: allocates scratch
+    memory.
     """
     driver = launcher.driver
     version = driver.cudnn
