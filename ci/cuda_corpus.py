@@ -48,7 +48,7 @@ class Recorded(HostModule):
         pass
 
     def launch(
-        self, function: str, geometry: Geometry, arguments: Sequence[Any], backwards: bool = False
+        self, function: str, geometry: Geometry, arguments: Sequence[Any], *how: Any, **more: Any
     ) -> None:
         pass
 

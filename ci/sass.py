@@ -192,7 +192,7 @@ def row_of(kernel: Kernel, nvrtc: Nvrtc, nvdisasm: str, arch: str) -> Row:
     cubin = nvrtc.compile(kernel.text(), kernel.name, arch)
     used = {it.kernel: it for it in resources(kernel.name, arch, cubin.log)}
     listings = {name: rest for name, *rest in functions(disassembled(nvdisasm, cubin.content))}
-    name = kernel.function or next(iter(listings))
+    name = kernel.function or min(listings)  # of several, the first one launched
     code, labels = listings[name]
     hmma, loop = hot_loop(code, labels)
     wide = sum(bool(_WIDE.search(text)) for text in code)

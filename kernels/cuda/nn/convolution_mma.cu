@@ -14,7 +14,7 @@
 #define GG_THREADS (GG_ROWS / GG_OWN_ROWS * (GG_COLUMNS / GG_OWN_COLUMNS) * 32)
 #define GG_BLOCKS (GG_PACK_A == 8 && GG_PACK_B == 8 ? 3 : 2) /* this leaves 168, 255 registers */
 
-#define GG_HELD(PACK) gg_words<sizeof(T) * PACK>
+#define GG_HELD(PACK) gg_moved<sizeof(T) * PACK>
 
 #include "tensor_core_mma.cuh"
 #include "convolution_tiles.cuh"

@@ -85,10 +85,10 @@ template <class V, int N> struct alignas(sizeof(V) * N) gg_pack {
 };
 
 /* A pack that is only moved, as words: halves of registers would be taken apart and put together. */
-template <int BYTES> struct alignas(BYTES) gg_words {
+template <int BYTES> struct alignas(BYTES) gg_moved {
     uint32_t of[BYTES / 4];
 };
-template <> struct alignas(2) gg_words<2> {
+template <> struct alignas(2) gg_moved<2> {
     uint16_t of[1];
 };
 
