@@ -27,7 +27,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS  # noqa: E402
 from tests.ops.one_op import Built  # noqa: E402
 from tests.ops.samples import TABLE  # noqa: E402
 
-__all__ = ["evenly", "joined_texts", "sample_texts"]
+__all__ = ["OPTIONS", "Recorded", "evenly", "joined_texts", "recording", "sample_texts"]
 
 ALL_OPS = sorted(set(TABLE) & set(DECLARATIONS))
 OPTIONS = tf.ConfigProto(
@@ -37,7 +37,7 @@ OPTIONS = tf.ConfigProto(
 )
 
 
-class _Recorded(HostModule):
+class Recorded(HostModule):
     """A module that has any kernel, which does nothing."""
 
     def __init__(self, name: str) -> None:
@@ -48,7 +48,7 @@ class _Recorded(HostModule):
         pass
 
     def launch(
-        self, function: str, geometry: Geometry, arguments: Sequence[Any], backwards: bool = False
+        self, function: str, geometry: Geometry, arguments: Sequence[Any], *how: Any, **more: Any
     ) -> None:
         pass
 
@@ -67,7 +67,7 @@ def sample_texts(op_types: Sequence[str] = (), most: int = 0) -> Iterator[tuple[
     most: if given, one source of each of so many ops, evenly picked, or some more; of each in
       turn another sample. All samples of all ops take a minute.
     """
-    with _recording() as texts:
+    with recording() as texts:
         # Several ops may share a source.
         for turn, op_type in enumerate(evenly(op_types or ALL_OPS, 3 * most)):
             samples = list(enumerate(TABLE[op_type].samples))
@@ -87,7 +87,7 @@ class _Texts(dict[str, str]):
 
     def load(self, text: str, name: str) -> HostModule:
         self.setdefault(text, f"{self.label} ({name})")
-        return _Recorded(name)
+        return Recorded(name)
 
     def named(self) -> Iterator[tuple[str, str]]:
         for text, name in self.items():
@@ -95,7 +95,7 @@ class _Texts(dict[str, str]):
 
 
 @contextmanager
-def _recording() -> Iterator[_Texts]:
+def recording() -> Iterator[_Texts]:
     texts = _Texts()
     with mock.patch.object(host_driver, "load", texts.load):
         yield texts
@@ -126,7 +126,7 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
 
 def joined_texts() -> Iterator[tuple[str, str]]:
     """Sources of joined launches: training steps of many variables, and sums of rows."""
-    with _recording() as texts:
+    with recording() as texts:
         for name, make in OPTIMIZERS.items():
             for dtype in (tf.float32, tf.float16, tf.float64):
                 texts.label = f"joined {name} {dtype.name}"

@@ -26,7 +26,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from gpugraph.devices.cuda.driver.driver_interface import DriverError  # noqa: E402
+from gpugraph.devices.cuda.driver.libcuda import LibCuda  # noqa: E402
+
 MOST_FAILURES, MOST_WORDS, MOST_WORKERS = 12, 320, 8
+WORKER_BYTES = 2 << 30
+"""Of a GPU's memory for each process: CUDA's context, its kernels, and what tests allocate."""
 STARTS = 6
 """Of pytest, at most."""
 
@@ -44,6 +51,32 @@ def marked(folder: Path) -> list[str]:
     ]
 
 
+def workers(cores: int, gpu: tuple[int, bool] | None) -> int:
+    """Return the number of processes for the tests. gpu: its bytes, and whether only one process
+    may use it; None if it is emulated.
+
+    Mainly CUDA's compiler is spread over processes, and each of them starts CUDA."""
+    most = min(MOST_WORKERS, max(1, cores if cores <= 4 else cores // 2))
+    if gpu is None:
+        return most
+    num_bytes, is_exclusive = gpu
+    return 1 if is_exclusive else max(1, min(most, num_bytes // WORKER_BYTES))
+
+
+def first_gpu() -> tuple[int, bool] | None:
+    """Return the bytes of the first GPU, and whether only one process may use it; None if GPUs are
+    emulated, or the driver does not say.
+    """
+    if os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated":
+        return None
+    try:
+        library = LibCuda()
+        library.initialize()
+        return library.gpus()[0].total_bytes, library.is_exclusive(0)
+    except (OSError, DriverError, IndexError):
+        return None
+
+
 def command(files: Sequence[str], alone: bool) -> list[str]:
     """Return pytest's command with the required plugins only: others may warn, and warnings are
     errors.
@@ -52,10 +85,9 @@ def command(files: Sequence[str], alone: bool) -> list[str]:
     plugins += ["_hypothesis_pytestplugin"] if find_spec("_hypothesis_pytestplugin") else []
     spread: list[str] = []
     if not alone and find_spec("xdist"):
-        workers = max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0)) // 2))
+        count = workers(len(os.sched_getaffinity(0)), first_gpu())
         plugins.append("xdist.plugin")
-        # Mainly CUDA's compiler is spread over processes; each of them starts CUDA, too.
-        spread = ["-n", str(workers), "--dist", "worksteal"]
+        spread = ["-n", str(count), "--dist", "worksteal"]
     told = [word for plugin in plugins for word in ("-p", plugin)]
     how = ["-v", "--tb=short", "-o", "faulthandler_timeout=0", "-m", "gpu"]
     how.append("--continue-on-collection-errors")

@@ -8,8 +8,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from ci import gpu_tests
 
 ROOT = Path(__file__).parents[1]
 
@@ -102,3 +105,36 @@ def test_when_it_is_ended_from_outside_what_ran_is_told(tmp_path: Path) -> None:
     found = json.loads((out / "tests.json").read_text())
     assert sorted(each["outcome"] for each in found.values()) == ["begun", "passed"]
     assert "ended from outside" in (out / "summary.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("cores", "gpu", "count"),
+    [
+        (2, None, 2),
+        (4, None, 4),
+        (16, None, 8),
+        (4, (80 << 30, False), 4),
+        (64, (80 << 30, False), 8),
+        (8, (5 << 30, False), 2),
+        (8, (1 << 30, False), 1),
+        (16, (80 << 30, True), 1),
+    ],
+)
+def test_processes_are_as_many_as_cores_memory_and_mode_allow(
+    cores: int, gpu: Any, count: int
+) -> None:
+    assert gpu_tests.workers(cores, gpu) == count
+
+
+def test_it_does_not_start_where_a_package_is_missing(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
+    python.chmod(0o755)
+    done = subprocess.run(
+        [ROOT / "ci" / "gpu"],
+        env=os.environ | {"PYTHON": str(python)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "has no numpy google.protobuf pytest hypothesis xdist: pip install" in done.stderr

@@ -65,6 +65,11 @@ VARIABLES: Mapping[str, Variable] = {
         {"0": "launches of a GPU are not joined", "1": "independent ones are joined into one"},
         "1",
     ),
+    "GPUGRAPH_CUDNN": Variable(
+        "convolutions by cuDNN on GPUs",
+        {"0": "gpugraph's kernels compute them", "1": "cuDNN does, if it is installed"},
+        "1",
+    ),
     "GPUGRAPH_DROPPED_NAMES": Variable(
         "names that Python, NumPy and others have dropped, in `gpugraph run`",
         {"0": "the program does not get them", "1": "the program gets them"},
@@ -78,6 +83,9 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "GPUGRAPH_CUDA_SANITIZE": Variable(
         "AddressSanitizer in the kernels of emulated GPUs", {"0": "off", "1": "on"}, "0"
+    ),
+    "GPUGRAPH_CUDA_CHECKS": Variable(
+        "checks of kernels on emulated GPUs, several of `races`, `contraction`, `noise`, `shuffle`"
     ),
     "GPUGRAPH_CLUSTER_KEY": Variable(
         "the secret of a cluster, required by servers that other machines can reach; or `@` and "

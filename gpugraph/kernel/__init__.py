@@ -20,6 +20,7 @@ from gpugraph.kernel.launch_records import (
     MovableState as MovableState,
     Scratch as Scratch,
     State as State,
+    WindowSums as WindowSums,
 )
 from gpugraph.kernel.native_forms import (
     SUMMED_AT_ONCE as SUMMED_AT_ONCE,

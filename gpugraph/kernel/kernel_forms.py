@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
 from gpugraph.kernel.bfloat16_rounding import bind_widened, has_bfloat16
-from gpugraph.kernel.launch_records import Launch
+from gpugraph.kernel.launch_records import Launch, WindowSums
 from gpugraph.kernel.signature_and_context import KernelContext, Signature
 
 
@@ -112,6 +112,10 @@ class Source(NamedTuple):
     in host memory. optional: indices of arrays (as in `Arg`) that may be empty; if another array is
     empty, `host` runs. tensor_cores(signature): the launches for GPUs with the tensor cores that
     tensor_core_mma.cuh uses; an empty sequence if tensor cores don't support the dtype.
+    product(signature): the op as one matrix product, a `MatmulWithEpilogue`, which is preferred to
+    the launches if the GPU's library computes it; None if the op is none. sums(signature): the op
+    as a convolution, which is preferred to the launches if a library computes it; None if the op is
+    none.
     """
 
     file: str
@@ -119,6 +123,8 @@ class Source(NamedTuple):
     host: Call
     optional: Sequence[int] = ()
     tensor_cores: Callable[[Signature], Sequence[Launch]] | None = None
+    product: Callable[[Signature], Any] | None = None
+    sums: Callable[[Signature], WindowSums | None] | None = None
 
 
 class Sized(NamedTuple):

@@ -64,13 +64,34 @@ class State(NamedTuple):
     make: Callable[[], MovableState]
 
 
+class WindowSums(NamedTuple):
+    """A convolution, or a gradient of it, for libraries of convolutions.
+
+    kind: `forward` (arrays: images, filter, results), `input` (filter, results' gradient, images'
+    gradient) or `filter` (images, results' gradient, filter's gradient). With `has_bias` the bias
+    is the third array. is_last: whether the channels of images are last; a filter has the axes
+    (window, channels, outputs). strides, dilations, before, after: by spatial axis; the latter two
+    are the padding. relu: whether negative results become 0.
+    """
+
+    kind: str
+    is_last: bool
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    has_bias: bool = False
+    relu: bool = False
+
+
 class Launch(NamedTuple):
     """One launch of a CUDA function: `grid` blocks of `block` threads each.
 
     arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles. types:
     macros that stand for dtypes: `T` defines T (the type in memory), T_VALUE (the type of the
     computation), T_LOAD(x) and T_STORE(x). defines: other macros. file: the CUDA file, if it is not
-    the file of the kernel.
+    the file of the kernel. aligned: macros with the value 1 if an array begins at a multiple of a
+    number of bytes, else 0; each is given as (array, bytes).
     """
 
     function: str
@@ -81,3 +102,4 @@ class Launch(NamedTuple):
     defines: Mapping[str, str | int] = MappingProxyType({})
     shared_bytes: int = 0
     file: str = ""
+    aligned: Mapping[str, tuple[Arg | Scratch, int]] = MappingProxyType({})

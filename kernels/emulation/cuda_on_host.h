@@ -24,11 +24,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "cuda_on_host_fibers.h"
+#include "cuda_on_host_races.h"
 #include "cuda_on_host_half.h"
 #include "cuda_on_host_math.h"
 #include "cuda_on_host_matrix.h"
@@ -194,7 +196,7 @@ namespace gg_host {
 template <class T>
 using Same = std::common_type_t<T>;  // the pointer alone decides the type
 template <class T, class F>
-static T change(T *at, F with) {
+GG_UNCHECKED static T change(T *at, F with) {
   const T old = *at;
   *at = with(old);
   return old;
@@ -313,7 +315,15 @@ struct Kernel<F> {
   }
   static int launch(const char *name, const Launch *how, const int64_t *words) {
     take(words, std::index_sequence_for<P...>());
+#if defined(GG_RACES)
+    static std::unique_ptr<Cell[]> memory(new Cell[kCells]());
+    cells = memory.get(), launch_serial++, is_racing = true;
+    const int status = run(how, name, body);
+    is_racing = false;
+    return status;
+#else
     return run(how, name, body);
+#endif
   }
   // A letter for each word.
   static const char *kinds() {

@@ -37,11 +37,14 @@ enum Status { kFine = 0, kBadArguments = 1, kMisaligned = 716, kFailed = 719, kT
 // The parameters of a launch, filled in by Python: all fields have 64 bits.
 struct Launch {
   int64_t grid[3], block[3], shared_bytes;
-  int64_t backwards;  // threads and blocks from the last to the first
+  int64_t backwards;  // 1: threads and blocks from the last to the first; 2 and more: in an order by this seed
   char *stacks;       // room for `kMostThreads` + 1 stacks
   int64_t stack_bytes;
   char *shared;       // dynamic shared memory, aligned to 128 bytes
   char *message;      // `kMessage` bytes
+  int64_t first_block, num_blocks;  // only these blocks run; all if `num_blocks` is 0
+  const int64_t *watched;           // addresses and sizes of arrays, for races
+  int64_t num_watched;
 };
 
 struct Fiber {
@@ -64,6 +67,7 @@ struct Thread {
   unsigned mask, group;
   bool whole_block;
   int copies;  // to shared memory, not waited for
+  int warp_epoch;  // the number of the warp's barriers that it has passed
   dim3 index;
   alignas(16) char given[24], shown[24];
 };
@@ -77,7 +81,8 @@ static struct {
   const void *home_stack;
   size_t home_bytes;
   Fiber home, fibers[kMostThreads + 1], *running, *idle[kMostThreads + 1];
-  int idle_count, fiber_count;
+  int idle_count, fiber_count, epoch;
+  int64_t number;  // of the block
   Thread threads[kMostThreads];
 } block;
 
@@ -166,7 +171,7 @@ static void fiber_main() {
   for (;;) {
     while (block.next < block.count) {
       const int at = block.next++;
-      place(block.launch->backwards ? block.count - 1 - at : at);
+      place(block.launch->backwards & 1 ? block.count - 1 - at : at);
       Thread &thread = block.threads[block.current];
       thread.fiber = block.running;
       thread.state = kReady;
@@ -232,7 +237,7 @@ static bool release_group(int first, int leader) {
   for (int lane = 0; lane < kWarp; lane++) {
     if (!(group >> lane & 1)) continue;
     Thread &other = block.threads[first + lane];
-    other.state = kReady, other.group = group;
+    other.state = kReady, other.group = group, other.warp_epoch++;
     memcpy(other.shown, other.given, sizeof other.given);
   }
   return true;
@@ -240,7 +245,7 @@ static bool release_group(int first, int leader) {
 
 static void run_ready(int first, int end) {
   for (int i = first; i < end && !block.status; i++) {
-    Thread &thread = block.threads[block.launch->backwards ? first + end - 1 - i : i];
+    Thread &thread = block.threads[block.launch->backwards & 1 ? first + end - 1 - i : i];
     if (thread.state == kReady) resume(*thread.fiber);
   }
 }
@@ -268,7 +273,7 @@ static bool run_whole_block() {
     memcpy(&given, thread.given, sizeof given);
     trues += given != 0;
   }
-  block.true_count = trues;
+  block.true_count = trues, block.epoch++;
   for (int i = 0; i < block.count; i++) block.threads[i].state = kReady;
   run_ready(0, block.count);
   return true;
@@ -309,14 +314,24 @@ static void run_block() {
 #endif
   if (block.launch->shared_bytes) memset(block.launch->shared, 255, block.launch->shared_bytes);
   for (int i = 0; i < block.count; i++)
-    block.threads[i].state = kUnstarted, block.threads[i].copies = 0;
-  block.next = 0;
+    block.threads[i].state = kUnstarted, block.threads[i].copies = block.threads[i].warp_epoch = 0;
+  block.next = block.epoch = 0;
   while (block.next < block.count && !block.status) resume(idle_fiber());
   while (!block.status && !all_done()) {
     bool moved = false;
     for (int first = 0; first < block.count && !block.status; first += kWarp)
       while (run_warp(first)) moved = true;
     if (!block.status && !all_done() && !run_whole_block() && !moved) say_divergence();
+  }
+}
+
+// A step by which all of `blocks` are visited, in an order that looks random.
+static int64_t step_of(int64_t blocks, int64_t seed) {
+  int64_t step = int64_t((uint64_t(seed) * 0x9e3779b97f4a7c15ull >> 20) % uint64_t(blocks)) | 1;
+  for (;; step++) {
+    int64_t a = step, b = blocks;
+    while (b) { const int64_t rest = a % b; a = b, b = rest; }
+    if (a == 1) return step;
   }
 }
 
@@ -330,9 +345,12 @@ static int run(const Launch *launch, const char *name, void (*body)()) {
   for (unsigned i = 0; i < unsigned(block.count); i++)
     block.threads[i].index =
         dim3(i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y));
-  const int64_t blocks = int64_t(gridDim.x) * gridDim.y * gridDim.z;
+  const int64_t blocks = launch->num_blocks ? launch->num_blocks : int64_t(gridDim.x) * gridDim.y * gridDim.z;
+  const int64_t step = launch->backwards > 1 ? step_of(blocks, launch->backwards) : 1;
   for (int64_t i = 0; i < blocks && !block.status; i++) {
-    const int64_t at = launch->backwards ? blocks - 1 - i : i;
+    const int64_t turn = launch->backwards > 1 ? int64_t((__int128(i) * step + launch->backwards) % blocks) : i;
+    const int64_t at = launch->first_block + (launch->backwards == 1 ? blocks - 1 - i : turn);
+    block.number = at;
     blockIdx.x = unsigned(at % gridDim.x);
     blockIdx.y = unsigned(at / gridDim.x % gridDim.y);
     blockIdx.z = unsigned(at / gridDim.x / gridDim.y);

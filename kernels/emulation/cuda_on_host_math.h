@@ -151,3 +151,42 @@ static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
   }
   return made;
 }
+
+// -- results that are off by up to 2 ulp, by a hash of the argument, as CUDA's manual allows
+
+#if defined(GG_NOISE)
+namespace gg_host {
+static inline float noisy(float y) {
+  uint32_t bits;
+  memcpy(&bits, &y, 4);
+  if (!std::isfinite(y) || y == 0 || y == 1 || y == -1) return y;
+  bits += uint32_t(int(bits * 2654435761u >> 29) % 5 - 2);
+  memcpy(&y, &bits, 4);
+  return y;
+}
+static inline double noisy(double y) { return y; }
+}  // namespace gg_host
+#define GG_NOISY(name)                                                    \
+  static inline float noisy_##name(float x) { return gg_host::noisy(::name##f(x)); } \
+  static inline double noisy_##name(double x) { return ::name(x); }       \
+  template <class T, class = std::enable_if_t<std::is_integral_v<T>>>     \
+  static inline double noisy_##name(T x) { return ::name(double(x)); }
+GG_NOISY(exp)
+GG_NOISY(log)
+GG_NOISY(tanh)
+GG_NOISY(sin)
+GG_NOISY(cos)
+GG_NOISY(erf)
+GG_NOISY(log1p)
+GG_NOISY(expm1)
+GG_NOISY(exp2)
+#define expf(x) noisy_exp(float(x))
+#define logf(x) noisy_log(float(x))
+#define tanhf(x) noisy_tanh(float(x))
+#define sinf(x) noisy_sin(float(x))
+#define cosf(x) noisy_cos(float(x))
+#define erff(x) noisy_erf(float(x))
+#define log1pf(x) noisy_log1p(float(x))
+#define expm1f(x) noisy_expm1(float(x))
+#define exp2f(x) noisy_exp2(float(x))
+#endif

@@ -395,7 +395,7 @@ LEFT = {
     "compile/steps/parallel_steps.py": "in a run, where no handler is called",
     "compile/steps/native_verification.py": "in a run, where no handler is called",
     "compile/steps/compiled_stretch.py": "in a run, where no handler is called",
-    "devices/cuda/driver/cupy_driver.py": "of an import",
+    "devices/cuda/driver/cupy_bindings.py": "of an import",
     "library/keras/inputs/enqueuers.py": "in a thread, or another process",
     "ops/framework/shape_functions.py": "in `infer_shapes`, which is uninterrupted",
     "runtime/executor.py": "of a fetch, in a run, where no handler is called",

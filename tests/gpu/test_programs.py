@@ -163,9 +163,10 @@ def test_sizes_that_depend_on_values() -> None:
 
 
 def test_a_closed_session_gives_its_memory_back() -> None:
-    """Each takes a seventh of the GPU, including memory that nothing frees; there are twelve of
-    them.
+    """Each takes a part of the GPU, including memory that nothing frees. The free memory of the
+    driver is compared: under WSL2 an allocation succeeds even if the GPU is full.
     """
+    free: list[int] = []
     part = tf.GPUOptions(visible_device_list="0", per_process_gpu_memory_fraction=0.3)
     for _ in range(12):
         with tf.Graph().as_default():
@@ -174,12 +175,14 @@ def test_a_closed_session_gives_its_memory_back() -> None:
             )
             with session:
                 device = next(device for device in session._backend.devices if "GPU" in device.name)
+                free.append(device.driver.free_bytes())
                 kept = device.allocate((device.attributes.memory_limit_bytes // 8,), tf.float32, "")
                 assert session.run(tf.reduce_sum(tf.random.uniform([1000]))) > 100
                 assert in_use(session) > kept.array.nbytes
         about = device.driver.properties if EMULATED else None
         assert about is None or about.free_bytes == about.total_bytes
-        kept.address = None  # it is gone
+        held, kept.address = kept.array.nbytes, None  # it is gone
+    assert free[-1] > free[1] - held, "memory of closed sessions is still allocated"
 
 
 def test_two_sessions_in_turns() -> None:

@@ -64,7 +64,7 @@ def convolved(image: Any, filter: Any, dtype: Any = np.float16, **how: Any) -> N
         ((2, 9, 8, 8), (3, 2, 8, 40)),  # whole packs
         ((2, 9, 8, 16), (2, 3, 16, 24)),  # the tiles of few columns
         ((1, 7, 6, 3), (3, 3, 3, 5)),  # one by one
-        ((1, 7, 6, 12), (1, 1, 12, 36)),  # four at a time
+        ((1, 7, 6, 12), (2, 1, 12, 36)),  # four at a time
     ],
 )
 def test_channels_in_packs_and_one_by_one(machine: Machine, image: Any, filter: Any) -> None:
@@ -90,7 +90,7 @@ def test_strides_dilations_and_padding(machine: Machine, form: str) -> None:
 
 def test_large_tiles_and_their_edges(machine: Machine) -> None:
     """More than 132 blocks of 128 x 64."""
-    convolved((1, 130, 131, 8), (1, 1, 8, 72), padding="VALID")
+    convolved((1, 130, 132, 8), (1, 2, 8, 72), padding="VALID")
     assert "gg_sum_parts" in machine.functions  # of the gradient by the filter
 
 

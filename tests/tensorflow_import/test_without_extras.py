@@ -164,7 +164,8 @@ tf.Variable(x, dtype=tf.bfloat16)""",
 }
 """Calls that need a package, by its extra."""
 WITHOUT_CALLS = {
-    *("cuda12", "cuda13", "regex", "scipy", "estimator", "python2"),
+    *("cuda12", "cuda13", "cudnn", "cudnn13", "gpu-test"),
+    *("regex", "scipy", "estimator", "python2"),
     *("examples", "pytest", "test", "kernels", "dev"),
 }
 """GPUs, RE2 and SciPy are used where they are; tf.estimator and `gpugraph run --python2` have tests

@@ -94,7 +94,7 @@ def _is_native(unit: Unit, node: Node) -> bool:
     signature = node_signature(unit, node)
     if signature is None or not isinstance(native, (CSource, Source)):
         return False
-    if node.attrs["T"].size < 4:  # smaller dtypes: the separate ops round each intermediate result
+    if node.attrs["T"].size < 4 and not on_gpu:  # separate ops round each intermediate result
         return False
     if any(0 in shape for shape in (*signature.input_shapes, *signature.output_shapes)):
         return False

@@ -14,6 +14,7 @@ All other kernels run on the host, on copies of the arrays; the report of `bind`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from math import prod
 from typing import Any
@@ -100,9 +101,21 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
             return launcher.nothing()
         raise NotNativeError("a tensor is empty")
     if isinstance(kernel, Source):
+        product = None if kernel.product is None else kernel.product(context)
+        if product is not None:
+            with suppress(NotNativeError):  # cublasLt does not have it
+                return launcher.products(product, context, arrays, by_library=True)
+        sums = None if kernel.sums is None else kernel.sums(context)
+        if sums is not None:
+            by_library = launcher.convolution(sums, context, arrays, context.scratch)
+            if by_library is not None:
+                return by_library
         refused = bound.refusals.of(node.name, node.origin)
         stored = partial(_stored, runner, context)
-        return launcher.source(kernel, context, arrays, context.scratch, refused, stored)
+        step = launcher.source(kernel, context, arrays, context.scratch, refused, stored)
+        if sums is not None and launcher.driver.cudnn:
+            step.notes = (*step.notes, "is computed by kernels/cuda/nn: cuDNN has no plan for it")
+        return step
     native = native_form(node, runner.device_type)
     if native is None or isinstance(native, (CSource, SourceStages, RowSource)):
         raise NotNativeError("it has no kernel for GPUs")

@@ -5,10 +5,12 @@
    warp's rows of q, its scores and results stay in registers; probabilities, rounded to T, become
    the left matrix of the second product in place. The tile of v is copied while that of k is
    multiplied, and vice versa. HEAD: the head size, rounded up to a multiple of 32. BRAIN: T is
-   bfloat16. ACROSS: k is (d, n). MASKED: whether there is a mask.
+   bfloat16. ACROSS: k is (d, n). MASKED: whether there is a mask. PACKED_Q, PACKED_K, PACKED_V:
+   whether rows begin at multiples of 16 bytes.
 
-   variants: T=half BRAIN=0 HEAD=32,64,96,128 ACROSS=0,1 MASKED=0,1
-   variants: T=bfloat16 BRAIN=1 HEAD=64,128 ACROSS=0 MASKED=0,1 */
+   variants: T=half BRAIN=0 HEAD=32,64,96,128 ACROSS=0,1 MASKED=0,1 PACKED_Q=1 PACKED_K=1 PACKED_V=1
+   variants: T=bfloat16 BRAIN=1 HEAD=64,128 ACROSS=0 MASKED=0,1 PACKED_Q=1 PACKED_K=1 PACKED_V=1
+   variants: T=half BRAIN=0 HEAD=64,128 ACROSS=0,1 MASKED=1 PACKED_Q=0 PACKED_K=0 PACKED_V=0,1 */
 
 #include "tensor_core_mma.cuh"
 
@@ -29,11 +31,11 @@ GG_INLINE float gg_exp2(float x) {
 }
 
 /* Copies Rows x Columns elements to a tile, with zeros after the last row and column. In `from`
-   rows have the stride `apart`; `packed`: they begin at multiples of 16 bytes, and 8 elements are
+   rows have the stride `apart`; Packed: they begin at multiples of 16 bytes, and 8 elements are
    one copy. */
-template <int Rows, int Columns> GG_INLINE void gg_fill(T *to, const T *from, int rows_left, int columns_left, long long apart, bool packed) {
+template <bool Packed, int Rows, int Columns> GG_INLINE void gg_fill(T *to, const T *from, int rows_left, int columns_left, long long apart) {
     constexpr int wide = Columns + GG_APART;
-    if (packed) {
+    if (Packed) {
 #pragma unroll 2
         for (int at = threadIdx.x; at < Rows * Columns / 8; at += GG_THREADS) {
             const int i = at / (Columns / 8), j = at % (Columns / 8) * 8;
@@ -47,8 +49,6 @@ template <int Rows, int Columns> GG_INLINE void gg_fill(T *to, const T *from, in
         }
     }
 }
-
-GG_INLINE bool gg_packed(const T *from, long long apart) { return apart % 8 == 0 && (unsigned long long)from % 16 == 0; }
 
 /* Reductions over the 4 lanes of a row. */
 GG_INLINE float gg_most(float x) {
@@ -73,17 +73,16 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 64 ? 2 : 3) gg_a
     const float scale = (float)scale_ * (MASKED ? 1.0f : GG_LOG2_E);
     q += (which * m + row0) * d, k += which * n * d, v += which * n * dv, out += (which * m + row0) * dv;
     const long long k_apart = ACROSS ? k_column : k_row;
-    const bool k_packed = gg_packed(k, k_apart), v_packed = gg_packed(v, dv);
     if (MASKED) {
         mask += which / (unsigned)inner * mask_outer + which % (unsigned)inner * mask_inner;
         mask += (row0 + own_row) * mask_row + pair * mask_column;
     }
     auto fill_keys = [&](int left) {
-        if (ACROSS) gg_fill<HEAD, GG_TILE>(keys, k, d, left, k_apart, k_packed);
-        else gg_fill<GG_TILE, HEAD>(keys, k, left, d, k_apart, k_packed);
+        if (ACROSS) gg_fill<PACKED_K, HEAD, GG_TILE>(keys, k, d, left, k_apart);
+        else gg_fill<PACKED_K, GG_TILE, HEAD>(keys, k, left, d, k_apart);
     };
 
-    gg_fill<GG_TILE, HEAD>(values, q, rows_left, d, d, gg_packed(q, d));
+    gg_fill<PACKED_Q, GG_TILE, HEAD>(values, q, rows_left, d, d);
     fill_keys((int)n);
     gg_wait_for_copies();
     __syncthreads();
@@ -95,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 64 ? 2 : 3) gg_a
     for (int left = (int)n; left > 0; left -= GG_TILE) {
         gg_wait_for_copies();
         __syncthreads(); /* the keys have arrived, the last values were used */
-        gg_fill<GG_TILE, HEAD>(values, v, left, dv, dv, v_packed);
+        gg_fill<PACKED_V, GG_TILE, HEAD>(values, v, left, dv, dv);
         float scores[GG_TILE / 8][4] = {};
 #pragma unroll
         for (int l = 0; l < HEAD / 16; l++)

@@ -12,16 +12,19 @@
    are divided into parts (blockIdx.z), which gg_sum_parts adds up in order.
 
    filter (kd, kh, kw, channels, outputs). GG_PACK_A, GG_PACK_B: elements of a load, of the images
-   and of the other operand. GG_BIAS, GG_CUT: a bias by output, then Relu (1) or Relu6 (2).
+   and of the other operand; GG_ALIGNED_A, GG_ALIGNED_B: whether the arrays begin at multiples of
+   their size. GG_BIAS, GG_CUT: a bias by output, then Relu (1) or Relu6 (2).
 
-   variants: T=float GG_MODE=0,1,2 GG_LAST=0,1 GG_VOLUME=0 PLACE=int32_t GG_PACK_A=1 GG_PACK_B=4 GG_ROWS=128 GG_COLUMNS=128 GG_OWN_ROWS=8 GG_OWN_COLUMNS=8 GG_BIAS=1 GG_CUT=1
-   variants: T=float,half GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0,1 PLACE=int32_t GG_PACK_A=4 GG_PACK_B=4 GG_ROWS=128 GG_COLUMNS=128 GG_OWN_ROWS=8 GG_OWN_COLUMNS=8 GG_BIAS=0 GG_CUT=0
-   variants: T=float GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0 PLACE=int64_t GG_PACK_A=1,4 GG_PACK_B=4 GG_ROWS=128 GG_COLUMNS=64,32 GG_OWN_ROWS=8 GG_OWN_COLUMNS=4 GG_BIAS=0 GG_CUT=0
-   variants: T=float,double GG_MODE=0,1,2 GG_LAST=0,1 GG_VOLUME=1 PLACE=int64_t GG_PACK_A=1 GG_PACK_B=1 GG_ROWS=64 GG_COLUMNS=64 GG_OWN_ROWS=4 GG_OWN_COLUMNS=4 GG_BIAS=1 GG_CUT=2 */
+   variants: T=float GG_MODE=0,1,2 GG_LAST=0,1 GG_VOLUME=0 PLACE=int32_t GG_PACK_A=1 GG_PACK_B=4 GG_ALIGNED_A=1 GG_ALIGNED_B=1 GG_ROWS=128 GG_COLUMNS=128 GG_OWN_ROWS=8 GG_OWN_COLUMNS=8 GG_BIAS=1 GG_CUT=1
+   variants: T=float,half GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0,1 PLACE=int32_t GG_PACK_A=4 GG_PACK_B=4 GG_ALIGNED_A=1 GG_ALIGNED_B=1 GG_ROWS=128 GG_COLUMNS=128 GG_OWN_ROWS=8 GG_OWN_COLUMNS=8 GG_BIAS=0 GG_CUT=0
+   variants: T=float GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0 PLACE=int64_t GG_PACK_A=1,4 GG_PACK_B=4 GG_ALIGNED_A=1 GG_ALIGNED_B=1 GG_ROWS=128 GG_COLUMNS=64,32 GG_OWN_ROWS=8 GG_OWN_COLUMNS=4 GG_BIAS=0 GG_CUT=0
+   variants: T=float,double GG_MODE=0,1,2 GG_LAST=0,1 GG_VOLUME=1 PLACE=int64_t GG_PACK_A=1 GG_PACK_B=1 GG_ALIGNED_A=1 GG_ALIGNED_B=1 GG_ROWS=64 GG_COLUMNS=64 GG_OWN_ROWS=4 GG_OWN_COLUMNS=4 GG_BIAS=1 GG_CUT=2 */
 
 #define GG_STEP (GG_OWN_ROWS == 8 ? 8 : 16)
 #define GG_THREADS (GG_ROWS / GG_OWN_ROWS * (GG_COLUMNS / GG_OWN_COLUMNS))
 #define GG_BLOCKS (GG_THREADS == 128 ? 3 : 2) /* resident: 168, 128 registers */
+
+#define GG_HELD(PACK) gg_pack<T, PACK>
 
 #include "convolution_tiles.cuh"
 
@@ -64,9 +67,8 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, GG_BLOCKS) gg_convoluti
     if (thread < 2 * GG_STEP) step_entries[thread / GG_STEP][thread % GG_STEP] = gg_step_entry(w, p.first + thread, p.stop);
     __syncthreads();
 
-    const bool aligned_a = gg_aligned<GG_PACK_A>(source), aligned_b = gg_aligned<GG_PACK_B>(other);
     gg_held held;
-    auto load = [&](const gg_entry *entries) { gg_load(held, w, p, row_entries, entries, source, aligned_a, other, aligned_b); };
+    auto load = [&](const gg_entry *entries) { gg_load(held, w, p, row_entries, entries, source, other); };
     auto store = [&](int to) {
         gg_store<gg_share_a, GG_ROWS>(tile_a[to], held.a, GG_A_ALONG_STEPS);
         gg_store<gg_share_b, GG_COLUMNS>(tile_b[to], held.b, GG_B_ALONG_STEPS);

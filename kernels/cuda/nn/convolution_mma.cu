@@ -2,16 +2,19 @@
    float. A warp has GG_OWN_ROWS x GG_OWN_COLUMNS of a block's tile; tiles lie in shared memory as
    they lie in the arrays, along their steps or not. Other macros: see convolution.cu.
 
-   variants: T=half BRAIN=0 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0,1 PLACE=int32_t GG_PACK_A=8 GG_PACK_B=8 GG_ROWS=128 GG_COLUMNS=64 GG_OWN_ROWS=64 GG_OWN_COLUMNS=32 GG_BIAS=1 GG_CUT=1
-   variants: T=bfloat16 BRAIN=1 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=1 PLACE=int64_t GG_PACK_A=8 GG_PACK_B=8 GG_ROWS=128 GG_COLUMNS=64 GG_OWN_ROWS=64 GG_OWN_COLUMNS=32 GG_BIAS=0 GG_CUT=0
-   variants: T=half BRAIN=0 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0 PLACE=int32_t,int64_t GG_PACK_A=8 GG_PACK_B=8 GG_ROWS=128 GG_COLUMNS=32 GG_OWN_ROWS=32 GG_OWN_COLUMNS=32 GG_BIAS=0 GG_CUT=0
-   variants: T=half BRAIN=0 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0 PLACE=int32_t GG_PACK_A=8 GG_PACK_B=8 GG_ROWS=64 GG_COLUMNS=64 GG_OWN_ROWS=32 GG_OWN_COLUMNS=32 GG_BIAS=0 GG_CUT=0
-   variants: T=half BRAIN=0 GG_MODE=0,1,2 GG_LAST=0,1 GG_VOLUME=0 PLACE=int32_t GG_PACK_A=1 GG_PACK_B=1,8 GG_ROWS=64 GG_COLUMNS=64 GG_OWN_ROWS=32 GG_OWN_COLUMNS=32 GG_BIAS=1 GG_CUT=2
-   variants: T=half BRAIN=0 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0,1 PLACE=int64_t GG_PACK_A=4 GG_PACK_B=4 GG_ROWS=64 GG_COLUMNS=64 GG_OWN_ROWS=32 GG_OWN_COLUMNS=32 GG_BIAS=0 GG_CUT=0 */
+   variants: T=half BRAIN=0 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0,1 PLACE=int32_t GG_PACK_A=8 GG_PACK_B=8 GG_ALIGNED_A=1 GG_ALIGNED_B=1 GG_ROWS=128 GG_COLUMNS=64 GG_OWN_ROWS=64 GG_OWN_COLUMNS=32 GG_BIAS=1 GG_CUT=1
+   variants: T=bfloat16 BRAIN=1 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=1 PLACE=int64_t GG_PACK_A=8 GG_PACK_B=8 GG_ALIGNED_A=1 GG_ALIGNED_B=1 GG_ROWS=128 GG_COLUMNS=64 GG_OWN_ROWS=64 GG_OWN_COLUMNS=32 GG_BIAS=0 GG_CUT=0
+   variants: T=half BRAIN=0 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0 PLACE=int32_t,int64_t GG_PACK_A=8 GG_PACK_B=8 GG_ALIGNED_A=1 GG_ALIGNED_B=1 GG_ROWS=128 GG_COLUMNS=32 GG_OWN_ROWS=32 GG_OWN_COLUMNS=32 GG_BIAS=0 GG_CUT=0
+   variants: T=half BRAIN=0 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0 PLACE=int32_t GG_PACK_A=8 GG_PACK_B=8 GG_ALIGNED_A=1 GG_ALIGNED_B=1 GG_ROWS=64 GG_COLUMNS=64 GG_OWN_ROWS=32 GG_OWN_COLUMNS=32 GG_BIAS=0 GG_CUT=0
+   variants: T=half BRAIN=0 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0 PLACE=int32_t GG_PACK_A=1 GG_PACK_B=1,8 GG_ALIGNED_A=1 GG_ALIGNED_B=1 GG_ROWS=64 GG_COLUMNS=64 GG_OWN_ROWS=32 GG_OWN_COLUMNS=32 GG_BIAS=1 GG_CUT=2
+   variants: T=half BRAIN=0 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0,1 PLACE=int64_t GG_PACK_A=4 GG_PACK_B=4 GG_ALIGNED_A=1 GG_ALIGNED_B=1 GG_ROWS=64 GG_COLUMNS=64 GG_OWN_ROWS=32 GG_OWN_COLUMNS=32 GG_BIAS=0 GG_CUT=0
+   variants: T=half BRAIN=0 GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0 PLACE=int32_t GG_PACK_A=8 GG_PACK_B=8 GG_ALIGNED_A=0 GG_ALIGNED_B=0 GG_ROWS=128 GG_COLUMNS=64 GG_OWN_ROWS=64 GG_OWN_COLUMNS=32 GG_BIAS=0 GG_CUT=0 */
 
 #define GG_STEP 32
 #define GG_THREADS (GG_ROWS / GG_OWN_ROWS * (GG_COLUMNS / GG_OWN_COLUMNS) * 32)
 #define GG_BLOCKS (GG_PACK_A == 8 && GG_PACK_B == 8 ? 3 : 2) /* this leaves 168, 255 registers */
+
+#define GG_HELD(PACK) gg_moved<sizeof(T) * PACK>
 
 #include "tensor_core_mma.cuh"
 #include "convolution_tiles.cuh"
@@ -19,12 +22,12 @@
 #define GG_WIDE_A ((GG_A_ALONG_STEPS ? GG_STEP : GG_ROWS) + GG_APART)
 #define GG_WIDE_B ((GG_B_ALONG_STEPS ? GG_STEP : GG_COLUMNS) + GG_APART)
 
-template <class Share, bool AlongSteps, int Wide, int PACK> GG_INLINE void gg_store(T *tile, const gg_pack<T, PACK> *held) {
+template <class Share, bool AlongSteps, int Wide, class Held> GG_INLINE void gg_store(T *tile, const Held *held) {
 #pragma unroll
     for (int q = 0; q < Share::each; q++) {
         if (!Share::has(q)) continue;
         const int l = Share::step(q), i = Share::place(q);
-        *(gg_pack<T, PACK> *)(tile + (AlongSteps ? i * Wide + l : l * Wide + i)) = held[q];
+        *(Held *)(tile + (AlongSteps ? i * Wide + l : l * Wide + i)) = held[q];
     }
 }
 
@@ -48,9 +51,8 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, GG_BLOCKS) gg_convoluti
     if (thread < 2 * GG_STEP) step_entries[thread / GG_STEP][thread % GG_STEP] = gg_step_entry(w, p.first + thread, p.stop);
     __syncthreads();
 
-    const bool aligned_a = gg_aligned<GG_PACK_A>(source), aligned_b = gg_aligned<GG_PACK_B>(other);
     gg_held held;
-    auto load = [&](const gg_entry *entries) { gg_load(held, w, p, row_entries, entries, source, aligned_a, other, aligned_b); };
+    auto load = [&](const gg_entry *entries) { gg_load(held, w, p, row_entries, entries, source, other); };
     auto store = [&](int to) {
         gg_store<gg_share_a, GG_A_ALONG_STEPS, GG_WIDE_A>(tile_a[to], held.a);
         gg_store<gg_share_b, GG_B_ALONG_STEPS, GG_WIDE_B>(tile_b[to], held.b);

@@ -1,6 +1,7 @@
 /* Common parts of convolution.cu and convolution_mma.cu: the offsets of a pixel and of an element
    of the window, the part of a tile that a thread loads, and the stores of its sums. Macros: see
-   convolution.cu; for a block GG_STEP, the steps of a tile, and GG_THREADS. */
+   convolution.cu; for a block GG_STEP, the steps of a tile, and GG_THREADS; GG_HELD(PACK), the type
+   of a pack in registers. */
 
 #pragma once
 
@@ -180,25 +181,40 @@ typedef gg_share<GG_COLUMNS, GG_B_ALONG_STEPS, GG_PACK_B> gg_share_b;
 
 /* A thread's packs of the next tiles. */
 struct gg_held {
-    gg_pack<T, GG_PACK_A> a[gg_share_a::each];
-    gg_pack<T, GG_PACK_B> b[gg_share_b::each];
+    GG_HELD(GG_PACK_A) a[gg_share_a::each];
+    GG_HELD(GG_PACK_B) b[gg_share_b::each];
 };
 
-GG_INLINE void gg_load(gg_held &held, const gg_work &w, const gg_part &p, const gg_entry *rows, const gg_entry *steps, const T *source, bool aligned_a, const T *other, bool aligned_b) {
+/* A pack in memory: one load, or one for each element where packs may begin at any address. */
+template <bool ALIGNED, class Held> struct gg_fetch {
+    static __device__ __forceinline__ Held from(const T *at) { return *(const Held *)at; }
+};
+template <class Held> struct gg_fetch<false, Held> {
+    static __device__ __forceinline__ Held from(const T *at) {
+        Held held;
+        T items[sizeof(Held) / sizeof(T)];
+#pragma unroll
+        for (int e = 0; e < (int)(sizeof(Held) / sizeof(T)); e++) items[e] = at[e];
+        memcpy(&held, items, sizeof held);
+        return held;
+    }
+};
+
+GG_INLINE void gg_load(gg_held &held, const gg_work &w, const gg_part &p, const gg_entry *rows, const gg_entry *steps, const T *source, const T *other) {
 #pragma unroll
     for (int q = 0; q < gg_share_a::each; q++) {
-        held.a[q] = gg_pack<T, GG_PACK_A>();
+        held.a[q] = GG_HELD(GG_PACK_A)();
         if (!gg_share_a::has(q)) continue;
         const gg_entry row = rows[gg_share_a::place(q)], step = steps[gg_share_a::step(q)];
-        if (gg_sees(w, row, step)) held.a[q] = gg_read<GG_PACK_A>(source + row.at + step.at, aligned_a);
+        if (gg_sees(w, row, step)) held.a[q] = gg_fetch<GG_ALIGNED_A || GG_PACK_A == 1, GG_HELD(GG_PACK_A)>::from(source + row.at + step.at);
     }
 #pragma unroll
     for (int q = 0; q < gg_share_b::each; q++) {
-        held.b[q] = gg_pack<T, GG_PACK_B>();
+        held.b[q] = GG_HELD(GG_PACK_B)();
         if (!gg_share_b::has(q)) continue;
         const int column = p.column0 + gg_share_b::place(q);
         const gg_entry step = steps[gg_share_b::step(q)];
-        if (column < p.columns && step.y != GG_OUTSIDE) held.b[q] = gg_read<GG_PACK_B>(other + step.other + column * p.other_column, aligned_b);
+        if (column < p.columns && step.y != GG_OUTSIDE) held.b[q] = gg_fetch<GG_ALIGNED_B || GG_PACK_B == 1, GG_HELD(GG_PACK_B)>::from(other + step.other + column * p.other_column);
     }
 }
 

@@ -23,6 +23,16 @@ using std::log1p;
 using std::rint;
 using std::sqrt;
 using std::trunc;
+#if defined(GG_NOISE) /* see cuda_on_host_math.h */
+#define exp(x) noisy_exp(x)
+#define log(x) noisy_log(x)
+#define log1p(x) noisy_log1p(x)
+#define tanh(x) noisy_tanh(x)
+#define sin(x) noisy_sin(x)
+#define cos(x) noisy_cos(x)
+#define erf(x) noisy_erf(x)
+#define expm1(x) noisy_expm1(x)
+#endif
 #else
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -72,6 +82,14 @@ GG_INLINE uint16_t gg_to_bfloat16(float x) {
 
 template <class V, int N> struct alignas(sizeof(V) * N) gg_pack {
     V of[N];
+};
+
+/* A pack that is only moved, as words: halves of registers would be taken apart and put together. */
+template <int BYTES> struct alignas(BYTES) gg_moved {
+    uint32_t of[BYTES / 4];
+};
+template <> struct alignas(2) gg_moved<2> {
+    uint16_t of[1];
 };
 
 /* -- reductions of threads: each thread gets the same result */

@@ -1,31 +1,75 @@
 """Fake bindings of CuPy: each call is recorded, memory is the host's, kernels are Python's.
 
-`FakeCuPy().install(monkeypatch)` replaces the modules that `cupy_driver` has imported, or failed
+`FakeCuPy().install(monkeypatch)` replaces the modules that `cupy_bindings` has imported, or failed
 to import. Work is done as soon as it is enqueued; captured work is kept for the graph.
+
+The functions are those of cupy_signatures.txt: calls must fit their parameters and the ranges of
+their C types. Each thread has a current context, as in CUDA; objects must be used in theirs.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from functools import partial
+import re
+import threading
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpugraph.devices.cuda.driver import cupy_driver
+from gpugraph.devices.cuda.driver import cupy_bindings
 
 Kernel = Callable[["Arguments"], None]
 
-_CONSTANTS = {
-    "eventDisableTiming": 2,
-    "hostAllocPortable": 1,
-    "memcpyDeviceToDevice": 3,
-    "memcpyDeviceToHost": 2,
-    "memcpyHostToDevice": 1,
-    "streamCaptureModeThreadLocal": 1,
-    "streamNonBlocking": 1,
+TABLE = Path(__file__).with_name("cupy_signatures.txt")
+CONTEXT = 77
+"""The context of GPU 0; GPU 1 has the next number."""
+
+CONTEXT_CALLS = ("ctxGetCurrent", "ctxSetCurrent")
+_RANGES = {
+    "intptr_t": (-(1 << 63), 1 << 63),
+    "size_t": (0, 1 << 64),
+    "int": (-(1 << 31), 1 << 31),
+    "unsigned int": (0, 1 << 32),
 }
+_WITHOUT_CONTEXT = {
+    *("check_status", "deviceCanAccessPeer", "deviceGetAttribute", "deviceGetPCIBusId"),
+    *("driverGetVersion", "getDeviceCount", "getDeviceProperties", "runtimeGetVersion"),
+    *("setDevice", *CONTEXT_CALLS),
+}
+
+
+@cache
+def signatures() -> dict[str, list[tuple[str, bool]] | int]:
+    """Return the value of each constant, and the parameters of each function of CuPy's bindings:
+    the type, and whether there is a default.
+    """
+    found: dict[str, list[tuple[str, bool]] | int] = {}
+    for line in TABLE.read_text("utf-8").splitlines():
+        if match := re.match(r"(\w+\.\w+) = (\d+)$", line):
+            found[match[1]] = int(match[2])
+        elif match := re.match(r"(\w+\.\w+)\((.*)\)", line):
+            parts = [part.strip() for part in match[2].split(",") if part]
+            found[match[1]] = [(part.rpartition(" ")[0], "=" in part) for part in parts]
+    return found
+
+
+def check_arguments(name: str, arguments: tuple[Any, ...]) -> None:
+    """Raise TypeError or OverflowError for arguments that CuPy's function would refuse."""
+    parameters = signatures()[name]
+    assert isinstance(parameters, list)
+    least = sum(not has_default for _, has_default in parameters)
+    if not least <= len(arguments) <= len(parameters):
+        raise TypeError(f"{name} takes {parameters}, not {arguments!r}")
+    for (kind, _), value in zip(parameters, arguments):
+        if kind in _RANGES:
+            low, high = _RANGES[kind]
+            if not low <= value.__index__() < high:
+                raise OverflowError(f"{name}: {value} is no {kind}")
+        elif not isinstance(value, {"str": str, "bytes": bytes}[kind]):
+            raise TypeError(f"{name}: {value!r} is no {kind}")
 
 
 class FakeError(RuntimeError):
@@ -55,33 +99,21 @@ class Arguments:
 class _Bindings:
     """`runtime` or `driver`: constants, and calls that are written down."""
 
-    def __init__(self, fake: FakeCuPy, names: Sequence[str]) -> None:
+    def __init__(self, fake: FakeCuPy, module: str) -> None:
         self._fake = fake
-        self._names = names
+        self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        if name in _CONSTANTS:
-            return _CONSTANTS[name]
-        if name not in self._names:
+        known = signatures().get(f"{self._module}.{name}")
+        if known is None:
             raise AttributeError(f"CuPy has no {name}")
-        return partial(self._fake.call, name)
+        if isinstance(known, int):
+            return known
+        return partial(self._call, name)
 
-
-RUNTIME = (
-    *("check_status", "deviceCanAccessPeer", "deviceEnablePeerAccess", "deviceGetAttribute"),
-    *("deviceGetPCIBusId", "deviceSynchronize", "driverGetVersion", "eventCreateWithFlags"),
-    *("eventDestroy", "eventQuery", "eventRecord", "eventSynchronize", "free", "freeHost"),
-    "getDeviceCount",
-    *("getDeviceProperties", "graphDestroy", "graphExecDestroy", "graphInstantiate"),
-    *("graphLaunch", "graphUpload", "hostAlloc", "malloc", "memGetInfo", "memcpyAsync"),
-    *("memcpyPeerAsync", "runtimeGetVersion", "setDevice", "streamBeginCapture"),
-    *("streamCreateWithFlags", "streamDestroy", "streamEndCapture", "streamSynchronize"),
-    "streamWaitEvent",
-)
-DRIVER = (
-    *("ctxGetCurrent", "ctxSetCurrent", "funcSetAttribute", "launchKernel", "moduleGetFunction"),
-    *("moduleLoadData", "moduleUnload"),
-)
+    def _call(self, name: str, *arguments: Any) -> Any:
+        check_arguments(f"{self._module}.{name}", arguments)
+        return self._fake.call(name, *arguments)
 
 
 class FakeCuPy:
@@ -102,19 +134,21 @@ class FakeCuPy:
             "deviceGetPCIBusId": "0000:01:00.0",
             "deviceCanAccessPeer": 1,
             "memGetInfo": (3 << 30, 4 << 30),
-            "ctxGetCurrent": 77,
             "eventQuery": 0,
         }
         self._next = 1000
         self._functions: dict[tuple[int, str], int] = {}
         self._captured: list[Callable[[], None]] | None = None
-        self.runtime = _Bindings(self, RUNTIME)
-        self.driver = _Bindings(self, DRIVER)
+        self._thread = threading.local()
+        self._owners: dict[int, int] = {}
+        self.damaged: set[tuple[int, int]] = set()  # GPUs between which direct copies do nothing
+        self.runtime = _Bindings(self, "runtime")
+        self.driver = _Bindings(self, "driver")
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> FakeCuPy:
-        monkeypatch.setattr(cupy_driver, "PROBLEM", "")
-        monkeypatch.setattr(cupy_driver, "runtime", self.runtime)
-        monkeypatch.setattr(cupy_driver, "driver", self.driver)
+        monkeypatch.setattr(cupy_bindings, "PROBLEM", "")
+        monkeypatch.setattr(cupy_bindings, "runtime", self.runtime)
+        monkeypatch.setattr(cupy_bindings, "driver", self.driver)
         return self
 
     def told(self, *names: str) -> list[tuple[Any, ...]]:
@@ -122,12 +156,18 @@ class FakeCuPy:
         return [call for call in self.calls if (call[0] in names if names else True)]
 
     def names(self) -> list[str]:
-        return [call[0] for call in self.calls if call[0] != "ctxSetCurrent"]
+        return [call[0] for call in self.calls if call[0] not in CONTEXT_CALLS]
+
+    @property
+    def current(self) -> int:
+        """The current context of this thread, 0 if none."""
+        return int(getattr(self._thread, "context", 0))
 
     def call(self, name: str, *arguments: Any) -> Any:
         self.calls.append((name, *arguments))
         if name in self.failures:
             raise FakeError(self.failures[name])
+        assert name in _WITHOUT_CONTEXT or self.current, f"{name} without a context"
         if name in self.answers:
             return self.answers[name]
         done = getattr(self, f"_{name}", None)
@@ -136,11 +176,13 @@ class FakeCuPy:
     def _new(self, what: Any) -> int:
         self._next += 1
         self.live[self._next] = what
+        self._owners[self._next] = self.current
         return self._next
 
     def _take(self, handle: int) -> None:
         if handle:
             del self.live[handle]  # KeyError where it was destroyed twice, or never made
+            assert self._owners[handle] == self.current, "destroyed in another context"
 
     def _enqueue(self, work: Callable[[], None]) -> None:
         if self._captured is None:
@@ -156,10 +198,20 @@ class FakeCuPy:
     def _check_status(self, status: int) -> None:
         raise FakeError(status)
 
+    def _setDevice(self, ordinal: int) -> None:
+        self._thread.context = CONTEXT + ordinal
+
+    def _ctxSetCurrent(self, context: int) -> None:
+        self._thread.context = context
+
+    def _ctxGetCurrent(self) -> int:
+        return self.current
+
     def _malloc(self, size: int, flags: int = 0) -> int:
         memory = ctypes.create_string_buffer(size)
-        self.live[ctypes.addressof(memory)] = memory
-        return ctypes.addressof(memory)
+        address = ctypes.addressof(memory)
+        self.live[address], self._owners[address] = memory, self.current
+        return address
 
     _hostAlloc = _malloc
     _free = _freeHost = _eventDestroy = _streamDestroy = _moduleUnload = _take
@@ -177,6 +229,8 @@ class FakeCuPy:
     def _memcpyPeerAsync(
         self, target: int, this: int, source: int, other: int, size: int, stream: int
     ) -> None:
+        if (other, this) in self.damaged:
+            return
         self._enqueue(lambda: ctypes.memmove(target, source, size) and None)
 
     def _moduleLoadData(self, cubin: bytes) -> int:

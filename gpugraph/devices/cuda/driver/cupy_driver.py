@@ -1,15 +1,13 @@
-"""The driver of a CUDA GPU through CuPy's bindings: the only file that imports CuPy.
-
-It uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`); CuPy's array
-library is not imported. One Python call is one CUDA call. The module can also be imported if CuPy
-is missing or broken: `PROBLEM` is then the error's text, and `CupyDriver` raises it.
+"""The driver of a CUDA GPU through CuPy's bindings (`cupy_bindings`). One Python call is one CUDA
+call.
 
 Launches are prepared when they are bound: a launch is two calls of C functions with arguments that
 need no conversion. CuPy's bindings are compiled and take plain integers, so a call through them
 takes 0.1 to 0.2 us, and by ctypes 0.7 to 0.9 us (measured with functions that do nothing).
 
-Each call first makes its GPU's context the current one of the thread. So any thread may use a
-driver, and one thread may use several drivers. Checking the context first would take longer."""
+Each call makes its GPU's context the current one of the thread, and afterwards restores the
+thread's previous context. So any thread may use a driver, one thread may use several drivers, and
+other libraries in the process (PyTorch, CuPy) keep their current GPU."""
 
 from __future__ import annotations
 
@@ -20,12 +18,8 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.devices.cuda.driver.cuda_statuses import (
-    NOT_READY,
-    OUT_OF_MEMORY,
-    PEER_ACCESS_ALREADY,
-    refusal,
-)
+from gpugraph.devices.cuda.driver import cupy_bindings as cupy
+from gpugraph.devices.cuda.driver.cuda_statuses import NOT_READY, OUT_OF_MEMORY, PEER_ACCESS_ALREADY
 from gpugraph.devices.cuda.driver.driver_interface import (
     Driver,
     DriverError,
@@ -36,18 +30,9 @@ from gpugraph.devices.cuda.driver.driver_interface import (
     Stream,
 )
 from gpugraph.devices.cuda.driver.launch_parameters import Parameters
-from gpugraph.devices.cuda.driver.libcuda import version_text
 from gpugraph.devices.cuda.driver.owned_handles import Owned, nothing_collected
+from gpugraph.devices.cuda.driver.peer_copies import PeerCopies
 from gpugraph.memory import HostRegion
-
-try:
-    from cupy_backends.cuda.api import driver, runtime
-except Exception as error:  # a broken wheel may raise anything
-    PROBLEM = f"{type(error).__name__}: {error}"
-    driver = runtime = None
-else:
-    PROBLEM = ""
-
 
 Compiler = Callable[[str, str, str], bytes]
 """A function (source, architecture such as `sm_90`, name for messages) that returns a cubin."""
@@ -55,45 +40,40 @@ Compiler = Callable[[str, str, str], bytes]
 ProductBinder = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
 """A function of a product, a workspace (address, bytes) and a stream; see `CupyDriver.product`."""
 
-_MULTIPROCESSORS, _MAJOR, _MINOR, _SHARED_BYTES = 16, 75, 76, 97
-"""Numbers of the enum cudaDeviceAttr."""
 _MAX_DYNAMIC_SHARED_BYTES = 8
 """The CUfunction_attribute to raise for launches with more than 48 KiB of shared memory."""
-
-
-def runtime_version() -> int:
-    """Return the version of CuPy's CUDA runtime in CUDA's numbering: 12090 is 12.9."""
-    return int(_call("report its version", runtime.runtimeGetVersion))
 
 
 class CupyDriver:
     """The driver of one GPU (see `Driver`). Streams are CUDA's handles, as integers.
 
     compiler: compiles kernel sources. make_products: called once, for the first matrix product, to
-    return the function that binds products. Without it, `product` returns None."""
+    return the function that binds products. Without it, `product` returns None. make_convolutions:
+    called once, for the first convolution, to return cuDNN (`Cudnn`), or None."""
 
     def __init__(
         self,
         ordinal: int,
         compiler: Compiler,
         make_products: Callable[[], ProductBinder] | None = None,
+        make_convolutions: Callable[[], Any] | None = None,
     ) -> None:
-        if PROBLEM:
-            raise DriverError(f"CuPy can't be used: {PROBLEM}")
+        if cupy.PROBLEM:
+            raise DriverError(f"CuPy can't be used: {cupy.PROBLEM}")
         self._compiler = compiler
         self._make_products = make_products
         self._products: ProductBinder | None = None
+        self._make_convolutions = make_convolutions
+        self._convolutions: Any = None
         self._lock = new_lock()
         self._closed = False
         self._free_by_address: dict[int, Callable[[int], None]] = {}
         self._streams: dict[int, str] = {}
         self._modules: dict[str, int] = {}
-        self._peers_enabled: set[int] = set()
         self._shared: dict[int, int] = {}
-        _call(f"use GPU {ordinal}", runtime.setDevice, ordinal)
-        _call(f"initialize GPU {ordinal}", runtime.free, 0)
-        self._context = _call(f"use GPU {ordinal}", driver.ctxGetCurrent)
-        self._properties = _properties(ordinal)
+        self._context = cupy.context_of(ordinal)
+        self._properties = cupy.within(self._context, cupy.properties_of, ordinal)
+        self._peer_copies = PeerCopies(self, self._copy_between)
 
     @property
     def properties(self) -> Properties:
@@ -101,28 +81,28 @@ class CupyDriver:
         return self._properties
 
     def _call(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        return _call(what, _call_within, self._context, function, *arguments)
+        return cupy.call(what, cupy.within, self._context, function, *arguments)
 
     # -- memory
 
     def free_bytes(self) -> int:
         """Return the number of bytes of the GPU's memory that are allocated by no process."""
-        return int(self._call("report its memory", runtime.memGetInfo)[0])
+        return int(self._call("report its memory", cupy.runtime.memGetInfo)[0])
 
     def malloc(self, num_bytes: int) -> int | None:
         """Allocate device memory and return its address, or None if there is not enough."""
-        what, free = "allocate device memory", runtime.free
-        return self._allocate(num_bytes, what, free, runtime.malloc, num_bytes)
+        what, free = "allocate device memory", cupy.runtime.free
+        return self._allocate(num_bytes, what, free, cupy.runtime.malloc, num_bytes)
 
     def free(self, address: int) -> None:
         """Free device memory. Do nothing after `close`, which frees all memory."""
-        self._free(f"free the memory at {address:#x}", runtime.free, address)
+        self._free(f"free the memory at {address:#x}", cupy.runtime.free, address)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
         """Allocate pinned host memory, or return None if there is not enough."""
-        flags = runtime.hostAllocPortable  # pinned for all GPUs
-        what, free = "allocate pinned host memory", runtime.freeHost
-        address = self._allocate(num_bytes, what, free, runtime.hostAlloc, num_bytes, flags)
+        flags = cupy.runtime.hostAllocPortable  # pinned for all GPUs
+        what, free = "allocate pinned host memory", cupy.runtime.freeHost
+        address = self._allocate(num_bytes, what, free, cupy.runtime.hostAlloc, num_bytes, flags)
         if address is None:
             return None
         buffer = (ctypes.c_char * num_bytes).from_address(address)
@@ -130,7 +110,7 @@ class CupyDriver:
 
     def free_host(self, address: int) -> None:
         """Free pinned host memory. Do nothing after `close`, which frees all memory."""
-        self._free(f"free the pinned memory at {address:#x}", runtime.freeHost, address)
+        self._free(f"free the pinned memory at {address:#x}", cupy.runtime.freeHost, address)
 
     def _free(self, what: str, call: Callable[[int], None], address: int) -> None:
         if not self._closed:
@@ -156,35 +136,37 @@ class CupyDriver:
     def stream(self, name: str) -> Stream:
         """Create a stream. `name` is for messages."""
         what = f"create the stream {name}"
-        handle = self._call(what, runtime.streamCreateWithFlags, runtime.streamNonBlocking)
+        handle = self._call(
+            what, cupy.runtime.streamCreateWithFlags, cupy.runtime.streamNonBlocking
+        )
         with self._lock:
             self._streams[handle] = name
         return handle
 
     def event(self) -> Any:
         """Create an event."""
-        flags = runtime.eventDisableTiming
-        handle = self._call("create an event", runtime.eventCreateWithFlags, flags)
-        return Owned(handle, runtime.eventDestroy)
+        flags = cupy.runtime.eventDisableTiming
+        handle = self._call("create an event", cupy.runtime.eventCreateWithFlags, flags)
+        return Owned(handle, cupy.destroyer(self._context, cupy.runtime.eventDestroy))
 
     def record(self, event: Any, stream: Stream) -> None:
         """Record the event on the stream."""
-        self._call("record an event", runtime.eventRecord, event.handle, stream)
+        self._call("record an event", cupy.runtime.eventRecord, event.handle, stream)
 
     def wait(self, stream: Stream, event: Any) -> None:
         """Make work that is enqueued on the stream later wait for the event."""
-        self._call("wait for an event", runtime.streamWaitEvent, stream, event.handle)
+        self._call("wait for an event", cupy.runtime.streamWaitEvent, stream, event.handle)
 
     def is_done(self, event: Any) -> bool:
         """Return whether the event has occurred."""
-        status = self._call("query an event", runtime.eventQuery, event.handle)
+        status = self._call("query an event", cupy.runtime.eventQuery, event.handle)
         if status not in (0, NOT_READY):
-            self._call("query an event", runtime.check_status, status)
+            self._call("query an event", cupy.runtime.check_status, status)
         return bool(status == 0)
 
     def wait_for(self, event: Any) -> None:
         """Wait on the host until the event has occurred."""
-        self._call("wait for an event", runtime.eventSynchronize, event.handle)
+        self._call("wait for an event", cupy.runtime.eventSynchronize, event.handle)
 
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait until a stream, or all streams of this driver, have executed their work."""
@@ -193,49 +175,62 @@ class CupyDriver:
                 self.synchronize(stream)
         else:
             what = f"finish the stream {self._streams.get(stream, stream)}"
-            self._call(what, runtime.streamSynchronize, stream)
+            self._call(what, cupy.runtime.streamSynchronize, stream)
 
     # -- copies
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
         """Enqueue a copy from host memory to GPU memory."""
-        self._copy("to the GPU", target, source, num_bytes, runtime.memcpyHostToDevice, stream)
+        self._copy("to the GPU", target, source, num_bytes, cupy.runtime.memcpyHostToDevice, stream)
 
     def copy_out(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
         """Enqueue a copy from GPU memory to host memory."""
-        self._copy("to the host", target, source, num_bytes, runtime.memcpyDeviceToHost, stream)
+        self._copy(
+            "to the host", target, source, num_bytes, cupy.runtime.memcpyDeviceToHost, stream
+        )
 
     def copy(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
         """Enqueue a copy within GPU memory."""
-        kind = runtime.memcpyDeviceToDevice
+        kind = cupy.runtime.memcpyDeviceToDevice
         self._copy("within the GPU", target, source, num_bytes, kind, stream)
 
     def _copy(
         self, where: str, target: int, source: int, num_bytes: int, kind: int, stream: Stream
     ) -> None:
         what = f"copy {num_bytes} bytes {where}"
-        self._call(what, runtime.memcpyAsync, target, source, num_bytes, kind, stream)
+        self._call(what, cupy.runtime.memcpyAsync, target, source, num_bytes, kind, stream)
 
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Enqueue a copy from another GPU's memory. `source_driver`: the driver of that GPU."""
-        other, this = source_driver.properties.ordinal, self._properties.ordinal
-        if other == this:  # both are parts of one GPU
+        """Enqueue a copy from another GPU's memory, directly if a trial copy was correct, else
+        through host memory. `source_driver`: the driver of that GPU.
+        """
+        if source_driver.properties.ordinal == self._properties.ordinal:  # parts of one GPU
             self.copy(target, source, num_bytes, stream)
-            return
-        if other not in self._peers_enabled:
-            self._enable_peer(other)
-        what = f"copy {num_bytes} bytes from GPU {other} to GPU {this}"
-        self._call(what, runtime.memcpyPeerAsync, target, this, source, other, num_bytes, stream)
+        else:
+            self._peer_copies.copy(target, source, source_driver, num_bytes, stream)
 
-    def _enable_peer(self, other: int) -> None:
-        """Enable direct access to another GPU's memory; without it CUDA copies through the host."""
-        self._peers_enabled.add(other)
+    def _copy_between(
+        self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
+    ) -> None:
+        """Enqueue CUDA's copy between two GPUs, which goes through the host unless one can access
+        the other's memory.
+        """
+        other, this = source_driver.properties.ordinal, self._properties.ordinal
+        what = f"copy {num_bytes} bytes from GPU {other} to GPU {this}"
+        self._call(
+            what, cupy.runtime.memcpyPeerAsync, target, this, source, other, num_bytes, stream
+        )
+
+    def enable_peer(self, other: int) -> None:
+        """Enable direct access to another GPU's memory, if it is possible."""
         if other not in self._properties.peers:
             return
         try:
-            self._call(f"access the memory of GPU {other}", runtime.deviceEnablePeerAccess, other)
+            self._call(
+                f"access the memory of GPU {other}", cupy.runtime.deviceEnablePeerAccess, other
+            )
         except DriverError as error:
             if error.status != PEER_ACCESS_ALREADY:
                 raise
@@ -248,7 +243,7 @@ class CupyDriver:
             module = self._modules.get(source)
         if module is None:
             cubin = self._compiler(source, self._properties.arch, name)
-            module = int(self._call(f"load the kernels {name}", driver.moduleLoadData, cubin))
+            module = int(self._call(f"load the kernels {name}", cupy.driver.moduleLoadData, cubin))
             with self._lock:
                 self._modules.setdefault(source, module)  # another thread's is valid, too
         return module
@@ -264,12 +259,12 @@ class CupyDriver:
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
         """Return a callable that launches a kernel. `reads` and `writes` have no effect here."""
-        find = driver.moduleGetFunction
+        find = cupy.driver.moduleGetFunction
         handle = self._call(f"find the kernel {function}", find, module, function)
         shared = geometry.shared_bytes
         self._reserve_shared(function, handle, shared)
         sizes, parameters = (*geometry.grid, *geometry.block, shared), Parameters(arguments)
-        launch = partial(driver.launchKernel, handle, *sizes, stream, parameters.address, 0)
+        launch = partial(cupy.driver.launchKernel, handle, *sizes, stream, parameters.address, 0)
         return self._repeated(f"launch {function} ({geometry})", launch, parameters)
 
     def _reserve_shared(self, function: str, handle: int, shared: int) -> None:
@@ -278,23 +273,16 @@ class CupyDriver:
             if shared <= self._shared.get(handle, 0):
                 return
             what = f"give the kernel {function} {shared} bytes of shared memory"
-            self._call(what, driver.funcSetAttribute, handle, _MAX_DYNAMIC_SHARED_BYTES, shared)
+            self._call(
+                what, cupy.driver.funcSetAttribute, handle, _MAX_DYNAMIC_SHARED_BYTES, shared
+            )
             self._shared[handle] = shared
 
     def _repeated(
         self, what: str, launch: Callable[[], object], owner: object
     ) -> Callable[[], None]:
-        """Return a callable that makes this GPU current and launches. It keeps `owner` alive."""
-        enter, context = driver.ctxSetCurrent, self._context
-
-        def call(_keep_alive: object = owner) -> None:
-            try:
-                enter(context)
-                launch()
-            except RuntimeError as error:
-                raise refusal(what, error) from error
-
-        return call
+        """Return a callable that launches while this GPU is current. It keeps `owner` alive."""
+        return cupy.repeated(what, self._context, launch, owner)
 
     # -- matrix products
 
@@ -305,13 +293,45 @@ class CupyDriver:
         product."""
         if self._make_products is None:
             return None
-        _call("use the GPU", driver.ctxSetCurrent, self._context)
+        return self._bound("a matrix product", self._bind_product, product, workspace, stream)
+
+    def _bound(
+        self, noun: str, bind: Callable[..., Any], *arguments: Any
+    ) -> Callable[[], None] | None:
+        """Call a library's `bind`; return its launch, with this GPU current, or None."""
+        launch = self._call(f"bind {noun}", bind, *arguments)
+        return None if launch is None else self._repeated(f"launch {noun}", launch, None)
+
+    def _bind_product(
+        self, product: Product, workspace: tuple[int, int], stream: Stream
+    ) -> Callable[[], None] | None:
         if self._products is None:
+            assert self._make_products is not None
             self._products = self._make_products()
-        launch = self._products(product, workspace, stream)
-        if launch is None:
+        return self._products(product, workspace, stream)
+
+    # -- convolutions
+
+    @property
+    def cudnn(self) -> str:
+        """cuDNN's version; an empty string if it is not installed."""
+        library = self._library_of_convolutions()
+        return "" if library is None else str(library.version)
+
+    def convolution(
+        self, convolution: Any, workspace: tuple[int, int], stream: Stream
+    ) -> Callable[[], None] | None:
+        """Return a callable that computes a convolution; None if cuDNN does not compute it."""
+        library = self._library_of_convolutions()
+        if library is None:
             return None
-        return self._repeated("launch a matrix product", launch, None)
+        return self._bound("a convolution", library.bind, convolution, workspace, stream)
+
+    def _library_of_convolutions(self) -> Any:
+        if self._make_convolutions is not None:
+            make, self._make_convolutions = self._make_convolutions, None
+            self._convolutions = self._call("open cuDNN", make)
+        return self._convolutions
 
     # -- captured work
 
@@ -320,80 +340,53 @@ class CupyDriver:
         with nothing_collected():
             graph = self._graph(stream, work)
         try:
-            handle = self._call("instantiate a graph", runtime.graphInstantiate, graph)
+            handle = self._call("instantiate a graph", cupy.runtime.graphInstantiate, graph)
         finally:
             self._destroy_graph(graph)
-        captured = Owned(handle, runtime.graphExecDestroy)  # CUDA keeps it while it is executed
-        self._call("upload a graph", runtime.graphUpload, handle, stream)
-        launch = partial(runtime.graphLaunch, handle, stream)
+        destroy = cupy.destroyer(self._context, cupy.runtime.graphExecDestroy)
+        captured = Owned(handle, destroy)  # CUDA keeps the graph while it is executed
+        self._call("upload a graph", cupy.runtime.graphUpload, handle, stream)
+        launch = partial(cupy.runtime.graphLaunch, handle, stream)
         return self._repeated("launch captured work", launch, captured)
 
     def _graph(self, stream: Stream, work: Callable[[], None]) -> int:
-        mode = runtime.streamCaptureModeThreadLocal  # other threads are not restricted
-        self._call("begin to capture a stream", runtime.streamBeginCapture, stream, mode)
+        mode = cupy.runtime.streamCaptureModeThreadLocal  # other threads are not restricted
+        self._call("begin to capture a stream", cupy.runtime.streamBeginCapture, stream, mode)
         try:
             work()
         except BaseException:
             with contextlib.suppress(DriverError):  # the graph is invalid, and its error was raised
-                self._destroy_graph(self._call("end a capture", runtime.streamEndCapture, stream))
+                self._destroy_graph(
+                    self._call("end a capture", cupy.runtime.streamEndCapture, stream)
+                )
             raise
-        return int(self._call("capture the stream's work", runtime.streamEndCapture, stream))
+        return int(self._call("capture the stream's work", cupy.runtime.streamEndCapture, stream))
 
     def _destroy_graph(self, graph: int) -> None:
         if graph:
-            self._call("destroy a graph", runtime.graphDestroy, graph)
+            self._call("destroy a graph", cupy.runtime.graphDestroy, graph)
 
     def close(self) -> None:
         """Wait for all work, then release streams, modules and memory, which nothing may use then.
         Errors of a lost GPU are ignored."""
-        self._products = self._make_products = None
+        with contextlib.suppress(DriverError):
+            self._call("close cublasLt and cuDNN", self._release_libraries)
+        self._peer_copies.close()
         with self._lock:
             self._closed = True
             streams, self._streams = list(self._streams), {}
             modules, self._modules = list(self._modules.values()), {}
             memory, self._free_by_address = list(self._free_by_address.items()), {}
-        calls: list[tuple[Any, ...]] = [(runtime.streamSynchronize, stream) for stream in streams]
-        calls += [(runtime.streamDestroy, stream) for stream in streams]
-        calls += [(driver.moduleUnload, module) for module in modules]
+        calls: list[tuple[Any, ...]] = [
+            (cupy.runtime.streamSynchronize, stream) for stream in streams
+        ]
+        calls += [(cupy.runtime.streamDestroy, stream) for stream in streams]
+        calls += [(cupy.driver.moduleUnload, module) for module in modules]
         calls += [(free, address) for address, free in memory]
-        for call, *handles in calls:
+        for release, *handles in calls:
             with contextlib.suppress(DriverError):  # a lost GPU has nothing left to release
-                self._call("close the GPU", call, *handles)
+                self._call("close the GPU", release, *handles)
 
-
-def _call(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function of CuPy's bindings, and convert its error, which has CUDA's `status`."""
-    try:
-        return function(*arguments)
-    except RuntimeError as error:
-        raise refusal(what, error) from error
-
-
-def _call_within(context: int, function: Callable[..., Any], *arguments: Any) -> Any:
-    driver.ctxSetCurrent(context)
-    return function(*arguments)
-
-
-def _properties(ordinal: int) -> Properties:
-    def attribute(number: int) -> int:
-        return int(_call(what, runtime.deviceGetAttribute, number, ordinal))
-
-    what = f"report the properties of GPU {ordinal}"
-    name = _call(what, runtime.getDeviceProperties, ordinal)["name"]
-    free_bytes, total_bytes = _call(what, runtime.memGetInfo)
-    others = set(range(_call(what, runtime.getDeviceCount))) - {ordinal}
-    return Properties(
-        ordinal=ordinal,
-        name=name.decode() if isinstance(name, bytes) else str(name),
-        arch=f"sm_{attribute(_MAJOR)}{attribute(_MINOR)}",
-        total_bytes=int(total_bytes),
-        free_bytes=int(free_bytes),
-        multiprocessors=attribute(_MULTIPROCESSORS),
-        shared_bytes=attribute(_SHARED_BYTES),
-        bus_id=str(_call(what, runtime.deviceGetPCIBusId, ordinal)),
-        versions=f"CUDA driver {version_text(_call(what, runtime.driverGetVersion))}, "
-        f"runtime {version_text(runtime_version())}",
-        peers=frozenset(
-            other for other in others if _call(what, runtime.deviceCanAccessPeer, ordinal, other)
-        ),
-    )
+    def _release_libraries(self) -> None:
+        self._products = self._make_products = None
+        self._convolutions = self._make_convolutions = None

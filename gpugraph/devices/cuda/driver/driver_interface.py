@@ -1,6 +1,6 @@
 """The interface between a CUDA device and its driver.
 
-There are two implementations. `CupyDriver` (in `cupy_driver`, the only file that imports CuPy)
+There are two implementations. `CupyDriver` (in `cupy_driver`)
 calls CUDA. `HostDriver` (in `host_driver`) emulates a GPU on the host: the C++ compiler compiles
 the same kernel sources, and streams execute their commands as late as events allow, so that a
 missing event causes an error. The code that uses the interface is the same for both
@@ -270,6 +270,20 @@ class Driver(Protocol):
         """Return a callable that computes a product by cublasLt. workspace: address and bytes.
 
         None if cublasLt has no algorithm for it; the caller then uses another kernel."""
+
+    # -- convolutions
+
+    def convolution(
+        self, convolution: Any, workspace: tuple[int, int], stream: Stream
+    ) -> Callable[[], None] | None:
+        """Return a callable that computes a convolution (`convolution_record`) by cuDNN. workspace:
+        address and bytes.
+
+        None if cuDNN is not installed or has no plan for it; the caller then uses a kernel."""
+
+    @property
+    def cudnn(self) -> str:
+        """cuDNN's version; an empty string if it is not installed."""
 
     # -- captured work
 

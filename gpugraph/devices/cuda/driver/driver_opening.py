@@ -11,7 +11,9 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.config.environment import is_on
 from gpugraph.devices.cuda.driver.cublaslt import CublasLt, load_cublaslt
+from gpugraph.devices.cuda.driver.cudnn import Cudnn, load_cudnn
 from gpugraph.devices.cuda.driver.driver_interface import Driver, DriverError, Product
 from gpugraph.devices.cuda.driver.nvrtc import find_nvrtc
 
@@ -22,19 +24,19 @@ _CUDA_VERSIONS = (12, 13)
 
 def binding_problem() -> str:
     """Return why CuPy can't be imported; an empty string if it can."""
-    return str(_cupy_driver().PROBLEM)
+    return str(_cupy_driver().cupy.PROBLEM)
 
 
 def binding_version() -> int:
     """Return the version of CuPy's CUDA runtime, such as 12090 for 12.9. DriverError if it can't be
     determined.
     """
-    return int(_cupy_driver().runtime_version())
+    return int(_cupy_driver().cupy.runtime_version())
 
 
 def open_driver(ordinal: int) -> Driver:
     """Open a driver for the visible GPU with this ordinal. DriverError if it can't be used."""
-    return _cupy_driver().CupyDriver(ordinal, compile_source, _products)
+    return _cupy_driver().CupyDriver(ordinal, compile_source, _products, _convolutions)
 
 
 def _cupy_driver() -> Any:
@@ -54,6 +56,25 @@ def _products() -> Bind:
     except (OSError, AttributeError, DriverError) as error:  # AttributeError: an old library
         _logger.warning("Matrix products are computed by kernels of our own: %s", error)
         return _none
+
+
+def _convolutions() -> Cudnn | None:
+    """Return cuDNN, if it is installed and GPUGRAPH_CUDNN does not switch it off.
+
+    cuDNN loads cublasLt by its name and ends the process if that fails, so cublasLt is loaded
+    first."""
+    if not is_on("GPUGRAPH_CUDNN"):
+        return None
+    try:
+        cuda = binding_version() // 1000
+        load_cublaslt((cuda,))
+        library = Cudnn(load_cudnn())
+        if library.cuda != cuda:
+            raise DriverError(f"cuDNN {library.version} is for CUDA {library.cuda}, not {cuda}")
+        return library
+    except (OSError, AttributeError, DriverError) as error:  # AttributeError: another cuDNN
+        _logger.info("Convolutions are computed by kernels of our own: %s", error)
+        return None
 
 
 def _none(product: Product, workspace: tuple[int, int], stream: int) -> None:

@@ -13,6 +13,7 @@ from gpugraph.devices.cuda.driver.driver_interface import DriverError
 
 _NAME = "libcuda.so.1"
 _MAJOR, _MINOR = 75, 76  # CUdevice_attribute: compute capability
+_COMPUTE_MODE = 20  # CUdevice_attribute: 0 if several processes may use the GPU
 
 _TEXTS = {
     3: "the driver could not be initialized",
@@ -74,6 +75,12 @@ class LibCuda:
         count = ctypes.c_int(0)
         self._call("cuDeviceGetCount", ctypes.byref(count))
         return [self._gpu(ordinal) for ordinal in range(count.value)]
+
+    def is_exclusive(self, ordinal: int) -> bool:
+        """Return whether only one process may use a GPU (its compute mode)."""
+        device = ctypes.c_int(0)
+        self._call("cuDeviceGet", ctypes.byref(device), ordinal)
+        return self._attribute(_COMPUTE_MODE, device) != 0
 
     def _gpu(self, ordinal: int) -> Gpu:
         device, total = ctypes.c_int(0), ctypes.c_size_t(0)

@@ -26,10 +26,11 @@ from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.c_compiler import Compiler
 from gpugraph.devices.codegen.object_cache import log_once
-from gpugraph.devices.cuda.driver.driver_interface import DriverError, Geometry
+from gpugraph.devices.cuda.driver.driver_interface import DriverError, Geometry, Span
 from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_source
 from gpugraph.devices.cuda.driver.kernel_includes import with_includes
 from gpugraph.devices.cuda.emulation import guarded_launches as guarded
+from gpugraph.devices.cuda.emulation.checked_arithmetic import check_flags
 from gpugraph.devices.cuda.emulation.guarded_launches import is_sanitizing
 
 FLAGS = (
@@ -91,8 +92,9 @@ def host_compiler() -> _CudaCompiler:
     call.
     """
     compiler = _CudaCompiler(setting("GPUGRAPH_CXX"))
+    compiler.flags = (*FLAGS, *check_flags())
     if is_sanitizing():
-        compiler.flags = (*FLAGS, *guarded.FLAGS)
+        compiler.flags = (*compiler.flags, *guarded.FLAGS)
         compiler.loads_from_memory = False  # the sanitizer's reports read the library's file
     return compiler
 
@@ -203,12 +205,21 @@ class HostModule:
                 )
 
     def launch(
-        self, function: str, geometry: Geometry, arguments: Sequence[Any], backwards: bool = False
+        self,
+        function: str,
+        geometry: Geometry,
+        arguments: Sequence[Any],
+        backwards: int = False,
+        blocks: tuple[int, int] = (0, 0),
+        watched: Sequence[Span] = (),
     ) -> None:
         """Execute a kernel and return when it has ended. DriverError if CUDA would refuse the
         launch, or if the kernel fails.
 
-        backwards: run the blocks and threads from the last to the first.
+        backwards: run the blocks and threads from the last to the first; a number above 1 is the
+        seed of a random order of blocks. blocks: the first block and the number of blocks to run,
+        so that a few blocks of a huge grid can be checked; all by default. watched: the arrays in
+        which races are detected, if the compiler's flags ask for this.
         """
         self.check(function, geometry, arguments)
         words = b"".join(
@@ -216,17 +227,23 @@ class HostModule:
             for kind, argument in zip(self.kernels[function], arguments)
         )
         message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        spans = (ctypes.c_int64 * (2 * len(watched) or 1))(
+            *(word for span in watched for word in span)
+        )
         with _ONE_LAUNCH:
             launch_options = struct.pack(
-                "=12q",
+                "=16q",
                 *geometry.grid,
                 *geometry.block,
                 geometry.shared_bytes,
-                backwards,
+                int(backwards),
                 _address(_stacks()),
                 STACK_BYTES,
                 _address(_shared()),
                 ctypes.addressof(message),
+                *blocks,
+                ctypes.addressof(spans),
+                len(watched),
             )
             status = getattr(self._library, f"gg_launch_{function}")(launch_options, words)
         if status:

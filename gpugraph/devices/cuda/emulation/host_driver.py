@@ -26,6 +26,7 @@ from gpugraph.devices.cuda.driver.driver_interface import (
     Span,
 )
 from gpugraph.devices.cuda.emulation import host_matrix_products
+from gpugraph.devices.cuda.emulation.checked_arithmetic import SHUFFLED, checks
 from gpugraph.devices.cuda.emulation.cxx_compiler import MAX_SHARED_BYTES, HostModule, load
 from gpugraph.devices.cuda.emulation.guarded_launches import is_sanitizing, on_copies
 from gpugraph.devices.cuda.emulation.host_capture import HostCapture
@@ -258,7 +259,8 @@ class HostDriver(HostGPU):
                 start(arguments)
 
         def start(words: Sequence[Any]) -> None:
-            module.launch(function, geometry, words, self.backwards)
+            order = SHUFFLED if "shuffle" in checks() else self.backwards
+            module.launch(function, geometry, words, order, watched=(*reads, *writes))
 
         def launch() -> None:
             with self._lock:
@@ -291,6 +293,17 @@ class HostDriver(HostGPU):
         return launch
 
     # -- captured work
+
+    @property
+    def cudnn(self) -> str:
+        """An empty string: there is no cuDNN."""
+        return ""
+
+    def convolution(
+        self, convolution: Any, workspace: tuple[int, int], stream: HostStream
+    ) -> Callable[[], None] | None:
+        """Return None: there is no cuDNN."""
+        return None
 
     def capture(self, stream: HostStream, work: Callable[[], None]) -> Callable[[], None]:
         """Call `work` in a capture, and return a callable that enqueues the captured work as one

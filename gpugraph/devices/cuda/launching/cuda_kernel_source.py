@@ -254,28 +254,60 @@ class CudaSource(ProgramSource):
     def _columns(self) -> list[str]:
         """Return the body of the form `columns`.
 
-        A block has one column for each threadIdx.x. blockIdx.y selects `rows_each` rows, and
-        threadIdx.y selects some of these rows.
+        A block has one pack of columns for each threadIdx.x. blockIdx.y selects `rows_each` rows,
+        and threadIdx.y selects some of these rows.
         """
         [row_pass] = self.schedule.passes
+        pack, columns = self.variant.pack, self.reductions_in("columns")
+        totals = {
+            index: f"total{index}[item]" if pack > 1 and index in columns else f"total{index}"
+            for index in self.scratch
+        }
+        sums = [self.combine(index, total) for index, total in totals.items()]
         row = [*self.row_starts(), *self.scalars(row_pass.rows, "row_in{}[0]")]
-        row += [*self.element(row_pass), *map(self._add, self.scratch)]
+        row += self._pack(row_pass, sums)
         head = f"for (gg_index row = {self.second_block} * rows_each + threadIdx.y; row < end;"
         lines = [
             *self.scalars(self.schedule.once),
-            f"const gg_index e = {self.block} * blockDim.x + threadIdx.x;",
-            *map(self._start, self.scratch),
+            f"const gg_index first = ({self.block} * blockDim.x + threadIdx.x) * {pack};",
+        ]
+        for index, total in totals.items():
+            lines += self._starts(index, pack) if "[" in total else [self._start(index)]
+        lines += [
             *self._end(self.second_block, "rows"),
-            "if (e < inner)",
+            "if (first < inner)",
             *brace(f"{head} row += blockDim.y)", row),
         ]
-        for index in self.reductions_in("columns"):
-            place = f"{self.second_block} * inner + e"
-            lines += self._leave("gg_column", index, "threadIdx.y == 0 && e < inner", place)
+        for index in columns:
+            place = f"{self.second_block} * inner + first"
+            call, is_first = self._threads("gg_column", index), "threadIdx.y == 0 && first < inner"
+            if pack == 1:
+                lines += self._leave("gg_column", index, is_first, place)
+                continue
+            total = f"total{index}[item]"
+            lines += [
+                "#pragma unroll",
+                *brace(
+                    f"for (int item = 0; item < {pack}; item++)",
+                    [
+                        f"{total} = {call}({total});",
+                        f"if ({is_first}) scratch{index}[{place} + item] = {total};",
+                    ],
+                ),
+            ]
         for index in self.reductions_in("parts"):
             place = f"{self.second_block} * {self.blocks} + {self.block}"
             lines += self._leave("gg_block", index, "threadIdx.x == 0 && threadIdx.y == 0", place)
         return lines
+
+    def _starts(self, index: int, count: int) -> list[str]:
+        """Return statements that declare the totals of a pack of columns."""
+        start = f"{self.values.reduction(index)}_start()"
+        return [
+            f"{self.values.kind(index)} total{index}[{count}];",
+            "#pragma unroll",
+            f"for (int item = 0; item < {count}; item++) total{index}[item] = {start};",
+        ]
 
     def _total_of_parts(self, index: int, parts: str = "rows_each") -> str:
         start = f"{self.values.reduction(index)}_start()"

@@ -163,7 +163,7 @@ def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
         parts = ceil(inner / length)
         return _Shape((parts, 1, 1), block, parts, length, parts)
     if kind == "columns":
-        return _columns(rows, inner)
+        return _columns(rows, inner // text.variant.pack)
     if kind == "one":
         return _Shape((1, 1, 1), (1, 1, 1), 1, 1, 1)
     groups = THREADS // text.variant.group
@@ -174,15 +174,15 @@ def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
     return _Shape((blocks, 1, 1), block, parts, rows_each, blocks)
 
 
-def _columns(rows: int, inner: int) -> _Shape:
-    """Return the division into blocks of columns times rows. A block has 32 columns, or the lowest
-    power of two that covers all columns.
+def _columns(rows: int, packs: int) -> _Shape:
+    """Return the division into blocks of packs of columns times rows. A block has 32 packs, or the
+    lowest power of two that covers all columns.
     """
     width = 1
-    while width < min(inner, 32):
+    while width < min(packs, 32):
         width *= 2
     height = THREADS // width
-    across = ceil(inner / width)
+    across = ceil(packs / width)
     chunks = max(1, min(PARTS, ceil(1024 / across), ceil(rows / (4 * height))))
     rows_each = ceil(rows / chunks)
     chunks = ceil(rows / rows_each)

@@ -18,6 +18,7 @@ from gpugraph.devices.cuda.driver.driver_interface import Driver, Geometry, Prod
 from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, Part, Waiting, is_blocking
 from gpugraph.devices.cuda.launching.generated_kernels import launches
 from gpugraph.devices.cuda.launching.joined_launches import join
+from gpugraph.devices.cuda.launching.library_convolutions import library_convolution
 from gpugraph.devices.cuda.launching.matrix_products import ProductLaunches, products
 from gpugraph.devices.cuda.launching.tf32_precision import is_tf32
 from gpugraph.devices.cuda.launching.type_macros import type_macros
@@ -39,6 +40,7 @@ from gpugraph.kernel import (
     Source,
     State,
     ViewCopies,
+    WindowSums,
 )
 
 TENSOR_CORES = 80
@@ -133,11 +135,12 @@ class Launcher:
         native: MatrixProducts | MatmulWithEpilogue,
         signature: Signature,
         arrays: Sequence[Array],
+        by_library: bool = False,
     ) -> Enqueued:
         """Bind an op's matrix products, with their epilogues.
 
         Each is computed by cublasLt if possible; else by cublasLt, with the epilogue in a kernel of
-        gpugraph; else by a kernel of gpugraph alone.
+        gpugraph; else by a kernel of gpugraph alone, or NotNativeError if `by_library`.
         """
         stand_ins = StandIns(arrays)
         epilogue = Epilogue()
@@ -149,10 +152,12 @@ class Launcher:
         tf32 = is_tf32(self.driver.properties.arch)
         for a, b, out in native.matrices(signature, *stand_ins.arrays):
             for choices in products(stand_ins, a, b, out, epilogue, tf32):
-                parts += self._product(choices, notes)
+                parts += self._product(choices, notes, by_library)
+        if by_library:
+            notes.append("is a matrix product by cublasLt")
         return self._enqueued(parts, notes)
 
-    def _product(self, choices: ProductLaunches, notes: list[str]) -> list[Part]:
+    def _product(self, choices: ProductLaunches, notes: list[str], by_library: bool) -> list[Part]:
         product, whole, epilogue = choices
         call = self._by_cublaslt(product)
         after: list[Part] = []
@@ -167,6 +172,8 @@ class Launcher:
             if product.tf32:
                 notes.append("is computed in TF32")
             return [call, *after]
+        if by_library:
+            raise NotNativeError("cublasLt does not support it")
         notes.append("is computed by kernels/cuda/math/gemm.cu: cublasLt does not support it")
         return [self._call(whole)]
 
@@ -176,6 +183,12 @@ class Launcher:
             return None
         reads, writes = product.spans()
         return Part(call, Touches(reads, (*writes, self.workspace)))
+
+    def convolution(
+        self, sums: WindowSums, signature: Signature, arrays: Sequence[Array], allocate: Allocate
+    ) -> Enqueued | None:
+        """Bind a convolution by cuDNN; None if it is not installed or does not compute it."""
+        return library_convolution(self, sums, signature, arrays, allocate)
 
     def source(
         self,
@@ -225,7 +238,7 @@ class Launcher:
                     f"has {self.driver.properties.shared_bytes}"
                 )
             arguments, arrays = operands.words_of(launch)
-            macros = type_macros(launch.types, launch.defines)
+            macros = type_macros(launch.types, {**launch.defines, **operands.alignments(launch)})
             source = f'{macros}#include "{launch.file or file}"\n'
             geometry = Geometry(launch.grid, launch.block, launch.shared_bytes)
             spans = ranges(arrays)
@@ -296,6 +309,13 @@ class _Operands(NamedTuple):
             else:
                 words.append(argument)
         return words, arrays
+
+    def alignments(self, launch: Launch) -> dict[str, int]:
+        """Return the macros for the alignments of a launch's arrays."""
+        return {
+            name: int(self._array(array).address % num_bytes == 0)
+            for name, (array, num_bytes) in launch.aligned.items()
+        }
 
     def _array(self, argument: Arg | Scratch | State) -> Array:
         if isinstance(argument, Arg):

@@ -28,6 +28,8 @@ _MMA_THREADS, _MMA_HEADS = (
     128,
     (32, 64, 96, 128),
 )  # for attention_mma.cu, whose tiles also have _TILE rows
+_COPIED = 8
+"""The number of adjacent elements that attention_mma.cu copies at once, if rows are aligned."""
 _MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
 
 
@@ -197,7 +199,15 @@ def _launch_mma(signature: Signature) -> list[Launch]:
         "ACROSS": int(not signature.attrs["adj_y"]),
         "BRAIN": int(dtype is bfloat16),
     }
-    return _launch(signature, "gg_attention_mma", _MMA_THREADS, macros, file="attention_mma.cu")
+    apart = (sizes.d, sizes.d if signature.attrs["adj_y"] else sizes.n, sizes.dv)
+    aligned = {}
+    for array, (name, stride) in enumerate(zip("QKV", apart)):
+        if stride % _COPIED:
+            macros[f"PACKED_{name}"] = 0
+        else:
+            aligned[f"PACKED_{name}"] = (Arg(array), _COPIED * dtype.size)
+    options = {"file": "attention_mma.cu", "aligned": aligned}
+    return _launch(signature, "gg_attention_mma", _MMA_THREADS, macros, **options)
 
 
 def _arguments(signature: Signature, sizes: _Sizes) -> tuple[Arg | int | float, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import float16, float32, float64
+from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
@@ -83,7 +83,7 @@ op(
     inputs="input: T, filter: T, args: num_args * T",
     outputs="output: T",
     attrs={
-        "T": (float16, float32, float64),
+        "T": FLOATING,
         "num_args": Attr("int"),
         **CONV_ATTRS,
         "fused_ops": Attr("list(string)", []),

@@ -16,6 +16,16 @@ from typing import NamedTuple
 from gpugraph.base.dtypes import bfloat16, float16, float64
 from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
+from gpugraph.ops.nn.convolution.convolution_layouts import Copies, Images, Memory, padded
+from gpugraph.ops.nn.convolution.convolution_products import (
+    Matrices,
+    ShapesOf,
+    filter_gradient_matrices,
+    forward_matrices,
+    input_gradient_matrices,
+    product_of as matrix_product,
+    window_sums,
+)
 from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import (
     Geometry,
@@ -128,6 +138,13 @@ class _Product(NamedTuple):
     arrays: tuple[Arg, Arg]
     is_dense: bool
     phases: int = 1
+    out: Memory | None = None
+    copies: tuple[Memory, Memory] | None = None
+
+    @property
+    def matrices(self) -> tuple[Memory, Memory]:
+        """The arguments that hold the matrices: the op's own arrays, or copies of them."""
+        return self.copies or self.arrays
 
     def packs(self, max_load: int) -> tuple[int, int]:
         """Return the numbers of elements per load, of the left and of the right matrix."""
@@ -188,6 +205,39 @@ def _parts(blocks: int, steps: int) -> tuple[int, int]:
     return max(1, ceil(steps / max(steps_per_part, 1))), max(steps_per_part, _STEPS)
 
 
+def _relaid(product: _Product, out: Arg, copies: Copies) -> _Product:
+    """Return the product for arrays with channels last and padded; `copies` receives the copies
+    from and to the op's own arrays, whose result is `out`.
+    """
+    work, mode, is_last = product.work, product.mode, product.work.last
+    windows = work.batch, prod(axis.size for axis in work.axes)
+    places = work.batch, prod(axis.out for axis in work.axes)
+    channels, outputs = work.channels, product.filter[-1]
+    left, right = product.arrays
+    if mode == 1:
+        slopes = copies.last(left, Images(*places, outputs), outputs, is_last)
+        result = copies.result(out, Images(*windows, channels), is_last)
+        return product._replace(
+            work=work._replace(last=True), copies=(slopes, right), out=result,
+            is_dense=product.phases == 1,
+        )  # fmt: skip
+    wide = padded(channels)
+    images = copies.last(left, Images(*windows, channels), wide, is_last)
+    work = work._replace(last=True, channels=wide)
+    if mode == 0:
+        matrix: Memory = copies.padded_filter(right, product.filter, wide)
+        result = copies.result(out, Images(*places, outputs), is_last)
+        return product._replace(
+            work=work, steps=work.window * wide, loads=(wide, outputs), copies=(images, matrix),
+            out=result, is_dense=True,
+        )  # fmt: skip
+    matrix = copies.last(right, Images(*places, outputs), outputs, is_last)
+    return product._replace(
+        work=work, rows=work.window * wide, loads=(wide, outputs), copies=(images, matrix),
+        out=copies.cut_filter(out, product.filter, wide),
+    )  # fmt: skip
+
+
 ProductOf = Callable[[Layout, Signature], _Product]
 Activation = Callable[[Signature], int]
 
@@ -199,11 +249,15 @@ def _launches(
     signature: Signature,
     multiplier: _Multiplier = _THREADS,
 ) -> list[Launch]:
-    product = product_of(layout, signature)
-    work, rows, columns = product.work, product.rows, product.columns
     dtype = signature.output_types[0].base_dtype
-    packs = product.packs(multiplier.max_load)
+    out, bias = (Arg(2), 0) if activation is None else (Arg(3), Arg(2))
+    product = product_of(layout, signature)._replace(out=out)
+    copies = Copies(dtype)
     by_warps = multiplier is _WARPS
+    if by_warps:
+        product = _relaid(product, out, copies)
+    work, rows, columns = product.work, product.rows, product.columns
+    packs = product.packs(multiplier.max_load)
     is_heavy = min(packs) < multiplier.max_load if by_warps else dtype is float64
     tiles = multiplier.choice.tiles(rows, columns, is_heavy)
     blocks = tiles.blocks(rows, columns)
@@ -227,23 +281,28 @@ def _launches(
         "GG_CUT": 0 if activation is None else activation(signature),
         **({"BRAIN": int(dtype is bfloat16)} if by_warps else {}),
     }
-    out, bias = (Arg(2), 0) if activation is None else (Arg(3), Arg(2))
-    outputs = product.filter[-1]
+    result, outputs = product.out, product.filter[-1]
+    assert result is not None
     sizes = (work.batch, work.channels, outputs, parts, steps_per_part, *work.numbers)
-    launch = partial(Launch, types={"T": dtype}, defines=defines, file=f"{multiplier.name}.cu")
+    aligned = {
+        f"GG_ALIGNED_{name}": (array, pack * dtype.size)
+        for name, array, pack in zip("AB", product.matrices, packs)
+    }
+    file = f"{multiplier.name}.cu"
+    launch = partial(Launch, types={"T": dtype}, defines=defines, file=file, aligned=aligned)
     launches = [
         launch(
             f"gg_{multiplier.name}",
             (blocks, 1, parts * product.phases),
             (tiles.threads, 1, 1),
-            (*product.arrays, out, bias, sums, *sizes),
+            (*product.matrices, result, bias, sums, *sizes),
         )
     ]
     if parts > 1:
         count = rows * columns
-        arguments = (sums, out, bias, count, columns, parts)
+        arguments = (sums, result, bias, count, columns, parts)
         launches.append(launch("gg_sum_parts", grid_of(count), (THREADS, 1, 1), arguments))
-    return launches
+    return [*copies.before, *launches, *copies.after]
 
 
 def _launches_by_warps(
@@ -255,16 +314,34 @@ def _launches_by_warps(
     return _launches(product_of, layout, activation, signature, _WARPS)
 
 
-def _source(
-    product_of: ProductOf, layout: Layout, host: Call, activation: Activation | None = None
-) -> Source:
+class _Direction(NamedTuple):
+    """A convolution or one of its gradients: as a product of matrices that are never stored, and,
+    for windows of single pixels, as a product of stored matrices.
+    """
+
+    product: ProductOf
+    shapes: ShapesOf
+    matrices: Matrices
+
+
+_DIRECTIONS = {
+    "forward": _Direction(_forward, forward_shapes, forward_matrices),
+    "input": _Direction(_input_gradient, input_gradient_shapes, input_gradient_matrices),
+    "filter": _Direction(_filter_gradient, filter_gradient_shapes, filter_gradient_matrices),
+}
+
+
+def _source(name: str, layout: Layout, host: Call, activation: Activation | None = None) -> Source:
     """Return a kernel of convolution.cu, or of convolution_mma.cu for tensor cores."""
-    arguments = product_of, layout, activation
+    direction = _DIRECTIONS[name]
+    arguments = direction.product, layout, activation
     return Source(
         "convolution.cu",
         partial(_launches, *arguments),
         host,
         tensor_cores=partial(_launches_by_warps, *arguments),
+        product=partial(matrix_product, layout, direction.shapes, direction.matrices, activation),
+        sums=partial(window_sums, name, layout, direction.shapes, activation),
     )
 
 
@@ -274,7 +351,7 @@ def convolution_gpu(layout: Layout, host: Call, activation: Activation | None = 
     host: the NumPy kernel, its fallback. activation: a function that returns an activation's
     number; with it, the kernel adds a bias, the op's third input, and then applies the activation.
     """
-    return _source(_forward, layout, host, activation)
+    return _source("forward", layout, host, activation)
 
 
 def input_gradient_gpu(layout: Layout, host: Call) -> Source:
@@ -282,9 +359,9 @@ def input_gradient_gpu(layout: Layout, host: Call) -> Source:
 
     host: the NumPy kernel, its fallback.
     """
-    return _source(_input_gradient, layout, host)
+    return _source("input", layout, host)
 
 
 def filter_gradient_gpu(layout: Layout, host: Call) -> Source:
     """Return the kernel of the gradient of convolution with respect to its filter."""
-    return _source(_filter_gradient, layout, host)
+    return _source("filter", layout, host)

@@ -23,6 +23,7 @@ from ..fake_cupy import FakeCuPy, answer_probe
 COMPILER = shutil.which("cc")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no cc to make a driver's stand-in with")
 HERE = Path(__file__).parent
+BINDINGS = [f"gpugraph.devices.cuda.driver.cupy_{part}" for part in ("bindings", "driver")]
 
 
 @pytest.fixture(scope="session")
@@ -262,8 +263,9 @@ def test_a_package_that_can_not_be_imported(
     folder.mkdir()
     (folder / "__init__.py").write_text(f"{error}\n")
     for name in list(sys.modules):
-        if name.startswith("cupy") or name == "gpugraph.devices.cuda.driver.cupy_driver":
+        if name.startswith("cupy") or name in BINDINGS:
             machine.monkeypatch.delitem(sys.modules, name)
+    machine.monkeypatch.delattr(BINDINGS[0])  # `from package import module` finds it there
     machine.monkeypatch.syspath_prepend(str(tmp_path))
     reason = machine.detect().reason
     assert reason == f"cupy-cuda12x 14.2.0 can't be imported: {says}" + (

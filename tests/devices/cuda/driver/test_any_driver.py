@@ -97,7 +97,7 @@ def test_it_does_what_it_is_told(driver: Driver) -> None:
 def test_memory_is_aligned_and_runs_out_without_harm(driver: Driver) -> None:
     addresses = [driver.malloc(size) for size in (1, 100, 5000)]
     assert all(address is not None and address % 256 == 0 for address in addresses)
-    assert driver.malloc(driver.properties.total_bytes + (1 << 30)) is None
+    assert driver.malloc(1 << 46) is None  # under WSL2, memory may exceed the GPU's by the host's
     for address in addresses:
         assert address is not None
         driver.free(address)

@@ -7,7 +7,6 @@ import gc
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,12 @@ import numpy as np
 import pytest
 
 from gpugraph.devices.cuda.detection.probe_kernel import probe
-from gpugraph.devices.cuda.driver import cupy_driver
+from gpugraph.devices.cuda.driver import cupy_bindings
 from gpugraph.devices.cuda.driver.cuda_statuses import FATAL
 from gpugraph.devices.cuda.driver.cupy_driver import CupyDriver
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Geometry, Product
 
-from ..fake_cupy import Arguments, FakeCuPy, answer_probe
+from ..fake_cupy import CONTEXT, Arguments, FakeCuPy, answer_probe
 
 ROOT = Path(__file__).parents[4]
 GRID = Geometry((3, 2, 1), (128, 1, 1))
@@ -49,6 +48,7 @@ def made(cupy: FakeCuPy, ordinal: int = 0, products: Any = None) -> CupyDriver:
 def test_what_it_says_of_its_gpu(cupy: FakeCuPy) -> None:
     driver = CupyDriver(1, compiled)
     assert cupy.calls[:3] == [("setDevice", 1), ("free", 0), ("ctxGetCurrent",)]
+    assert cupy.current == 0  # it was another thread's
     about = driver.properties
     assert (about.ordinal, about.name, about.arch) == (1, "Fake H100", "sm_90")
     assert (about.free_bytes, about.total_bytes) == (3 << 30, 4 << 30)
@@ -105,7 +105,8 @@ def test_streams_and_events(cupy: FakeCuPy) -> None:
     handle = event.handle
     del event, caught
     gc.collect()
-    assert [call for call in cupy.calls if call[0] not in ("ctxSetCurrent", "eventQuery")] == [
+    without = ("ctxGetCurrent", "ctxSetCurrent", "eventQuery")
+    assert [call for call in cupy.calls if call[0] not in without] == [
         ("streamCreateWithFlags", 1),
         ("streamCreateWithFlags", 1),
         ("eventCreateWithFlags", 2),
@@ -117,24 +118,6 @@ def test_streams_and_events(cupy: FakeCuPy) -> None:
         ("streamSynchronize", two),
         ("eventDestroy", handle),
     ]
-
-
-def test_every_call_is_made_with_its_gpu_current(cupy: FakeCuPy) -> None:
-    driver = made(cupy)
-    stream = driver.stream("one")
-    event = driver.event()
-    launch = driver.launcher(driver.compile("t", "t"), "add", GRID, (driver.malloc(8), 1), stream)
-    cupy.calls.clear()
-    done = threading.Thread(target=lambda: (launch(), driver.record(event, stream)))
-    done.start()
-    done.join()
-    assert [call[0] for call in cupy.calls] == [
-        "ctxSetCurrent",
-        "launchKernel",
-        "ctxSetCurrent",
-        "eventRecord",
-    ]
-    assert cupy.told("ctxSetCurrent") == [("ctxSetCurrent", 77)] * 2
 
 
 def test_copies(cupy: FakeCuPy) -> None:
@@ -152,36 +135,6 @@ def test_copies(cupy: FakeCuPy) -> None:
         (16, 3, stream),
         (16, 2, stream),
     ]
-
-
-def test_copies_between_gpus(cupy: FakeCuPy) -> None:
-    one, two = made(cupy, 0), made(cupy, 1)
-    stream = two.stream("two")
-    a, b = one.malloc(16), two.malloc(16)
-    assert a is not None and b is not None
-    cupy.failures = {"deviceEnablePeerAccess": 704}  # somebody has done it before: all is well
-    for _ in range(2):
-        two.copy_peer(b, a, one, 16, stream)
-    assert cupy.told("deviceEnablePeerAccess") == [("deviceEnablePeerAccess", 0)]
-    assert cupy.told("memcpyPeerAsync") == [("memcpyPeerAsync", b, 1, a, 0, 16, stream)] * 2
-
-
-def test_parts_of_one_gpu_copy_within_it(cupy: FakeCuPy) -> None:
-    one, two = made(cupy, 0), made(cupy, 0)
-    a, b, stream = one.malloc(16), two.malloc(16), two.stream("two")
-    assert a is not None and b is not None
-    two.copy_peer(b, a, one, 16, stream)
-    assert cupy.told("memcpyAsync") == [("memcpyAsync", b, a, 16, 3, stream)]
-    assert cupy.told("memcpyPeerAsync", "deviceEnablePeerAccess") == []
-
-
-def test_gpus_that_can_not_see_each_other_copy_all_the_same(cupy: FakeCuPy) -> None:
-    cupy.answers["deviceCanAccessPeer"] = 0
-    one, two = made(cupy, 0), made(cupy, 1)
-    a, b = one.malloc(16), two.malloc(16)
-    assert a is not None and b is not None
-    two.copy_peer(b, a, one, 16, two.stream("two"))
-    assert cupy.told("deviceEnablePeerAccess") == [] and cupy.told("memcpyPeerAsync")
 
 
 def test_a_text_is_compiled_and_loaded_once(cupy: FakeCuPy) -> None:
@@ -204,7 +157,7 @@ def test_a_launch_is_prepared(cupy: FakeCuPy) -> None:
     first, second = cupy.told("launchKernel")
     assert first == second
     assert first[2:10] == (3, 2, 1, 128, 1, 1, 0, stream) and first[11] == 0
-    assert len(cupy.calls) == 4  # and two that make the GPU current
+    assert len(cupy.names()) == 2
 
 
 def test_shared_memory_is_asked_for_by_all_launches_of_a_kernel_together(cupy: FakeCuPy) -> None:
@@ -338,7 +291,7 @@ def test_products_are_bound_with_the_gpu_current(cupy: FakeCuPy) -> None:
         assert (launch is None) == (m == 1)
         if launch is not None:
             launch()
-    current = ("ctxSetCurrent", 77)
+    current = ("ctxSetCurrent", CONTEXT)
     assert asked == ["made", (2, (256, 1024), 9, current), "launched", (1, (256, 1024), 9, current)]
     assert made(cupy).product(product, (256, 1024), 9) is None
 
@@ -377,7 +330,7 @@ def test_memory_that_nobody_freed_goes_with_the_driver(cupy: FakeCuPy) -> None:
 
 
 def test_without_cupy_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cupy_driver, "PROBLEM", "ModuleNotFoundError: No module named 'cupy'")
+    monkeypatch.setattr(cupy_bindings, "PROBLEM", "ModuleNotFoundError: No module named 'cupy'")
     with pytest.raises(DriverError, match="CuPy can't be used: ModuleNotFoundError"):
         CupyDriver(0, compiled)
 

@@ -74,6 +74,18 @@ def test_columns_are_added_up_beside_elements_and_totals(shape: tuple[int, int])
     builder.check(rtol=1e-5, by=run_program)
 
 
+@pytest.mark.parametrize("shape", [(300, 24), (50, 72), (70, 1032), (40, 36), (5, 8192)])
+def test_columns_are_loaded_in_packs(shape: tuple[int, int]) -> None:
+    """Of 8 numbers where the length allows it: the sums have the order of the rows all the same."""
+    builder = Made()
+    x = builder.input(numbers(*shape).astype(np.float16))
+    builder.output(builder.reduce(SUM, x, [0]), tf.float16)
+    square = builder.apply("x * x", x, dtype=tf.float16)
+    builder.output(builder.reduce(MAX, square, [0]), tf.float16)
+    builder.output(builder.reduce(MEAN, x), tf.float16)
+    builder.check(rtol=2e-3, atol=2e-3, by=run_program)
+
+
 @pytest.mark.parametrize("shape", [(300, 10), (50, 70), (4, 1100)])
 def test_rows_and_columns_are_reduced_by_one_kernel(shape: tuple[int, int]) -> None:
     builder = Made()

@@ -1,0 +1,58 @@
+"""The record of a convolution for drivers."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+from gpugraph.devices.cuda.driver.driver_interface import ITEM_BYTES, Span
+
+
+class Tensor(NamedTuple):
+    """An array of images, of results, or a filter: its address, and the sizes and strides, in
+    elements, of its axes.
+
+    Axes are ordered (images, channels, ...) or, for filters, (outputs, channels, ...), whatever
+    their order in memory is.
+    """
+
+    address: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def span(self, item_bytes: int) -> Span:
+        """Return the memory of the tensor, which has no gaps."""
+        return self.address, prod(self.sizes) * item_bytes
+
+
+class Convolution(NamedTuple):
+    """A convolution, or one of its gradients.
+
+    kind: `forward`, which writes `results`; `input`, which writes `images`; or `filter`, which
+    writes `filter`. strides, dilations, before, after: by spatial axis; the latter two are the
+    padding. bias: the address of a number for each output, which is added; 0 without. relu: whether
+    negative results become 0. tf32: whether float32 operands may be rounded to 10 bits of mantissa.
+    """
+
+    kind: str
+    dtype: str
+    images: Tensor
+    filter: Tensor
+    results: Tensor
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    bias: int = 0
+    relu: bool = False
+    tf32: bool = False
+
+    def spans(self) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+        """Return the memory that the convolution reads, and that it writes."""
+        item = ITEM_BYTES[self.dtype]
+        tensors = {"input": self.images, "filter": self.filter, "forward": self.results}
+        writes = tensors.pop(self.kind).span(item)
+        reads = [tensor.span(item) for tensor in tensors.values()]
+        if self.bias:
+            reads.append((self.bias, self.results.sizes[1] * item))
+        return tuple(reads), (writes,)

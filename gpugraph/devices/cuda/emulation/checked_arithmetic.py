@@ -1,0 +1,42 @@
+"""Checks of the emulation that GPUGRAPH_CUDA_CHECKS switches on, by flags of the C++ compiler.
+
+races        accesses of two threads to one byte without a barrier between them are errors
+contraction  products and sums are rounded once, as a GPU may do
+noise        results of functions such as exp and tanh are up to 2 ulp off, as a GPU's may be
+shuffle      blocks run in a random order
+"""
+
+from __future__ import annotations
+
+from gpugraph.base.errors import invalid_argument
+from gpugraph.config.environment import setting
+
+SWITCH = "GPUGRAPH_CUDA_CHECKS"
+SHUFFLED = 12345
+"""The seed of the order of blocks."""
+
+_FLAGS: dict[str, tuple[str, ...]] = {
+    "races": (
+        *("-fsanitize=kernel-address", "--param=asan-instrumentation-with-call-threshold=0"),
+        *("--param=asan-stack=0", "--param=asan-globals=0", "-U__SANITIZE_ADDRESS__"),
+        "-DGG_RACES=1",
+    ),
+    "contraction": ("-ffp-contract=fast", "-mfma"),
+    "noise": ("-DGG_NOISE=1",),
+    "shuffle": (),
+}
+
+
+def checks() -> frozenset[str]:
+    """Return the checks that are on. InvalidArgumentError for an unknown one."""
+    names = frozenset(word for word in setting(SWITCH).replace(",", " ").split() if word)
+    if unknown := sorted(names - set(_FLAGS)):
+        raise invalid_argument(
+            f"{SWITCH} has {', '.join(unknown)}; possible are {', '.join(_FLAGS)}"
+        )
+    return names
+
+
+def check_flags() -> tuple[str, ...]:
+    """Return the flags of the C++ compiler for the checks."""
+    return tuple(flag for name in sorted(checks()) for flag in _FLAGS[name])
