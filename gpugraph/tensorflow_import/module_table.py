@@ -89,8 +89,8 @@ python.framework.auto_control_deps:
     gpugraph.building.control_flow.automatic_control_dependencies
 python.framework.func_graph: gpugraph.graph.functions.func_graph
 python.framework.function: gpugraph.building.function_calls.defined_function tf
-python.framework.(constant_op importer indexed_slices load_library op_def_library
-    tensor_spec): tf
+python.framework.(constant_op importer indexed_slices load_library op_def_library): tf
+python.framework.tensor_spec: tf BoundedTensorSpec=tf.contrib.framework.BoundedTensorSpec
 python.framework.type_spec: gpugraph.graph.client.type_spec
 python.framework.device: DeviceSpec=tf.DeviceSpec
 python.framework.dtypes: tf.dtypes tf
