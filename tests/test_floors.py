@@ -74,7 +74,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "library/contrib": (
         "layers",
-        "framework images metric_learning nn_functions optimizers slim_models",
+        "event_summaries framework images metric_learning nn_functions optimizers slim_models",
     ),
     "graph": (
         "op_def inference_context device_names",

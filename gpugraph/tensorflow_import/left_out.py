@@ -34,7 +34,9 @@ _FUNCTIONS = "objects with functions are not saved"
 
 _ROWS = f"""
 audio: there is no audio codec: tf.signal has transforms of audio
-compat.v2.summary: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
+compat.v2.summary.trace_export compat.v2.summary.trace_on compat.v2.summary.trace_off
+    compat.v2.summary.experimental.write_raw_pb: use run_metadata of Session.run, and
+    tf.summary.FileWriter
 core.*._[A-Z]* core.*.DESCRIPTOR: descriptors are attributes of the classes of messages
 config.experimental_connect_to_cluster config.experimental_connect_to_host: there is no eager
     execution: give a Session its target
@@ -87,8 +89,6 @@ strings.ngrams: there are no ragged tensors: join slices by tf.strings.join
 strings.unicode_decode strings.unicode_decode_with_offsets strings.unicode_encode
     strings.unicode_split strings.unicode_split_with_offsets: {_UNICODE}
 strings.unicode_script: Python has no table of scripts: use unicodedata.name in tf.py_func
-summary.all_v2_summary_ops: there are no summaries of TensorFlow 2: use tf.summary.merge_all
-summary.initialize: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
 train.do_quantize_training_on_graphdef: use tf.quantization.fake_quant_with_min_max_vars
 train.experimental.PythonState: keep the value in a tf.Variable, or in a separate file
 train.sdca_fprint train.sdca_optimizer train.sdca_shrink_l1: {_DUAL}

@@ -95,7 +95,8 @@ slim.learning.train slim.learning.train_step: {_TRAIN}
 solvers: there are no iterative solvers: use tf.linalg.solve, or tf.while_loop
 specs: write the layers with tf.contrib.layers, instead of naming them in a text
 stat_summarizer: use run_metadata of Session.run
-summary: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
+summary.create_db_writer summary.summary.create_db_writer: databases are not written: use
+    create_file_writer
 tensorrt: {_COMPILED}
 testing: use tf.test, and tf.train.summary_iterator
 text: select pairs of words in Python, or with tf.py_func

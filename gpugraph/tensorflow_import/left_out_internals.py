@@ -52,7 +52,9 @@ ops.list_ops.tensor_list_push_back_batch: loops keep their values in a tf.Tensor
 ops.nn_ops.Convolution: use tf.nn.convolution
 ops.ragged: there are no ragged tensors: use a SparseTensor, or pad, and tf.sequence_mask
 ops.random_ops.parameterized_truncated_normal: use tf.random.truncated_normal, scaled and clipped
-ops.summary_ops_v2: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
+ops.summary_ops_v2.create_db_writer: databases are not written: use create_file_writer
+ops.summary_ops_v2.run_metadata* ops.summary_ops_v2.keras_model ops.summary_ops_v2.trace_*
+    ops.summary_ops_v2.write_raw_pb: use run_metadata of Session.run, and tf.summary.FileWriter
 ops.variable_scope.EagerVariableStore: {_EAGER}
 ops.variables._all_saveable_objects: use tf.global_variables
 profiler: there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gpugraph.tensorflow_import.module_table_of_contrib import ROWS_OF_CONTRIB
 from gpugraph.tensorflow_import.module_table_of_libraries import ROWS_OF_LIBRARIES
 
 VERSION = "1.15.5"
@@ -389,7 +390,7 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
     return rows, {path: trees[path] for path in sorted(trees, key=len, reverse=True)}
 
 
-ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES)
+ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES + ROWS_OF_CONTRIB)
 """The rows, and the trees, by path.
 
 A tree is a path that stands for a public module and all below it.

@@ -56,7 +56,7 @@ def check_source(source: bytes, file: str) -> ProgramNames:
         place = f"line {error.lineno}: " if isinstance(error, SyntaxError) else ""
         text = error.msg if isinstance(error, SyntaxError) else str(error)
         return ProgramNames([], f"{place}{text}")
-    reader = _Reader()
+    reader = Reader()
     reader.collect_module(tree)
     reader.visit(tree)
     uses = [_use(path, sorted(lines)) for path, lines in reader.lines.items()]
@@ -74,12 +74,12 @@ def _use(path: str, lines: list[int]) -> NameUse:
     if is_module(path):
         return NameUse(path, True, "", lines)
     try:
-        return NameUse(path, True, refusal_of(_value(path)), lines)
+        return NameUse(path, True, refusal_of(value_of(path)), lines)
     except AttributeError:
         return NameUse(path, False, "", lines)
 
 
-def _value(path: str) -> object:
+def value_of(path: str) -> object:
     """Return the value of a path relative to `tensorflow`.
 
     Raise AttributeError if it does not exist.
@@ -125,7 +125,7 @@ class _ClassScope(dict[str, str | None]):
     """The names bound in a class body, which the methods of the class do not see."""
 
 
-class _Reader(ast.NodeVisitor):
+class Reader(ast.NodeVisitor):
     """The visitor of a program's syntax tree; `lines` has the line numbers of each path."""
 
     def __init__(self) -> None:
