@@ -70,7 +70,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "layers",
         "contrib",
         "rnn",
-        "crf seq2seq",
+        "contrib_rnn crf seq2seq",
     ),
     "library/contrib": (
         "layers",

@@ -14,6 +14,11 @@ _ESTIMATORS = (
 )
 _NO_TREES = f"there are no decision forests: {_ELSEWHERE}"
 _OTHER_CLUSTERS = "clusters consist of tf.train.Server objects over gRPC: give them the addresses"
+_COLUMNS = "use the columns of tf.feature_column, and tf.feature_column.input_layer or linear_model"
+_PROBABILITY = (
+    "it is in the library tensorflow-probability: install it by "
+    "`pip install --no-deps tensorflow-probability==0.7.0`"
+)
 _COMPILED = "graphs are compiled when a Session runs them"
 _TOOLS = "it is a part of TensorFlow's own build, and has no functions for programs"
 _STORES = "only files of the operating system are read: mount the files to read"
@@ -31,20 +36,30 @@ bayesflow: draw samples by tf.distributions, and loop by tf.while_loop
 bigtable cloud gcs_config hadoop igfs ignite kafka kinesis libsvm parquet pubsub: {_STORES}
 boosted_trees decision_trees tensor_forest: {_NO_TREES}
 cluster_resolver: use tf.distribute.cluster_resolver
+checkpoint.NumpyState checkpoint.PythonStateWrapper: keep the value in a tf.Variable, or in a
+    separate file
+checkpoint.capture_dependencies checkpoint.split_dependency: name the objects as attributes of a
+    tf.train.Checkpoint
+checkpoint.dot_graph_from_checkpoint: print tf.contrib.checkpoint.object_metadata
 coder: there is no range coder: use tf.py_func
 compiler: {_COMPILED}, all of them: there is no scope to request it
 constrained_optimization: write the Lagrangian, and train it by two optimizers
 copy_graph meta_graph_transform: graphs are copied as messages, by tf.import_graph_def
-cudnn_rnn: there is no cuDNN: use tf.contrib.rnn.LSTMBlockFusedCell, or tf.nn.dynamic_rnn
 data.LMDBDataset: files of LMDB need its library: read them by Dataset.from_generator
 deprecated: use tf.summary
 distribute.TPUStrategy distribute.initialize_tpu_system: there are no TPUs: use
     tf.distribute.MirroredStrategy
 distribute: write the step by tf.distribute.Strategy.experimental_run_v2
+distributions.Autoregressive distributions.BatchReshape
+    distributions.PoissonLogNormalQuadratureCompound distributions.VectorDiffeomixture
+    distributions.auto_correlation distributions.bijectors.BatchNormalization
+    distributions.quadrature_scheme*: {_PROBABILITY}
+distributions.estimator_head_distribution_regression: return the log_prob as the loss of a model_fn
 eager: there is no eager execution: build a graph and run it in a Session
 estimator learn: {_ESTIMATORS}
 factorization: there is no clustering, and no factorization of matrices: {_ELSEWHERE}
 ffmpeg: there is no audio or video codec: decode files in tf.py_func
+framework.RecordInput: use tf.data.TFRecordDataset with shuffle and batch
 framework.fuse_op: graphs are fused when a Session compiles them
 fused_conv: {_COMPILED}: tf.nn.conv2d, tf.nn.bias_add and tf.nn.relu become one step
 gdr mpi mpi_collectives rpc verbs: {_OTHER_CLUSTERS}
@@ -61,6 +76,22 @@ kernel_methods: write the features by tf.random.normal and tf.cos
 kfac: there is no second-order optimizer: use tf.train.AdamOptimizer
 labeled_tensor: dimensions of tensors have no names: use tf.transpose and tf.gather
 layers.RevBlock layers.rev_block: {_REVERSIBLE}
+layers.bucketized_column layers.check_feature_columns layers.create_feature_spec_for_parsing
+    layers.crossed_column layers.embedding_column layers.infer_real_valued_columns
+    layers.input_from_feature_columns layers.joint_weighted_sum_from_feature_columns
+    layers.make_place_holder_tensors_for_base_features layers.one_hot_column
+    layers.parse_feature_columns_from_examples layers.parse_feature_columns_from_sequence_examples
+    layers.real_valued_column layers.scattered_embedding_column
+    layers.sequence_input_from_feature_columns layers.shared_embedding_columns
+    layers.sparse_column_with_hash_bucket layers.sparse_column_with_integerized_feature
+    layers.sparse_column_with_keys layers.sparse_column_with_vocabulary_file
+    layers.transform_features layers.weighted_sparse_column
+    layers.weighted_sum_from_feature_columns: {_COLUMNS}
+layers.SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY: use tf.feature_column.crossed_column
+layers.multi_class_target layers.regression_target: use tf.losses, whose arguments are labels,
+    then predictions
+legacy_seq2seq.embedding_tied_rnn_seq2seq legacy_seq2seq.one2many_rnn_seq2seq: use
+    tf.contrib.legacy_seq2seq.embedding_rnn_seq2seq, or tf.contrib.seq2seq
 linalg: use tf.linalg
 linear_optimizer: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
 lite: {_NOT_LITE}
@@ -83,6 +114,10 @@ predictor: use gpugraph.saved_model.load_function
 proto: parse messages by their classes in tf.py_func
 quantization: use tf.quantization
 quantize: use tf.quantization.fake_quant_with_min_max_vars
+rnn.BidirectionalGridLSTMCell rnn.GLSTMCell rnn.GridLSTMCell rnn.TimeFreqLSTMCell: use
+    tf.nn.rnn_cell.LSTMCell, over inputs that are transposed or split
+rnn.CompiledWrapper: {_COMPILED}: use the cell itself
+rnn.LSTMBlockWrapper: derive from tf.contrib.rnn.FusedRNNCell
 rate: count in a tf.Variable, and divide by time in Python
 receptive_field: sizes and strides of layers are counted in Python, from the GraphDef
 recurrent: use tf.while_loop, tf.scan or tf.nn.dynamic_rnn
@@ -105,6 +140,8 @@ timeseries: there are no models of time series: {_ELSEWHERE}
 tpu: there are no TPUs: GPUs are used where there are kernels
 training.NextQueuedSequenceBatch training.SequenceQueueingStateSaver
     training.batch_sequences_with_states: {_QUEUES}
+training.RandomStrategy: use tf.contrib.training.GreedyLoadBalancingStrategy, or derive from object:
+    device setters call the strategy with an operation
 training.python_input: use tf.data.Dataset.from_generator
 training.resample_at_rate training.weighted_resample training.rejection_sample
     training.stratified_sample: use tf.data.experimental.rejection_resample

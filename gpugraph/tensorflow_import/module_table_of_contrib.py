@@ -1,6 +1,7 @@
 """Further rows of `module_table`: modules of contrib, and names that lie there alone.
 
-`contrib.x` in a target stands for `gpugraph.library.contrib.x`.
+`contrib.x` in a target stands for `gpugraph.library.contrib.x`, and `rnn.x` for
+`gpugraph.library.contrib_rnn.x`.
 """
 
 from __future__ import annotations
@@ -45,5 +46,9 @@ data: DatasetSpec=tf.data.experimental.DatasetStructure
 data.experimental: Structure=tf.TypeSpec TensorStructure=internals.data_structures.TensorStructure
     SparseTensorStructure=internals.data_structures.SparseTensorStructure
     TensorArrayStructure=internals.data_structures.TensorArrayStructure
+contrib.cudnn_rnn: rnn.network_layers rnn.weight_cells rnn.weight_saveables
+contrib.cudnn_rnn.python.layers: rnn.network_layers
+contrib.cudnn_rnn.python.(layers.cudnn_rnn ops.cudnn_rnn_ops): rnn.network_layers rnn.weight_cells
+    rnn.weight_saveables
 summary: initialize={_SUMMARIES}.initialize all_v2_summary_ops={_STATE}.all_v2_summary_ops
 """

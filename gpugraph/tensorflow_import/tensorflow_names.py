@@ -33,6 +33,7 @@ _ABSENT = object()
 _ABBREVIATIONS = {
     "internals": f"{__package__}.internals",
     "contrib": f"{_PACKAGE}.library.contrib",
+    "rnn": f"{_PACKAGE}.library.contrib_rnn",
     "repeated": f"{_PACKAGE}.library.train.repeated_evaluation",
 }
 """The first names of targets in the table that stand for a path."""
