@@ -1131,6 +1131,10 @@ image.crop_and_resize: image boxes box_ind crop_size method extrapolation_value 
 image.crop_to_bounding_box: image offset_height offset_width target_height target_width
 image.decode_bmp: contents channels name
 image.decode_image: contents channels dtype name expand_animations
+image.decode_and_crop_jpeg: contents crop_window channels ratio fancy_upscaling
+    try_recover_truncated acceptable_fraction dct_method name
+image.decode_gif: contents name
+image.extract_jpeg_shape: contents output_type name
 image.decode_jpeg: contents channels ratio fancy_upscaling try_recover_truncated
     acceptable_fraction dct_method name
 image.encode_jpeg: image format quality progressive optimize_size chroma_downsampling density_unit

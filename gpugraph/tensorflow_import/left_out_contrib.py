@@ -110,7 +110,7 @@ opt.AGNCustomGetter opt.AGNOptimizer opt.AdamGSOptimizer opt.DropStaleGradientOp
     optimizer of tf.contrib.opt or of tf.train
 optimizer_v2: use the optimizers of tf.train
 periodic_resample: use tf.depth_to_space
-predictor: use gpugraph.saved_model.load_function
+predictor.from_contrib_estimator: use tf.contrib.predictor.from_estimator
 proto: parse messages by their classes in tf.py_func
 quantization: use tf.quantization
 quantize: use tf.quantization.fake_quant_with_min_max_vars
@@ -123,7 +123,7 @@ receptive_field: sizes and strides of layers are counted in Python, from the Gra
 recurrent: use tf.while_loop, tf.scan or tf.nn.dynamic_rnn
 reduce_slice_ops: use tf.math.segment_sum and other sums of segments
 saved_model: use tf.saved_model, or the save of a tf.keras.Model
-seq2seq.BahdanauMonotonicAttention seq2seq.LuongMonotonicAttention seq2seq.monotonic_attention:
+seq2seq.BahdanauMonotonicAttention seq2seq.LuongMonotonicAttention:
     {_MONOTONIC}
 session_bundle: it predates TensorFlow 1.0: use tf.saved_model
 slim.learning.train slim.learning.train_step: {_TRAIN}

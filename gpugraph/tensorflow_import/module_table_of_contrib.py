@@ -50,5 +50,16 @@ contrib.cudnn_rnn: rnn.network_layers rnn.weight_cells rnn.weight_saveables
 contrib.cudnn_rnn.python.layers: rnn.network_layers
 contrib.cudnn_rnn.python.(layers.cudnn_rnn ops.cudnn_rnn_ops): rnn.network_layers rnn.weight_cells
     rnn.weight_saveables
+contrib.predictor: contrib.predictors.session_predictors
+contrib.rnn: IndyGRUCell=gpugraph.library.rnn.independent_gates.IndyGRUCell
+    IndyLSTMCell=gpugraph.library.rnn.independent_gates.IndyLSTMCell
+    best_effort_input_batch_size=gpugraph.library.rnn.independent_gates.best_effort_input_batch_size
+    LayerRNNCell=gpugraph.library.rnn.rnn_cell_base.LayerCell
+contrib.seq2seq: safe_cumprod=gpugraph.library.seq2seq.monotonic_weights.safe_cumprod
+    monotonic_attention=gpugraph.library.seq2seq.monotonic_weights.monotonic_attention
+contrib.training: parse_values=gpugraph.platform.hparams.parse_values
+    train=gpugraph.library.train.monitored_sessions.monitored_training.train
+python.ops.lookup_ops: index_table_from_tensor=internals.lookup_tables.index_table_from_tensor
+    index_to_string_table_from_tensor=internals.lookup_tables.index_to_string_table_from_tensor
 summary: initialize={_SUMMARIES}.initialize all_v2_summary_ops={_STATE}.all_v2_summary_ops
 """
