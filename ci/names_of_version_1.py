@@ -87,7 +87,8 @@ class Version1:
         folder = ".".join(path.split(".")[:2])
         for name in kept & self._all.imported_modules(path):
             module = self._all.module_of(path, name)
-            if module and module != path and module.startswith(f"{folder}."):
+            is_public = module is not None and not name.startswith("_")
+            if module and is_public and module != path and module.startswith(f"{folder}."):
                 self._add_contrib(f"{public}.{name}", module, found)
 
     def _values(self, public: str, path: str, names: set[str]) -> dict[str, Binding]:

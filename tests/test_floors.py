@@ -74,8 +74,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "library/contrib": (
         "layers",
-        "event_summaries framework images metric_learning nn_functions optimizers predictors "
-        "slim_models",
+        "event_summaries framework graph_editor images metric_learning nn_functions optimizers "
+        "predictors slim_models",
     ),
     "graph": (
         "op_def inference_context device_names",

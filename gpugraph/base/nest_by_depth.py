@@ -137,7 +137,7 @@ def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: Any, **
     expand = kwargs.pop("expand_composites", False)
     for other in structure[1:]:
         assert_same_structure(structure[0], other, check_types, expand)
-    flat = zip(*(flatten(each, expand) for each in structure))
+    flat = zip(*(flatten(nested, expand) for nested in structure))
     paths = yield_flat_paths(structure[0], expand)
     results = [func(path, *leaves, **kwargs) for path, leaves in zip(paths, flat)]
     return pack_sequence_as(structure[0], results, expand)

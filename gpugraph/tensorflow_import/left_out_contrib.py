@@ -64,7 +64,13 @@ framework.fuse_op: graphs are fused when a Session compiles them
 fused_conv: {_COMPILED}: tf.nn.conv2d, tf.nn.bias_add and tf.nn.relu become one step
 gdr mpi mpi_collectives rpc verbs: {_OTHER_CLUSTERS}
 gan: write both losses by tf.losses, and train them by two optimizers
-graph_editor: graphs are changed as messages: use as_graph_def and tf.import_graph_def
+graph_editor.bypass graph_editor.connect graph_editor.detach* graph_editor.edit
+    graph_editor.reroute_inputs graph_editor.reroute_ios graph_editor.reroute_outputs
+    graph_editor.swap_inputs graph_editor.swap_ios graph_editor.swap_outputs
+    graph_editor.Transformer graph_editor.*_handler graph_editor.*placeholder*
+    graph_editor.check_cios graph_editor.compute_boundary_ts graph_editor.get_*
+    graph_editor.make_view_from_scope graph_editor.op graph_editor.ph: use
+    tf.contrib.graph_editor.reroute_ts and copy_with_input_replacements
 grid_rnn ndlstm: use tf.contrib.rnn, and transpose inputs that run along another dimension
 hooks: use tf.train.ProfilerHook and other hooks of tf.train
 image.adjust_hsv_in_yiq image.random_hsv_in_yiq: use tf.image.adjust_hue and adjust_saturation
@@ -97,7 +103,13 @@ linear_optimizer: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
 lite: {_NOT_LITE}
 losses: use tf.losses, whose arguments are labels, then predictions
 memory_stats: use the method memory_stats of a tf.Session
-metrics: use tf.metrics, where streaming_mean is tf.metrics.mean
+metrics.auc_using_histogram metrics.auc_with_confidence_intervals metrics.streaming_dynamic_auc
+    metrics.streaming_curve_points: use tf.metrics.auc
+metrics.f1_score metrics.precision_at_recall metrics.recall_at_precision
+    metrics.precision_recall_at_equal_thresholds: use tf.metrics.precision_at_thresholds and
+    recall_at_thresholds
+metrics.streaming_concat: collect the values that runs return in Python
+metrics.streaming_sparse_average_precision_at_top_k: use tf.metrics.average_precision_at_k
 mixed_precision: cast to tf.float16, with tf.train.experimental.MixedPrecisionLossScaleOptimizer
 model_pruning: multiply weights by masks that are variables: use tf.get_variable and tf.assign
 nearest_neighbor: {_ELSEWHERE}, or compare all by tf.matmul and tf.nn.top_k

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gpugraph.tensorflow_import.module_table_of_contrib import ROWS_OF_CONTRIB
+from gpugraph.tensorflow_import.contrib_names.module_table_of_contrib import ROWS_OF_CONTRIB
 from gpugraph.tensorflow_import.module_table_of_libraries import ROWS_OF_LIBRARIES
 
 VERSION = "1.15.5"

@@ -78,15 +78,15 @@ def to_cells(
     state.
     """
     kernels, sums = [], []
-    for own, own_biases in _groups(sizes, weights, biases):
+    for matrices, offsets in _groups(sizes, weights, biases):
         gates = sizes.gates
-        rows = [concat([w, r], 1) for w, r in zip(own[:gates], own[gates:])]
-        both = [w + r for w, r in zip(own_biases[:gates], own_biases[gates:])]
+        rows = [concat([w, r], 1) for w, r in zip(matrices[:gates], matrices[gates:])]
+        both = [w + r for w, r in zip(offsets[:gates], offsets[gates:])]
         if sizes.mode == GRU:
             kernels += [
-                transpose(concat(rows[:2], 0)), transpose(own[2]), transpose(own[5])
+                transpose(concat(rows[:2], 0)), transpose(matrices[2]), transpose(matrices[5])
             ]  # fmt: skip
-            sums += [concat(both[:2], 0), own_biases[2], own_biases[5]]
+            sums += [concat(both[:2], 0), offsets[2], offsets[5]]
         else:
             order = _CELL_ORDER[sizes.mode]
             kernels.append(transpose(concat([rows[gate] for gate in order], 0)))
@@ -105,15 +105,15 @@ def from_cells(
     biases: list[Any] = []
     parts = 3 if sizes.mode == GRU else 1
     for start in range(0, len(kernels), parts):
-        own, own_sums = kernels[start : start + parts], sums[start : start + parts]
+        parts_of_cell, cell_sums = kernels[start : start + parts], sums[start : start + parts]
         layer = start // parts // sizes.num_dirs
         size = sizes.input_size if layer == 0 else sizes.num_units * sizes.num_dirs
         if sizes.mode == GRU:
-            inputs, states, halves = _split_gates(own[0], own_sums[0], size, 2)
-            weights += [*inputs, transpose(own[1]), *states, transpose(own[2])]
-            biases += [*halves, own_sums[1], *halves, own_sums[2]]
+            inputs, states, halves = _split_gates(parts_of_cell[0], cell_sums[0], size, 2)
+            weights += [*inputs, transpose(parts_of_cell[1]), *states, transpose(parts_of_cell[2])]
+            biases += [*halves, cell_sums[1], *halves, cell_sums[2]]
             continue
-        inputs, states, halves = _split_gates(own[0], own_sums[0], size, sizes.gates)
+        inputs, states, halves = _split_gates(parts_of_cell[0], cell_sums[0], size, sizes.gates)
         order = _CELL_ORDER[sizes.mode]
         places = [order.index(gate) for gate in range(sizes.gates)]
         weights += [inputs[i] for i in places] + [states[i] for i in places]

@@ -52,7 +52,7 @@ class _CudnnRNN(Layer):
     `tf.train.Saver` also writes the weights as those of RNN cells.
     """
 
-    _rnn_mode = LSTM
+    rnn_mode = LSTM
     _num_states = 1
     _saveable_cls: type[CudnnOpaqueParamsSaveable] = CudnnLSTMSaveable
 
@@ -77,28 +77,13 @@ class _CudnnRNN(Layer):
                 f"input_mode {input_mode!r}: the inputs of these networks are always multiplied by "
                 f"weights: use {_INPUT_MODES[0]!r}"
             )
-        self._num_dirs, self._direction = num_directions(direction), direction
-        self._num_layers, self._num_units = num_layers, num_units
-        self._input_mode, self._dropout, self._seed = input_mode, dropout, seed
+        self.num_dirs, self.direction = num_directions(direction), direction
+        self.num_layers, self.num_units = num_layers, num_units
+        self.input_mode, self._dropout, self._seed = input_mode, dropout, seed
         self._kernel_initializer = kernel_initializer or GlorotUniform(seed=seed)
         self._bias_initializer = bias_initializer or Constant(0.0)
         self._sizes: NetworkSizes | None = None
-        self._saveable: CudnnOpaqueParamsSaveable | None = None
-
-    @property
-    def num_layers(self) -> int:
-        """The number of layers."""
-        return self._num_layers
-
-    @property
-    def num_units(self) -> int:
-        """The number of units of a layer."""
-        return self._num_units
-
-    @property
-    def input_mode(self) -> str:
-        """How the first layer reads its inputs."""
-        return self._input_mode
+        self.saveable: CudnnOpaqueParamsSaveable | None = None
 
     @property
     def input_size(self) -> int:
@@ -106,26 +91,6 @@ class _CudnnRNN(Layer):
         if self._sizes is None:
             raise ValueError("'input_size' is unknown since layer has not been built.")
         return self._sizes.input_size
-
-    @property
-    def rnn_mode(self) -> str:
-        """The kind of the network: "lstm", "gru", "rnn_relu" or "rnn_tanh"."""
-        return self._rnn_mode
-
-    @property
-    def direction(self) -> str:
-        """The direction, "unidirectional" or "bidirectional"."""
-        return self._direction
-
-    @property
-    def num_dirs(self) -> int:
-        """The number of directions."""
-        return self._num_dirs
-
-    @property
-    def saveable(self) -> Any:
-        """The object that a Saver writes; None before the layer is built."""
-        return self._saveable
 
     @property
     def canonical_weight_shapes(self) -> list[list[int]]:
@@ -143,7 +108,7 @@ class _CudnnRNN(Layer):
 
     def _sizes_for(self, input_size: int) -> NetworkSizes:
         return NetworkSizes(
-            self._rnn_mode, self._num_layers, self._num_units, input_size, self._num_dirs
+            self.rnn_mode, self.num_layers, self.num_units, input_size, self.num_dirs
         )
 
     def build(self, input_shape: Any) -> None:
@@ -159,24 +124,26 @@ class _CudnnRNN(Layer):
 
         def initial(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
             del shape, partition_info
-            weights = [self._kernel_initializer(each, dtype) for each in sizes.weight_shapes()]
-            biases = [self._bias_initializer(each, dtype) for each in sizes.bias_shapes()]
+            weights = [
+                self._kernel_initializer(sizes_of, dtype) for sizes_of in sizes.weight_shapes()
+            ]
+            biases = [self._bias_initializer(sizes_of, dtype) for sizes_of in sizes.bias_shapes()]
             return to_vector(weights, biases)
 
-        is_first = self._saveable is None
+        is_first = self.saveable is None
         self.kernel = self.add_variable("opaque_kernel", [sizes.params_size()], initializer=initial)
         if is_first:
-            self._saveable = self._saveable_cls(
-                self.kernel, self._num_layers, self._num_units, sizes.input_size,
-                direction=self._direction, scope=self.kernel.op.name.rpartition("/")[0],
+            self.saveable = self._saveable_cls(
+                self.kernel, self.num_layers, self.num_units, sizes.input_size,
+                direction=self.direction, scope=self.kernel.op.name.rpartition("/")[0],
                 name=f"{self.kernel.op.name}_saveable",
             )  # fmt: skip
-            add_to_collection(GraphKeys.SAVEABLE_OBJECTS, self._saveable)
+            add_to_collection(GraphKeys.SAVEABLE_OBJECTS, self.saveable)
         self.built = True
 
     def state_shape(self, batch_size: int) -> tuple[list[int], ...]:
         """Return the shapes of the states: [layers * directions, batch, units]."""
-        sizes = [self._num_layers * self._num_dirs, batch_size, self._num_units]
+        sizes = [self.num_layers * self.num_dirs, batch_size, self.num_units]
         return (sizes,) * self._num_states
 
     def call(
@@ -202,7 +169,7 @@ class _CudnnRNN(Layer):
         assert self._sizes is not None
         kernels, biases = to_cells(self._sizes, *from_vector(self._sizes, self.kernel))
         finals: list[Any] = []
-        for layer in range(self._num_layers):
+        for layer in range(self.num_layers):
             if layer and self._dropout:
                 source = self._dropped(source, layer, training)
             source, ended = self._layer(source, layer, kernels, biases, states, sequence_lengths)
@@ -212,14 +179,14 @@ class _CudnnRNN(Layer):
             return source, results
         return transpose(source, [1, 0, 2]), tuple(transpose(s, [1, 0, 2]) for s in results)
 
-    def _initial_states(self, inputs: Any, given: Any, time_major: bool) -> list[tuple[Any, ...]]:
+    def _initial_states(self, inputs: Any, initial: Any, time_major: bool) -> list[tuple[Any, ...]]:
         """Return, for each layer and direction, the outputs and the memories to begin with."""
-        count = self._num_layers * self._num_dirs
-        if given is None:
-            empty = zeros(stack([shape(inputs)[1], self._num_units]), dtype=inputs.dtype)
+        count = self.num_layers * self.num_dirs
+        if initial is None:
+            empty = zeros(stack([shape(inputs)[1], self.num_units]), dtype=inputs.dtype)
             return [(empty,) * self._num_states] * count
         axis = 0 if time_major else 1
-        return list(zip(*(unstack(state, count, axis) for state in given)))
+        return list(zip(*(unstack(state, count, axis) for state in initial)))
 
     def _dropped(self, inputs: Any, layer: int, training: Any) -> Any:
         seed = None if self._seed is None else self._seed + layer
@@ -232,18 +199,21 @@ class _CudnnRNN(Layer):
         states: list[tuple[Any, ...]], lengths: Any,
     ) -> tuple[Any, list[tuple[Any, ...]]]:  # fmt: skip
         """Run one layer; return its outputs and, by direction, its final outputs and memories."""
-        parts = 3 if self._rnn_mode == GRU else 1
-        first = layer * self._num_dirs
-        places = [slice(i * parts, (i + 1) * parts) for i in range(first, first + self._num_dirs)]
+        parts = 3 if self.rnn_mode == GRU else 1
+        first = layer * self.num_dirs
+        places = [slice(i * parts, (i + 1) * parts) for i in range(first, first + self.num_dirs)]
         cells = [
-            cell_of(self._rnn_mode, self._num_units, kernels[place], biases[place])
+            cell_of(self.rnn_mode, self.num_units, kernels[place], biases[place])
             for place in places
         ]
-        begin = [self._cell_state(states[first + i]) for i in range(self._num_dirs)]
-        if self._num_dirs == 1:
+        begin = [self._cell_state(states[first + i]) for i in range(self.num_dirs)]
+        if self.num_dirs == 1:
             outputs, end = dynamic_rnn(cells[0], inputs, lengths, begin[0], time_major=True)
             return outputs, [self._network_state(end)]
-        both, ends = bidirectional_dynamic_rnn(*cells, inputs, lengths, *begin, time_major=True)
+        forward, backward = cells
+        both, ends = bidirectional_dynamic_rnn(
+            forward, backward, inputs, lengths, begin[0], begin[1], time_major=True
+        )
         return concat(both, 2), [self._network_state(end) for end in ends]
 
     def _cell_state(self, state: tuple[Any, ...]) -> Any:
@@ -263,19 +233,19 @@ class CudnnLSTM(_CudnnRNN):
 class CudnnGRU(_CudnnRNN):
     """Gated recurrent units, whose reset gate is applied after the product with the state."""
 
-    _rnn_mode = GRU
+    rnn_mode = GRU
     _saveable_cls = CudnnGRUSaveable
 
 
 class CudnnRNNTanh(_CudnnRNN):
     """Simple recurrent layers with tanh."""
 
-    _rnn_mode = TANH
+    rnn_mode = TANH
     _saveable_cls = CudnnRNNTanhSaveable
 
 
 class CudnnRNNRelu(_CudnnRNN):
     """Simple recurrent layers with ReLU."""
 
-    _rnn_mode = RELU
+    rnn_mode = RELU
     _saveable_cls = CudnnRNNReluSaveable

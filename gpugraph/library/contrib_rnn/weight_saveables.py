@@ -121,7 +121,7 @@ class CudnnOpaqueParamsSaveable(SaveableObject):
         weights, biases = self._format_converter.opaque_to_tf_canonical(
             convert_to_tensor(opaque_params)
         )
-        names = [f"{prefix}/{each}" if prefix else each for each in self._names()]
+        names = [f"{prefix}/{name}" if prefix else name for name in self._names()]
         specs = [SaveSpec(value, "", key) for value, key in zip([*weights, *biases], names)]
         super().__init__(opaque_params, specs, name)
 

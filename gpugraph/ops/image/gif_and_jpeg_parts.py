@@ -74,7 +74,7 @@ def _bind_crop(context: KernelContext, contents: Any, window: Any) -> Callable[[
 
     def run() -> Any:
         data = contents[()]
-        top, left, height, width = (int(each) for each in window)
+        top, left, height, width = (int(size) for size in window)
         pixels = jpeg_pixels(data, channels, ratio)
         fits = top >= 0 and left >= 0 and height > 0 and width > 0
         if not fits or top + height > pixels.shape[0] or left + width > pixels.shape[1]:

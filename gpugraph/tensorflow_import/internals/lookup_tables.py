@@ -6,13 +6,14 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.library.lookup import index_tables
+from gpugraph.library.lookup.static_tables import FastHashSpec
 
 
 def index_table_from_tensor(
     vocabulary_list: Any,
     num_oov_buckets: int = 0,
     default_value: Any = -1,
-    hasher_spec: Any = index_tables.FastHashSpec,
+    hasher_spec: Any = FastHashSpec,
     dtype: Any = dtypes.string,
     name: str | None = None,
 ) -> Any:

@@ -140,9 +140,8 @@ def graph(param: Any, step: Any = None, name: str | None = None) -> Any:
         raise TypeError(f"The argument 'param' must be a tf.Graph or tf.Tensor, not {param!r}")
 
     def write(content: bytes, step: Any) -> None:
-        writer.file.add_graph(
-            graph_def=messages_pb2.GraphDef.FromString(content), global_step=int(step)
-        )
+        message = messages_pb2.GraphDef.FromString(content)
+        writer.file.add_graph(None, int(step), graph_def=message)
 
     if isinstance(param, Graph):
         content: Any = param.as_graph_def(add_shapes=True).SerializeToString()

@@ -52,8 +52,8 @@ def write(
     step: that of `set_step` unless set; ValueError if neither is set. metadata: a SummaryMetadata
     message, or its bytes.
     """
-    at = get_step() if step is None else step
-    if at is None:
+    chosen = get_step() if step is None else step
+    if chosen is None:
         raise ValueError("No step set via 'step' argument or tf.summary.experimental.set_step()")
     content = metadata.SerializeToString() if hasattr(metadata, "SerializeToString") else metadata
     about = plugin_metadata("", "", "") if content is None else content
@@ -63,7 +63,7 @@ def write(
             value = tensor() if callable(tensor) else tensor
             return tensor_summary_op(tag, convert_to_tensor(value), about)
 
-    return write_summary(summarize, convert_to_tensor(at, dtype=int64), is_default=True)
+    return write_summary(summarize, convert_to_tensor(chosen, dtype=int64), is_default=True)
 
 
 def _plugin(
@@ -127,7 +127,7 @@ def image(
         pixels = values
         if pixels.dtype.kind == "f":
             pixels = np.clip(pixels * 255.999, 0, 255)
-        files = [_png(each) for each in pixels[:max_outputs].astype(np.uint8)]
+        files = [_png(frame) for frame in pixels[:max_outputs].astype(np.uint8)]
         height, width = pixels.shape[1:3]
         result = np.empty(2 + len(files), object)
         result[:] = [b"%d" % width, b"%d" % height, *files]
@@ -168,7 +168,7 @@ def audio(
         raise ValueError(f"Unknown encoding: {encoding!r}")
 
     def encoded(values: Any, rate: Any) -> Any:
-        files = [_wav(each, int(rate)) for each in values[:max_outputs]]
+        files = [_wav(samples, int(rate)) for samples in values[:max_outputs]]
         result = np.empty((len(files), 2), object)
         for row, file in zip(result, files):
             row[:] = [file, b""]
@@ -200,7 +200,10 @@ def create_file_writer_v2(
     """Return a writer into a new event file; ValueError for None as `logdir`."""
     if logdir is None:
         raise ValueError("Argument `logdir` cannot be None")
-    limits = [
-        None if each is None else int(constant_array(each)) for each in (max_queue, flush_millis)
-    ]
-    return create_file_writer(logdir, *limits, filename_suffix, name)
+    return create_file_writer(
+        logdir, _number(max_queue), _number(flush_millis), filename_suffix, name
+    )
+
+
+def _number(value: Any) -> int | None:
+    return None if value is None else int(constant_array(value))

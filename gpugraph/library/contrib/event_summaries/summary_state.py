@@ -58,8 +58,9 @@ class SummaryWriter:
     The writers of `create_noop_writer` write nothing.
     """
 
-    def __init__(self, create: Callable[[], FileWriter] | None, folder: Any = None) -> None:
-        self._create, self._folder, self._file = create, folder, None
+    def __init__(self, create: Callable[..., FileWriter] | None, folder: Any = None) -> None:
+        self._create, self._folder = create, folder
+        self._file: FileWriter | None = None
 
     @property
     def is_noop(self) -> bool:
@@ -108,7 +109,7 @@ class SummaryWriter:
 
 
 def _op(function: Callable[..., None], name: str, *inputs: Any) -> Any:
-    tensors = [each for each in inputs if each is not None]
+    tensors = [value for value in inputs if value is not None]
     return py_func(function, tensors, [], name=name)
 
 

@@ -33,15 +33,15 @@ def py_func(
         raise TypeError(f"kwargs must be dict and not {type(words)}. args: {words}")
     types = output_types(*args, **words) if callable(output_types) else output_types
     shapes = output_shapes(*args, **words) if callable(output_shapes) else output_shapes
-    given = (list(args), words)
+    arguments = (list(args), words)
 
     def call(*values: Any) -> list[Any]:
-        positional, named = nest.pack_sequence_as(given, list(values))
+        positional, named = nest.pack_sequence_as(arguments, list(values))
         result = func(*positional, **named)
         assert_shallow_structure(types, result)
         return nest.flatten(result)
 
-    results = python_ops.py_func(call, nest.flatten(given), nest.flatten(types), stateful, name)
+    results = python_ops.py_func(call, nest.flatten(arguments), nest.flatten(types), stateful, name)
     if shapes is not None:
         known = map_structure_up_to(types, as_shape, shapes)
         for tensor, shape in zip(results, nest.flatten(known)):

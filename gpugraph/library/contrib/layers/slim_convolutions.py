@@ -95,11 +95,6 @@ def _convolve(
 
 
 @with_options()
-@named(
-    "convolution",
-    _CONVOLUTION.format(of="one, two or three dimensions", formats="NC...")
-    + "\n\n    conv_dims: the number of axes to convolve along; None for the rank minus 2.\n    ",
-)
 def convolution(
     inputs: Any,
     num_outputs: int,
@@ -111,6 +106,11 @@ def convolution(
     options: LayerOptions = LayerOptions(),  # noqa: B008
     conv_dims: int | None = None,
 ) -> Tensor:
+    """Return activation_fn(convolution(inputs, weights) + biases), for 1 to 3 dimensions.
+
+    conv_dims: the number of axes to convolve along; None for the rank of the inputs minus 2. Other
+    arguments and errors are as in `convolution2d`.
+    """
     return _convolve(
         conv_dims, inputs, num_outputs, kernel_size, stride, padding, data_format, rate, options
     )

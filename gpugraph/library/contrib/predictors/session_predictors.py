@@ -17,50 +17,30 @@ from gpugraph.session import Session
 class Predictor:
     """A function from a dict of arrays to a dict of arrays.
 
-    feed_tensors, fetch_tensors: the tensors by their names in calls and results.
+    session, graph: what a call runs. feed_tensors, fetch_tensors: the tensors by their names in
+    calls and results.
     """
 
     def __init__(
         self, session: Any, feed_tensors: Mapping[str, Any], fetch_tensors: Mapping[str, Any]
     ) -> None:
-        self._session = session
-        self._feed_tensors, self._fetch_tensors = dict(feed_tensors), dict(fetch_tensors)
-
-    @property
-    def graph(self) -> Graph:
-        """The graph that a call runs."""
-        graph: Graph = self._session.graph
-        return graph
-
-    @property
-    def session(self) -> Any:
-        """The session that a call runs."""
-        return self._session
-
-    @property
-    def feed_tensors(self) -> dict[str, Any]:
-        """The tensors that are fed, by name."""
-        return self._feed_tensors
-
-    @property
-    def fetch_tensors(self) -> dict[str, Any]:
-        """The tensors that are computed, by name."""
-        return self._fetch_tensors
+        self.session, self.graph = session, session.graph
+        self.feed_tensors, self.fetch_tensors = dict(feed_tensors), dict(fetch_tensors)
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__} with feed tensors {self._feed_tensors} and fetch_tensors "
-            f"{self._fetch_tensors}"
+            f"{type(self).__name__} with feed tensors {self.feed_tensors} and fetch_tensors "
+            f"{self.fetch_tensors}"
         )
 
     def __call__(self, input_dict: Mapping[str, Any]) -> dict[str, Any]:
         """Return the results for inputs by name; ValueError for unknown names of inputs."""
-        if unknown := set(input_dict) - set(self._feed_tensors):
+        if unknown := set(input_dict) - set(self.feed_tensors):
             raise ValueError(
-                f"Got unexpected keys in input_dict: {unknown}\nexpected: {set(self._feed_tensors)}"
+                f"Got unexpected keys in input_dict: {unknown}\nexpected: {set(self.feed_tensors)}"
             )
-        feeds = {self._feed_tensors[name]: value for name, value in input_dict.items()}
-        results: dict[str, Any] = self._session.run(self._fetch_tensors, feeds)
+        feeds = {self.feed_tensors[name]: value for name, value in input_dict.items()}
+        results: dict[str, Any] = self.session.run(self.fetch_tensors, feeds)
         return results
 
 
@@ -81,7 +61,7 @@ def from_saved_model(
     names of tensors. tags: with commas, "serve" unless set. Raise ValueError if more is set, or the
     model lacks the signature.
     """
-    if sum(each is not None for each in (signature_def_key, signature_def, input_names)) > 1:
+    if sum(value is not None for value in (signature_def_key, signature_def, input_names)) > 1:
         raise ValueError(
             "You must specify at most one of signature_def_key OR signature_def OR "
             "(input_names AND output_names)."
@@ -98,8 +78,10 @@ def from_saved_model(
         chosen = signature_def or _signature(model, signature_def_key)
         input_names = {name: info.name for name, info in chosen.inputs.items()}
         output_names = {name: info.name for name, info in chosen.outputs.items()}
-    feeds = {name: target.get_tensor_by_name(each) for name, each in input_names.items()}
-    fetches = {name: target.get_tensor_by_name(each) for name, each in (output_names or {}).items()}
+    feeds = {name: target.get_tensor_by_name(tensor) for name, tensor in input_names.items()}
+    fetches = {
+        name: target.get_tensor_by_name(tensor) for name, tensor in (output_names or {}).items()
+    }
     return Predictor(session, feeds, fetches)
 
 
@@ -156,5 +138,5 @@ def _outputs(spec: Any, key: str | None) -> dict[str, Any]:
     if outputs is not None:
         return dict(outputs)
     names: Sequence[str] = ("scores", "classes", "value")
-    found = {name: getattr(export, name, None) for name in names}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name: getattr(export, name, None) for name in names}
+    return {name: value for name, value in values.items() if value is not None}

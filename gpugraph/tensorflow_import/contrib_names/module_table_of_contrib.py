@@ -1,7 +1,7 @@
 """Further rows of `module_table`: modules of contrib, and names that lie there alone.
 
-`contrib.x` in a target stands for `gpugraph.library.contrib.x`, and `rnn.x` for
-`gpugraph.library.contrib_rnn.x`.
+`contrib.x` in a target stands for `gpugraph.library.contrib.x`, `rnn.x` for
+`gpugraph.library.contrib_rnn.x`, and `names.x` for a module of this folder.
 """
 
 from __future__ import annotations
@@ -43,13 +43,24 @@ compat.v2.summary.experimental: get_step={_STATE}.get_step set_step={_STATE}.set
 contrib.checkpoint: CheckpointManager=tf.train.CheckpointManager
     CheckpointableObjectGraph=gpugraph.formats.messages_pb2.TrackableObjectGraph
 data: DatasetSpec=tf.data.experimental.DatasetStructure
-data.experimental: Structure=tf.TypeSpec TensorStructure=internals.data_structures.TensorStructure
-    SparseTensorStructure=internals.data_structures.SparseTensorStructure
-    TensorArrayStructure=internals.data_structures.TensorArrayStructure
+data.experimental: Structure=tf.TypeSpec TensorStructure=names.data_structures.TensorStructure
+    SparseTensorStructure=names.data_structures.SparseTensorStructure
+    TensorArrayStructure=names.data_structures.TensorArrayStructure
 contrib.cudnn_rnn: rnn.network_layers rnn.weight_cells rnn.weight_saveables
 contrib.cudnn_rnn.python.layers: rnn.network_layers
 contrib.cudnn_rnn.python.(layers.cudnn_rnn ops.cudnn_rnn_ops): rnn.network_layers rnn.weight_cells
     rnn.weight_saveables
+contrib.graph_editor: contrib.graph_editor.op_selection contrib.graph_editor.graph_changes
+    sgv=contrib.graph_editor.graph_changes.make_view
+    ops=contrib.graph_editor.op_selection.select_ops ts=contrib.graph_editor.op_selection.select_ts
+contrib.graph_editor.select: contrib.graph_editor.op_selection
+contrib.graph_editor.(subgraph transform reroute util): contrib.graph_editor.graph_changes
+    contrib.graph_editor.op_selection
+contrib.metrics: names.contrib_metrics set_difference=tf.sets.set_difference
+    set_intersection=tf.sets.set_intersection set_size=tf.sets.set_size
+    set_union=tf.sets.set_union
+contrib.slim.metrics: names.contrib_metrics
+contrib.metrics.python.ops.metric_ops: names.contrib_metrics
 contrib.predictor: contrib.predictors.session_predictors
 contrib.rnn: IndyGRUCell=gpugraph.library.rnn.independent_gates.IndyGRUCell
     IndyLSTMCell=gpugraph.library.rnn.independent_gates.IndyLSTMCell
