@@ -28,7 +28,7 @@ _SPECIAL_CONTRIB = {
 """Modules of `tf.contrib` that contrib's `__init__` binds to another name."""
 
 _HELPERS = {"remove_undocumented", "make_all", "tf_export", "deprecated", "deprecated_endpoints"}
-_HELPERS |= {"python", "ops", "DESCRIPTOR", "deprecated_arg_values"}
+_HELPERS |= {"python", "ops", "DESCRIPTOR", "deprecated_arg_values", "plugin_dir"}
 _REFERENCE = re.compile(r"^@@(\w+)$", re.MULTILINE)
 
 
@@ -68,7 +68,7 @@ class Version1:
             parts = path.split(".")
             if f"{path}.".startswith(f"{_API}.") and "compat" not in parts and path != _API:
                 public = path.removeprefix(_API).removeprefix(".v1").lstrip(".")
-                found |= self._values(public, path, set(self._all.names(path)))
+                found |= self._values(public, path, set(self._all.names(path)) - _HELPERS)
         for name in self._contrib_modules():
             self._add_contrib(f"contrib.{name}", _SPECIAL_CONTRIB.get(name), found)
         return {name: arguments(self._all, binding) for name, binding in sorted(found.items())}

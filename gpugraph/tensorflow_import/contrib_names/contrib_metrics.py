@@ -129,11 +129,11 @@ def cohen_kappa(
     if num_classes < 2:
         raise ValueError(f"`num_classes` must be >= 2.Found: {num_classes}")
     with variable_scope(name, "cohen_kappa", [labels, predictions_idx, weights]):
-        pairs = [tf.reshape(classes, [-1]) for classes in (labels, predictions_idx)]
+        true, guessed = (tf.reshape(classes, [-1]) for classes in (labels, predictions_idx))
         factors = None if weights is None else tf.reshape(tf.cast(weights, dtypes.float64), [-1])
         matrix = metric_variable([num_classes, num_classes], dtypes.float64, name="matrix")
         batch = tf.confusion_matrix(
-            *pairs, num_classes=num_classes, weights=factors, dtype=dtypes.float64
+            true, guessed, num_classes, weights=factors, dtype=dtypes.float64
         )
         update = _kappa(tf.assign_add(matrix, batch))
         return _collected(_kappa(matrix), update, metrics_collections, updates_collections)

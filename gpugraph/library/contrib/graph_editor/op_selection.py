@@ -169,7 +169,7 @@ def _selected(kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[
         ):
             continue
         search = filter_ops_from_regex if kind == "ops" else filter_ts_from_regex
-        matches: list[Any] = search(graph, arg)  # type: ignore[operator]
+        matches: list[Any] = search(graph, arg)
         selected.update(dict.fromkeys(x for x in matches if positive is None or positive(x)))
     return list(selected)
 
