@@ -2,13 +2,16 @@
 
     python ci/libraries.py install FOLDER [LIBRARY...]    unpack them, each in a separate folder
     python ci/libraries.py names FOLDER [--list missing|refused|other] [--by library]
+    python ci/libraries.py calls FOLDER [--list]          compare calls with the signatures here
+    python ci/libraries.py attributes FOLDER [--list]     and attributes with the classes here
     python ci/libraries.py run FOLDER [PROGRAM...]        run the programs of library_programs/
 
 `names` reads the sources of all libraries below FOLDER (imports, and chains of attributes below
 `tensorflow`), and counts the names: those that are here, those that are refused at the call with a
 reason, and those that are missing; by library, and by the number of uses. With `--tensorflow`,
 1.15's unpacked wheel (`names_of_version_1.py`), names that 1.15 lacks too are counted apart. It
-fails where a name is missing.
+fails where a name is missing. `calls` and `attributes` (`library_calls.py`) count by the number of
+uses.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
+from library_calls import Call, fault_of_call, lacks, read_calls
 from library_versions import VERSIONS
 from names_of_version_1 import Version1
 
@@ -143,6 +147,51 @@ def run_programs(folder: Path, chosen: list[str]) -> int:
     return failed
 
 
+def report_calls(folder: Path, is_listed: bool) -> int:
+    """Print how many calls the functions here accept; return how many they do not."""
+    calls: Counter[Call] = Counter()
+    users: dict[Call, set[str]] = defaultdict(set)
+    for file in _sources(folder):
+        read = read_calls(file).calls
+        calls.update(read)
+        for call in read:
+            users[call].add(file.relative_to(folder).parts[0])
+    faults: Counter[str] = Counter()
+    where: dict[str, set[str]] = defaultdict(set)
+    for call, count in calls.items():
+        if fault := fault_of_call(call):
+            text = f"{shown(call.path)}: {fault}"
+            faults[text] += count
+            where[text] |= users[call]
+    print(f"{calls.total()} calls of {len({call.path for call in calls})} names; ", end="")
+    print(f"{faults.total()} calls are not accepted, of {len(faults)} kinds")
+    for text, count in faults.most_common() if is_listed else ():
+        print(f"{count:5} {text}  [{', '.join(sorted(where[text])[:4])}]")
+    return faults.total()
+
+
+def report_attributes(folder: Path, is_listed: bool) -> int:
+    """Print how many attributes of objects the classes here have; return how many they lack."""
+    uses: Counter[tuple[str, str]] = Counter()
+    users: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for file in _sources(folder):
+        read = read_calls(file).attributes
+        uses.update(read)
+        for use in read:
+            users[use].add(file.relative_to(folder).parts[0])
+    missing = Counter({use: count for use, count in uses.items() if lacks(*use)})
+    print(f"{uses.total()} uses of {len(uses)} attributes; ", end="")
+    print(f"{missing.total()} uses of {len(missing)} that are missing")
+    for (owner, attribute), count in missing.most_common() if is_listed else ():
+        names = ", ".join(sorted(users[owner, attribute])[:4])
+        print(f"{count:5} {shown(owner)}: {attribute}  [{names}]")
+    return missing.total()
+
+
+def _sources(folder: Path) -> list[Path]:
+    return [file for file in sorted(folder.rglob("*.py")) if not is_test(file)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(required=True, dest="command")
@@ -151,6 +200,10 @@ def main() -> int:
     names.add_argument("--list", choices=("missing", "refused", "other"))
     names.add_argument("--tensorflow", type=Path, help="1.15's unpacked wheel")
     names.add_argument("--by", choices=("name", "library"), default="name")
+    for command in ("calls", "attributes"):
+        mode = commands.add_parser(command, help=f"compare {command} with those here")
+        mode.add_argument("folder", type=Path)
+        mode.add_argument("--list", action="store_true")
     fetch = commands.add_parser("install", help="fetch and unpack the libraries")
     fetch.add_argument("folder", type=Path)
     fetch.add_argument("libraries", nargs="*")
@@ -164,6 +217,9 @@ def main() -> int:
         install(options.folder, options.libraries)
         return 0
     install_answers()
+    if options.command in ("calls", "attributes"):
+        reporter = report_calls if options.command == "calls" else report_attributes
+        return int(bool(reporter(options.folder, options.list)))
     version_1 = Version1(options.tensorflow) if options.tensorflow else None
     folders = sorted(path for path in options.folder.iterdir() if path.is_dir())
     libraries = {path.name: read_library(path, version_1) for path in folders}

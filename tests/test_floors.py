@@ -71,11 +71,12 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "layers",
         "contrib",
         "rnn",
-        "crf seq2seq",
+        "contrib_rnn crf seq2seq",
     ),
     "library/contrib": (
         "layers",
-        "framework images metric_learning nn_functions optimizers slim_models",
+        "event_summaries framework graph_editor images metric_learning nn_functions optimizers "
+        "predictors slim_models",
     ),
     "graph": (
         "op_def inference_context device_names",

@@ -240,9 +240,8 @@ contrib.data.parallel_interleave: map_func cycle_length block_length sloppy buff
     prefetch_input_elements
 contrib.data.parse_example_dataset: features num_parallel_calls
 contrib.data.prefetch_to_device: device buffer_size
-contrib.data.read_batch_features: file_pattern batch_size features reader label_key reader_args
-    num_epochs shuffle shuffle_buffer_size shuffle_seed prefetch_buffer_size reader_num_threads
-    parser_num_threads sloppy_ordering drop_final_batch
+contrib.data.read_batch_features: file_pattern batch_size features reader reader_args
+    randomize_input num_epochs capacity
 contrib.data.reduce_dataset: dataset reducer
 contrib.data.rejection_resample: class_func target_dist initial_dist seed
 contrib.data.sample_from_datasets: datasets weights seed
@@ -408,7 +407,7 @@ config.experimental.list_physical_devices: device_type
 config.experimental.set_device_policy: device_policy
 config.experimental.set_memory_growth: device enable
 config.experimental.set_synchronous_execution: enable
-config.experimental.set_virtual_device_configuration: device logical_devices
+config.experimental.set_virtual_device_configuration: device virtual_devices
 config.experimental.set_visible_devices: devices device_type
 config.experimental.tensor_float_32_execution_enabled:
 config.experimental.watch: watcher
@@ -443,7 +442,7 @@ contrib.checkpoint.List:
 contrib.checkpoint.Mapping:
 contrib.checkpoint.NoDependency: value
 contrib.checkpoint.UniqueNameTracker:
-contrib.checkpoint.list_objects: root_checkpointable
+contrib.checkpoint.list_objects: root_trackable
 contrib.checkpoint.object_metadata: save_path
 contrib.crf.CrfDecodeBackwardRnnCell: num_tags
 contrib.crf.CrfDecodeForwardRnnCell: transition_params
@@ -631,7 +630,7 @@ contrib.framework.arg_scope: list_ops_or_scope
 contrib.framework.arg_scope_func_key: op
 contrib.framework.arg_scoped_arguments: func
 contrib.framework.assert_or_get_global_step: graph global_step_tensor
-contrib.framework.assert_scalar: tensor name
+contrib.framework.assert_scalar: tensor name message
 contrib.framework.assert_scalar_int: tensor name
 contrib.framework.assign_from_checkpoint: model_path var_list ignore_missing_vars
 contrib.framework.assign_from_checkpoint_fn: model_path var_list ignore_missing_vars
@@ -678,6 +677,7 @@ contrib.framework.load_variable_slot_initializer: ckpt_path old_tensor_name prim
 contrib.framework.local_variable: initial_value validate_shape name use_resource
 contrib.framework.model_variable: name shape dtype initializer regularizer trainable collections
     caching_device device partitioner custom_getter use_resource synchronization aggregation
+contrib.framework.py_func: func args kwargs output_types output_shapes stateful name
 contrib.framework.prepend_name_scope: name import_scope
 contrib.framework.reduce_sum_n: tensors name
 contrib.framework.remove_squeezable_dimensions: predictions labels name
@@ -726,7 +726,7 @@ contrib.layers.conv3d_transpose: inputs num_outputs kernel_size stride padding d
 contrib.layers.convolution: inputs num_outputs kernel_size stride padding data_format rate
     activation_fn normalizer_fn normalizer_params weights_initializer weights_regularizer
     biases_initializer biases_regularizer reuse variables_collections outputs_collections trainable
-    scope
+    scope conv_dims
 contrib.layers.dense_to_sparse: tensor eos_token outputs_collections scope
 contrib.layers.dropout: inputs keep_prob noise_shape is_training outputs_collections scope seed
 contrib.layers.elu: inputs num_outputs
@@ -1131,6 +1131,10 @@ image.crop_and_resize: image boxes box_ind crop_size method extrapolation_value 
 image.crop_to_bounding_box: image offset_height offset_width target_height target_width
 image.decode_bmp: contents channels name
 image.decode_image: contents channels dtype name expand_animations
+image.decode_and_crop_jpeg: contents crop_window channels ratio fancy_upscaling
+    try_recover_truncated acceptable_fraction dct_method name
+image.decode_gif: contents name
+image.extract_jpeg_shape: contents output_type name
 image.decode_jpeg: contents channels ratio fancy_upscaling try_recover_truncated
     acceptable_fraction dct_method name
 image.encode_jpeg: image format quality progressive optimize_size chroma_downsampling density_unit

@@ -9,8 +9,6 @@ from fnmatch import fnmatchcase
 
 from gpugraph.tensorflow_import.left_out import instead_of
 
-__all__ = ["left_out_arguments", "name_reason", "own_arguments"]
-
 _LATER_ARGUMENTS = """
 *gather_nd: bad_indices_policy
 *scatter_nd: bad_indices_policy
@@ -97,6 +95,26 @@ raw_ops.TopKV2: index_type
 raw_ops.TridiagonalSolve: perturb_singular
 raw_ops.VarHandleOp: debug_name allowed_devices
 saved_model.*build_signature_def: defaults
+data.*Dataset: name exclude_cols rerandomize_each_iteration
+data.experimental.choose_from_datasets: stop_on_empty_dataset
+data.experimental.ignore_errors: log_warning
+data.experimental.make_csv_dataset: encoding
+data.experimental.make_saveable_from_iterator: external_state_policy
+data.experimental.parse_example_dataset: deterministic
+data.experimental.sample_from_datasets: stop_on_empty_dataset
+feature_column.*embedding_column*: use_safe_embedding_lookup
+function: jit_compile reduce_retracing experimental_*
+keras.experimental.CosineDecay: warmup_target warmup_steps
+keras.layers.DenseFeatures: partitioner
+keras.preprocessing.image.*: keep_aspect_ratio ignore_class_split
+keras.preprocessing.image.*brightness*: scale
+keras.preprocessing.text.*: analyzer
+raw_ops.*Dataset*: metadata replicate_on_split force_synchronous use_unbounded_threadpool is_files
+raw_ops.Collective[BG]*: timeout_seconds
+raw_ops.DatasetCardinality: cardinality_options
+raw_ops.DatasetToSingleElement: metadata
+raw_ops.EagerPyFunc: is_async
+raw_ops.*IgnoreErrorsDataset: log_warning
 sparse.cross: separator
 train.CheckpointManager: step_counter checkpoint_interval init_fn last_checkpoint_step
 train.*Optimizer: use_own_namescope_for_non_slot_vars beta
@@ -127,8 +145,52 @@ keras.regularizers.l[12]: l
 keras.utils.deserialize_keras_object: identifier module_objects printable_module_name
 keras.utils.serialize_keras_object: instance
 shape: optimize
+autograph.experimental.set_loop_options: back_prop
+data.Dataset: variant_tensor spec inputs
+data.experimental.DatasetStructure: version_2
+function: experimental_*
+keras.preprocessing.text.Tokenizer: document_count
+raw_ops.CropAndResizeGradBoxes: method
+raw_ops.Experimental*Dataset: stop_on_empty_dataset use_default_device
+raw_ops.FixedLengthRecordReader: encoding
+saved_model.*load: safe_mode
 """
 """Arguments of 1.15 that TensorFlow no longer has, or hides, and those of gpugraph."""
+
+
+_RENAMED_SINCE = {
+    "config.experimental.set_virtual_device_configuration": ("virtual_devices", "logical_devices"),
+    "data.experimental.OptionalStructure": ("value_structure", "element_spec"),
+    "keras.preprocessing.text.one_hot": ("text", "input_text"),
+    "keras.preprocessing.text.text_to_word_sequence": ("text", "input_text"),
+}
+"""Arguments of 1.15, with their names in later versions."""
+
+_REORDERED_SINCE = ("raw_ops.Iterator", "raw_ops.IteratorV2")
+_REORDERED_SINCE += ("raw_ops.OneShotIterator", "raw_ops.OptionsDataset")
+"""Raw ops whose attributes are in another order here; they are passed by name."""
+
+_ARGUMENTS_LEFT_OUT = """
+contrib.eager.make_template: create_graph_function_
+contrib.eager.Variable: distribute_strategy dtype variable_def
+"""
+"""Arguments of 1.15 that gpugraph lacks, or has in another order: they concern eager execution."""
+
+
+def is_reordered(name: str) -> bool:
+    """Return whether the arguments of a raw op are in another order than TensorFlow's."""
+    return name in _REORDERED_SINCE
+
+
+def renamed_arguments(name: str, arguments: list[str]) -> list[str]:
+    """Return the arguments of a function of 1.15 with their names in later versions."""
+    old, new = _RENAMED_SINCE.get(name, ("", ""))
+    return [new if argument == old else argument for argument in arguments]
+
+
+def arguments_left_out(name: str) -> set[str]:
+    """Return the arguments of a function of 1.15 that gpugraph lacks for a reason."""
+    return _matching(name, _read(_ARGUMENTS_LEFT_OUT))
 
 
 def _read(text: str) -> dict[str, set[str]]:
@@ -138,6 +200,11 @@ def _read(text: str) -> dict[str, set[str]]:
 
 def _matching(name: str, rows: dict[str, set[str]]) -> set[str]:
     return set().union(*(value for key, value in rows.items() if fnmatchcase(name, key)))
+
+
+def without(arguments: list[str], patterns: set[str]) -> list[str]:
+    """Return the arguments that match none of the patterns."""
+    return [x for x in arguments if not any(fnmatchcase(x, pattern) for pattern in patterns)]
 
 
 def name_reason(name: str) -> str:

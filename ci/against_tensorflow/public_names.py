@@ -1,16 +1,21 @@
 """All public names, and the names of their arguments, by gpugraph and by TensorFlow's compat.v1.
 
     python ci/against_tensorflow/public_names.py --tensorflow PYTHON [--list missing|arguments|left]
+    python ci/against_tensorflow/public_names.py --version-1 FOLDER [--list missing|arguments|left]
 
 For each module it prints how many names TensorFlow has, how many of them are here, left out with
 a reason (`names_left_out.py`), and missing; and of how many functions and classes the arguments
 differ, by name or order, without a reason. `--list` prints what a count is made of. It fails where
-arguments differ.
+arguments differ or, with `--version-1`, where a name is missing.
+
+With `--version-1` it compares with TensorFlow 1.15's own API and contrib, read from the unpacked
+wheel (`ci/names_of_version_1.py`), by the names of a program that imports `tensorflow`.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import inspect
 import json
 import os
@@ -22,8 +27,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from names_left_out import left_out_arguments, name_reason, own_arguments
-from sides import add_options, library, python_of_tensorflow, run_side
+from names_left_out import (
+    arguments_left_out,
+    is_reordered,
+    left_out_arguments,
+    name_reason,
+    own_arguments,
+    renamed_arguments,
+    without,
+)
+from sides import ROOT, add_options, library, python_of_tensorflow, run_side
+
+from gpugraph.tensorflow_import.import_switch import install
+from gpugraph.tensorflow_import.refused_names import reason_of
+
+sys.path.insert(0, str(ROOT / "ci"))
+from names_of_version_1 import Version1
 
 Names = dict[str, "list[str] | None"]
 """Each public name with the names of its arguments; None if it is not callable, or hides them."""
@@ -115,11 +134,12 @@ def _compare(theirs: Names, ours: Names) -> dict[str, Comparison]:
 
 
 def _difference(name: str, ours: list[str] | None, theirs: list[str] | None) -> str:
-    """How the arguments differ without a reason; nothing where they do not, or are not known."""
+    """Return how the arguments differ without a reason; "" where they are equal or not known."""
     if ours is None or theirs is None:
         return ""
-    own, later = own_arguments(name), left_out_arguments(name)
-    if [x for x in ours if x not in own] == [x for x in theirs if x not in later]:
+    mine = without(renamed_arguments(name, ours), own_arguments(name))
+    others = without(theirs, left_out_arguments(name))
+    if mine == others or (is_reordered(name) and sorted(mine) == sorted(others)):
         return ""
     return f"{name}: {', '.join(ours)}; TensorFlow: {', '.join(theirs)}"
 
@@ -146,7 +166,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     add_options(parser)
     parser.add_argument("--list", choices=("missing", "arguments", "left"))
+    parser.add_argument("--version-1", metavar="FOLDER", type=Path, help="1.15's unpacked wheel")
     options = parser.parse_args()
+    if options.version_1:
+        return _compare_with_version_1(options.version_1, options.list)
     if options.side:
         side, folder = options.side
         _run_side(side, Path(folder))
@@ -161,6 +184,51 @@ def main() -> int:
     modules = _compare(theirs, ours)
     _print(modules, options.list)
     return int(any(module.differing for module in modules.values()))
+
+
+def _compare_with_version_1(wheel: Path, listed: str | None) -> int:
+    """Print the comparison with 1.15's API; return 1 if names are missing or arguments differ."""
+    theirs = Version1(wheel).public_names()
+    install()
+    modules: dict[str, Comparison] = defaultdict(lambda: Comparison([], [], [], []))
+    for name, arguments in theirs.items():
+        module = modules[_row_of(name)]
+        value = _imported(name)
+        if value is _ABSENT or reason_of(value):
+            (module.left_out if name_reason(name) else module.missing).append(name)
+            continue
+        module.here.append(name)
+        if line := _difference_from_version_1(name, _arguments(value), arguments):
+            module.differing.append(line)
+    _print(modules, listed)
+    return int(any(module.missing or module.differing for module in modules.values()))
+
+
+def _row_of(name: str) -> str:
+    """Return the row of the table: one for each module of contrib and of the root."""
+    parts = name.split(".")[:-1]
+    return ".".join(parts[: 2 if parts[:1] == ["contrib"] else 1]) or "tf"
+
+
+_ABSENT = object()
+
+
+def _imported(name: str) -> Any:
+    """Return the value that a program gets by `tensorflow.<name>`; `_ABSENT` if there is none."""
+    value: Any = importlib.import_module("tensorflow")
+    for part in name.split("."):
+        value = getattr(value, part, _ABSENT)
+    return value
+
+
+def _difference_from_version_1(name: str, ours: list[str] | None, theirs: list[str] | None) -> str:
+    """Return how the arguments differ from 1.15's without a reason; further ones may follow."""
+    if ours is None or theirs is None:
+        return ""
+    left = arguments_left_out(name)
+    if without([x for x in ours if x in theirs], left) == without(theirs, left):
+        return ""
+    return f"{name}: {', '.join(ours)}; TensorFlow: {', '.join(theirs)}"
 
 
 def _run_side(side: str, folder: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from gpugraph.base.nest import flatten, is_nested, pack_sequence_as, parts_of
+from gpugraph.base.nest import assert_same_structure, flatten, is_nested, pack_sequence_as, parts_of
 
 
 def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
@@ -99,10 +99,60 @@ def flatten_with_joined_string_paths(structure: Any, separator: str = "/") -> li
 
     The path joins the keys, field names and positions that lead to the leaf.
     """
-    return [(separator.join(path), leaf) for path, leaf in _with_paths(structure, ())]
+    paths = _with_paths(structure, ())
+    return [(separator.join(map(str, path)), leaf) for path, leaf in paths]
 
 
-def _with_paths(structure: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def flatten_with_tuple_paths(
+    structure: Any, expand_composites: bool = False
+) -> list[tuple[tuple[Any, ...], Any]]:
+    """Return (path, leaf) for each leaf; the path is a tuple of keys, field names and positions.
+
+    expand_composites: whether tensors such as a SparseTensor count as their components, whose keys
+    are their positions.
+    """
+    paths = list(_with_paths(structure, ()))
+    if not expand_composites:
+        return paths
+    expanded = []
+    for path, leaf in paths:
+        parts = flatten(leaf, expand_composites=True)
+        is_single = len(parts) == 1 and parts[0] is leaf
+        expanded += [(path if is_single else (*path, i), part) for i, part in enumerate(parts)]
+    return expanded
+
+
+def yield_flat_paths(nest: Any, expand_composites: bool = False) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of each leaf, as `flatten_with_tuple_paths` does."""
+    return (path for path, _ in flatten_with_tuple_paths(nest, expand_composites))
+
+
+def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
+    """Return the results of `func(path, *leaves, **kwargs)` in the structure of the arguments."""
+    if not callable(func):
+        raise TypeError(f"func must be callable, got: {func}")
+    if not structure:
+        raise ValueError("Must provide at least one structure")
+    check_types = kwargs.pop("check_types", True)
+    expand = kwargs.pop("expand_composites", False)
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, check_types, expand)
+    flat = zip(*(flatten(nested, expand) for nested in structure))
+    paths = yield_flat_paths(structure[0], expand)
+    results = [func(path, *leaves, **kwargs) for path, leaves in zip(paths, flat)]
+    return pack_sequence_as(structure[0], results, expand)
+
+
+def map_structure_with_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
+    """Return the results of `func(path, *leaves, **kwargs)`, where paths are joined by "/"."""
+    return map_structure_with_tuple_paths(
+        lambda path, *leaves, **words: func("/".join(map(str, path)), *leaves, **words),
+        *structure,
+        **kwargs,
+    )
+
+
+def _with_paths(structure: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
     if not is_nested(structure):
         yield path, structure
         return
@@ -112,4 +162,4 @@ def _with_paths(structure: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[s
     else:
         keys = list(getattr(structure, "_fields", range(len(parts))))
     for key, part in zip(keys, parts):
-        yield from _with_paths(part, (*path, str(key)))
+        yield from _with_paths(part, (*path, key))

@@ -146,20 +146,20 @@ def get_virtual_device_configuration(
 
 
 def set_virtual_device_configuration(
-    device: PhysicalDevice, logical_devices: Sequence[VirtualDeviceConfiguration]
+    device: PhysicalDevice, virtual_devices: Sequence[VirtualDeviceConfiguration]
 ) -> None:
     """Split a physical device in new sessions without a config.
 
-    logical_devices: the parts. Each part of a GPU requires a memory limit in MiB; a part of the CPU
+    virtual_devices: the parts. Each part of a GPU requires a memory limit in MiB; a part of the CPU
     must have none. ValueError if a part violates this, or `device` is not a device of this machine.
     """
     _check(device)
-    limits = [part.memory_limit for part in logical_devices]
+    limits = [part.memory_limit for part in virtual_devices]
     if device.device_type == "CPU" and any(limit is not None for limit in limits):
         raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")
     if device.device_type == "GPU" and None in limits:
         raise ValueError("Setting memory limit is required for GPU virtual devices")
-    _parts[device] = list(logical_devices)
+    _parts[device] = list(virtual_devices)
 
 
 def forget() -> None:

@@ -143,13 +143,16 @@ def tagged_run_metadata(tag: str, run_metadata: bytes) -> bytes:
     return bytes_field(1, tag.encode()) + bytes_field(2, run_metadata)
 
 
-def plugin_metadata(plugin: str, display_name: str = "", description: str = "") -> bytes:
+def plugin_metadata(
+    plugin: str, display_name: str = "", description: str = "", content: bytes = b""
+) -> bytes:
     """Return a SummaryMetadata.
 
     plugin: the TensorBoard plugin that shows the values. display_name, description: the texts that
-    it shows with them.
+    it shows with them. content: the plugin's message about them.
     """
-    parts = bytes_field(1, bytes_field(1, plugin.encode())) if plugin else b""
+    settings = bytes_field(2, content) if content else b""
+    parts = bytes_field(1, bytes_field(1, plugin.encode()) + settings) if plugin else b""
     if display_name:
         parts += bytes_field(2, display_name.encode())
     return parts + (bytes_field(3, description.encode()) if description else b"")

@@ -159,6 +159,37 @@ class HParams:
         return f"{type(self).__name__}({sorted(self.values().items())})"
 
 
+def parse_values(
+    values: str, type_map: Mapping[str, type], ignore_unknown: bool = False
+) -> dict[str, Any]:
+    """Return the values in a text such as `name=value,list=[1,2,3],list[0]=4`, by name.
+
+    type_map: the type of each name's value, or of the items of its list. ignore_unknown: whether
+    names without a type are skipped. An assignment to an item becomes a dict of items by index.
+    Raise ValueError for an unknown name, a value that the type does not allow, malformed text, and
+    a name that is assigned twice.
+    """
+    results: dict[str, Any] = {}
+    for name, index, text in _assignments(values):
+        if name not in type_map:
+            if ignore_unknown:
+                continue
+            raise ValueError(f"Unknown hyperparameter type for {name}")
+        kind = type_map[name]
+        if index is not None and not isinstance(text, list):
+            items = results.setdefault(name, {})
+            if not isinstance(items, dict):
+                raise ValueError(f"Multiple assignments to variable '{name}' in '{values}'")
+            items[index] = _parsed(name, kind, text)
+        elif name in results:
+            raise ValueError(f"Multiple assignments to variable '{name}' in '{values}'")
+        elif isinstance(text, list):
+            results[name] = [_parsed(name, kind, item) for item in text]
+        else:
+            results[name] = _parsed(name, kind, text)
+    return results
+
+
 def _assignments(values: str) -> Iterator[tuple[str, int | None, str | list[str]]]:
     """Yield (name, index or None, text or list of texts) for each assignment in `values`."""
     position, seen = 0, set()

@@ -9,11 +9,11 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from gpugraph.tensorflow_import.left_out import instead_of, refusal_at_call
-from gpugraph.tensorflow_import.missing_names import MissingNames, advice, shown
+from gpugraph.tensorflow_import.missing_names import MissingName, MissingNames, advice, shown
 from gpugraph.tensorflow_import.module_table import VERSION
 from gpugraph.tensorflow_import.tensorflow_names import (
     ModulePath,
@@ -24,6 +24,8 @@ from gpugraph.tensorflow_import.tensorflow_names import (
 )
 
 ROOT = "tensorflow"
+
+_IMPORT_SYSTEM = (str(Path(__file__).resolve()), "<frozen importlib")
 
 
 class TensorFlowModule(ModuleType):
@@ -91,15 +93,29 @@ class _Refusal:
     """
 
     def __init__(self, path: str, name: str) -> None:
-        self._module, self._asked = _full_name(path), f"{path}.{name}" if path else name
+        self._module = _full_name(path)
+        self._asked = MissingName.here(f"{path}.{name}" if path else name)
 
     def __str__(self) -> str:
-        return (
-            f"module '{self._module}' has no attribute '{self._asked.rpartition('.')[2]}': "
-            f"gpugraph has no {shown(self._asked)}{advice(self._asked)}"
-        )
+        name = self._asked.path.rpartition(".")[2]
+        return f"module '{self._module}' has no attribute '{name}': {_absence(self._asked)}"
 
     __repr__ = __str__
+
+
+def _absence(asked: MissingName) -> str:
+    """Return the part of an error text that names who used a missing name, and similar names."""
+    return f"gpugraph has no {shown(asked.path)} (used by {asked.place}){advice(asked.path)}"
+
+
+def _importing_functions() -> set[str]:
+    """Return the names of the import system's functions that have called this module."""
+    functions = set()
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_IMPORT_SYSTEM):
+        functions.add(frame.f_code.co_name)
+        frame = frame.f_back
+    return functions
 
 
 class TensorFlowFinder(MetaPathFinder, Loader):
@@ -130,6 +146,13 @@ class TensorFlowFinder(MetaPathFinder, Loader):
             # The error has no `name`: a `from` import ignores an error whose `name` is the imported
             # module.
             raise ModuleNotFoundError(f"No module named '{fullname}': {reason}")
+        callers = _importing_functions()
+        text = _absence(MissingName.here(rest))
+        if "_handle_fromlist" in callers:
+            parent, _, name = fullname.rpartition(".")
+            raise ImportError(f"cannot import name '{name}' from '{parent}': {text}", name=parent)
+        if "_find_and_load" in callers:
+            raise ModuleNotFoundError(f"No module named '{fullname}': {text}", name=fullname)
         return None
 
     def _spec(self, path: str) -> ModuleSpec:

@@ -14,10 +14,12 @@ from gpugraph.tensorflow_import.answering_modules import (
     TensorFlowFinder,
     TensorFlowModule,
 )
+from gpugraph.tensorflow_import.libraries.later_libraries import LaterLibraryFinder
 from gpugraph.tensorflow_import.missing_names import MissingNames
 from gpugraph.tensorflow_import.refused_names import listen_to_refusals
 
 _LOCK = threading.Lock()
+_LATER = LaterLibraryFinder()
 _users: dict[TensorFlowFinder, int] = {}
 """The finder in use, if any, mapped to the number of open `as_tensorflow` blocks and `install`
 calls.
@@ -62,7 +64,7 @@ def install() -> TensorFlowFinder:
         if finder is None:
             _refuse_another()
             finder = TensorFlowFinder()
-            sys.meta_path.insert(0, finder)
+            sys.meta_path[:0] = [finder, _LATER]
             sys.meta_path.append(KerasFinder(finder))
         _users[finder] = _users.get(finder, 0) + 1
         return finder
@@ -92,7 +94,9 @@ def _leave(finder: TensorFlowFinder) -> None:
             return
         del _users[finder]
         sys.meta_path[:] = [
-            other for other in sys.meta_path if other is not finder and not _serves(other, finder)
+            other
+            for other in sys.meta_path
+            if other not in (finder, _LATER) and not _serves(other, finder)
         ]
         for name, module in list(sys.modules.items()):
             if isinstance(module, TensorFlowModule):

@@ -40,6 +40,20 @@ saved_model.signature_def_utils.MethodNameUpdater signal.*mdct *fftnd signal.kai
 sparse.bincount test.disable_with_predicate test.experimental* test.is_cpu_target_available
 test.with_eager_op_as_function train.CheckpointOptions train.experimental.MaxShardSizePolicy
 train.experimental.Shard* types.*
+OptionalSpec data.AUTOTUNE data.INFINITE_CARDINALITY data.NumpyIterator data.ThreadingOptions
+data.UNKNOWN_CARDINALITY data.experimental.Autotune* data.experimental.DatasetInitializer
+data.experimental.ExternalStatePolicy data.experimental.SHARD_HINT
+data.experimental.ServiceOptions data.experimental.distributed_save
+data.experimental.enable_debug_mode data.experimental.from_list
+data.experimental.get_model_proto data.experimental.*table_from_dataset
+data.experimental.pad_to_cardinality data.experimental.snapshot data.experimental.service*
+distribute.RunOptions distribute.cluster_resolver.KubernetesExecutableLocation
+distribute.experimental.CollectiveHints distribute.experimental.Communication*
+keras.utils.array_to_img keras.utils.get_registered_name keras.utils.get_registered_object
+keras.utils.img_to_array keras.utils.load_img keras.utils.pad_sequences
+keras.utils.register_keras_serializable keras.utils.save_img
+linalg.LinearOperatorBlockLowerTriangular linalg.LinearOperatorPermutation
+linalg.LinearOperatorTridiag raw_ops.Collective*V[23] raw_ops.CollectiveInitializeCommunicator
 """
 
 PATTERNS = _NAMES.split()

@@ -34,7 +34,9 @@ _FUNCTIONS = "objects with functions are not saved"
 
 _ROWS = f"""
 audio: there is no audio codec: tf.signal has transforms of audio
-compat.v2.summary: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
+compat.v2.summary.trace_export compat.v2.summary.trace_on compat.v2.summary.trace_off
+    compat.v2.summary.experimental.write_raw_pb: use run_metadata of Session.run, and
+    tf.summary.FileWriter
 core.*._[A-Z]* core.*.DESCRIPTOR: descriptors are attributes of the classes of messages
 config.experimental_connect_to_cluster config.experimental_connect_to_host: there is no eager
     execution: give a Session its target
@@ -42,15 +44,16 @@ config.experimental_run_functions_eagerly: there is no eager execution:
     a tf.function is traced
 CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
 distribute.experimental.TPUStrategy: there are no TPUs: use tf.distribute.MirroredStrategy
+data.experimental.RaggedTensorStructure: {_NO_RAGGED}
+experimental.function_executor_type experimental.output_all_intermediates: graphs are compiled as a
+    whole when a Session runs them
 errors.raise_exception_on_not_ok_status: there is no C library: failures raise
     the errors of tf.errors
 estimator: estimators are in the library tensorflow-estimator: install it by
     `pip install --no-deps tensorflow-estimator==1.15.2`
 wrap_function: functions with variables are made by tf.function
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
-image.adjust_jpeg_quality image.decode_and_crop_jpeg image.decode_gif
-    image.extract_jpeg_shape image.random_jpeg_quality io.decode_and_crop_jpeg
-    io.decode_gif io.extract_jpeg_shape: {_CODEC}
+image.adjust_jpeg_quality image.random_jpeg_quality: {_CODEC}
 io.decode_proto io.encode_proto: parse and write messages by their classes in tf.py_func
 io.RaggedFeature ragged ragged_fill_empty_rows ragged_fill_empty_rows_grad RaggedTensor
     RaggedTensorSpec: {_NO_RAGGED}
@@ -87,8 +90,6 @@ strings.ngrams: there are no ragged tensors: join slices by tf.strings.join
 strings.unicode_decode strings.unicode_decode_with_offsets strings.unicode_encode
     strings.unicode_split strings.unicode_split_with_offsets: {_UNICODE}
 strings.unicode_script: Python has no table of scripts: use unicodedata.name in tf.py_func
-summary.all_v2_summary_ops: there are no summaries of TensorFlow 2: use tf.summary.merge_all
-summary.initialize: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
 train.do_quantize_training_on_graphdef: use tf.quantization.fake_quant_with_min_max_vars
 train.experimental.PythonState: keep the value in a tf.Variable, or in a separate file
 train.sdca_fprint train.sdca_optimizer train.sdca_shrink_l1: {_DUAL}

@@ -42,9 +42,6 @@ ops.gen_sdca_ops: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
 framework.op_def_library.OpDefLibrary: ops compiled against TensorFlow cannot be loaded: declare
     ops by tf.register_op
 ops.control_flow_ops._case_helper: use tf.case
-ops.image_ops*.decode_jpeg ops.image_ops*.encode_jpeg ops.image_ops*.decode_gif
-    ops.image_ops*.decode_and_crop_jpeg: there is no codec: use PNG or BMP files, or another
-    library's codec in tf.py_func
 ops.metrics_impl._streaming_sparse_average_precision_at_top_k: use
     tf.metrics.average_precision_at_k
 ops.linalg: internals of linear operators: use tf.linalg
@@ -52,7 +49,9 @@ ops.list_ops.tensor_list_push_back_batch: loops keep their values in a tf.Tensor
 ops.nn_ops.Convolution: use tf.nn.convolution
 ops.ragged: there are no ragged tensors: use a SparseTensor, or pad, and tf.sequence_mask
 ops.random_ops.parameterized_truncated_normal: use tf.random.truncated_normal, scaled and clipped
-ops.summary_ops_v2: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
+ops.summary_ops_v2.create_db_writer: databases are not written: use create_file_writer
+ops.summary_ops_v2.run_metadata* ops.summary_ops_v2.keras_model ops.summary_ops_v2.trace_*
+    ops.summary_ops_v2.write_raw_pb: use run_metadata of Session.run, and tf.summary.FileWriter
 ops.variable_scope.EagerVariableStore: {_EAGER}
 ops.variables._all_saveable_objects: use tf.global_variables
 profiler: there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook

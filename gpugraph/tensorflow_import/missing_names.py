@@ -8,12 +8,22 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
 from gpugraph.tensorflow_import.left_out import instead_of
-from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, module_paths, names
+from gpugraph.tensorflow_import.libraries.installed_libraries import library_of
+from gpugraph.tensorflow_import.tensorflow_names import (
+    ModulePath,
+    canonical,
+    find,
+    module_paths,
+    names,
+)
 
 _OURS = (str(Path(__file__).resolve().parent) + os.sep, "<frozen importlib")
+_NOT_NAMES_OF_TENSORFLOW = ("typing", "collections", "__future__", "abc", "contextlib")
+_NOT_SUGGESTED = ("python", "core", "test.mock")
 
 
 class MissingName(NamedTuple):
@@ -24,7 +34,21 @@ class MissingName(NamedTuple):
     line: int
 
     def __str__(self) -> str:
-        return f"{shown(self.path)}  {self.file}:{self.line}{advice(self.path)}"
+        return f"{shown(self.path)}  {self.place}{advice(self.path)}"
+
+    @property
+    def place(self) -> str:
+        """The file and the line, after the library and its version if it is one's."""
+        library = library_of(self.file)
+        return f"{library and f'{library}, '}{self.file}:{self.line}"
+
+    @staticmethod
+    def here(path: str) -> MissingName:
+        """Return the name with the innermost line outside this package."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+            frame = frame.f_back
+        return MissingName(path, frame.f_code.co_filename, frame.f_lineno)
 
 
 class MissingNames:
@@ -38,10 +62,7 @@ class MissingNames:
 
     def add(self, path: str) -> None:
         """Record `tensorflow.<path>` as missing, with the innermost line outside this package."""
-        frame = sys._getframe(1)
-        while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
-            frame = frame.f_back
-        self._names[MissingName(path, frame.f_code.co_filename, frame.f_lineno)] = None
+        self._names[MissingName.here(path)] = None
 
     def __iter__(self) -> Iterator[MissingName]:
         return iter(self._names)
@@ -66,7 +87,7 @@ def advice(path: str) -> str:
 
     Return "" if there is neither.
     """
-    if instead := instead_of(path):
+    if instead := instead_of(path) or instead_of(canonical(path)):
         return f"; {instead}"
     near = nearest(path)
     return f"; nearest: {', '.join(near)}" if near else ""
@@ -78,6 +99,7 @@ def nearest(path: str, count: int = 3) -> list[str]:
 
     Equal names in other modules come first, then names of similar spelling.
     """
+    path = canonical(path)
     module, _, name = path.rpartition(".")
     elsewhere = _modules_by_name().get(name, [])
     same = [f"{other}.{name}" if other else name for other in elsewhere if other != module]
@@ -91,11 +113,19 @@ def nearest(path: str, count: int = 3) -> list[str]:
             for n in difflib.get_close_matches(name, list(_modules_by_name()), cutoff=0.75)
             for other in _modules_by_name()[n][:1]
         ]
-    return [shown(other) for other in dict.fromkeys([*same, *similar])][:count]
+    near = [other for other in dict.fromkeys([*same, *similar]) if other != path]
+    return [shown(other) for other in near][:count]
 
 
 def _public_names(module: str) -> list[str]:
-    return [name for name in names(module) if not isinstance(find(module, name), ModulePath)]
+    """Return the names of values in a module, without those that its source imports from Python."""
+    return [name for name in names(module) if _is_public(find(module, name))]
+
+
+def _is_public(value: Any) -> bool:
+    origin = str(getattr(value, "__module__", None) or type(value).__module__)
+    is_foreign = origin.partition(".")[0] in _NOT_NAMES_OF_TENSORFLOW
+    return not is_foreign and not isinstance(value, ModulePath | ModuleType)
 
 
 @functools.cache
@@ -110,7 +140,7 @@ def _modules_by_name() -> dict[str, list[str]]:
         return path.startswith("contrib"), path.count("."), len(path)
 
     for module in sorted(module_paths(), key=rank):
-        if not module.startswith(("python", "core")):
+        if not module.startswith(_NOT_SUGGESTED):
             for name in _public_names(module):
                 modules.setdefault(name, []).append(module)
     return modules

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gpugraph.tensorflow_import.contrib_names.module_table_of_contrib import ROWS_OF_CONTRIB
 from gpugraph.tensorflow_import.module_table_of_libraries import ROWS_OF_LIBRARIES
 
 VERSION = "1.15.5"
@@ -89,8 +90,8 @@ python.framework.auto_control_deps:
     gpugraph.building.control_flow.automatic_control_dependencies
 python.framework.func_graph: gpugraph.graph.functions.func_graph
 python.framework.function: gpugraph.building.function_calls.defined_function tf
-python.framework.(constant_op importer indexed_slices load_library op_def_library
-    tensor_spec): tf
+python.framework.(constant_op importer indexed_slices load_library op_def_library): tf
+python.framework.tensor_spec: tf BoundedTensorSpec=tf.contrib.framework.BoundedTensorSpec
 python.framework.type_spec: gpugraph.graph.client.type_spec
 python.framework.device: DeviceSpec=tf.DeviceSpec
 python.framework.dtypes: tf.dtypes tf
@@ -389,7 +390,7 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
     return rows, {path: trees[path] for path in sorted(trees, key=len, reverse=True)}
 
 
-ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES)
+ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES + ROWS_OF_CONTRIB)
 """The rows, and the trees, by path.
 
 A tree is a path that stands for a public module and all below it.

@@ -200,6 +200,7 @@ python.training.training_util: GLOBAL_STEP_READ_KEY='global_step_read_op_cache
 python.util.compat_internal: path_to_str=tf.compat.path_to_str
 python.util.deprecation: hide_attribute_from_api=internals.training_internals.unconverted
     deprecated_endpoints=gpugraph.building.compatibility.deprecation_decorators.unchanged
+python.util.deprecation_wrapper: internals.lazy_loader
 python.util.dispatch: internals.dispatch
 python.util.lazy_loader: internals.lazy_loader
 python.util.module_wrapper: TFModuleWrapper=internals.lazy_loader.TFModuleWrapper
@@ -228,9 +229,13 @@ contrib.slim.python.slim.(queues summaries): internals.slim_internals
 contrib.slim.python.slim.data.parallel_reader: internals.slim_internals
 contrib.slim.python.slim.data.dataset: Dataset=internals.slim_internals.Dataset
 contrib.slim.losses: internals.argument_orders.LOSSES
+    cosine_distance=internals.argument_orders.cosine_distance
 contrib.losses: internals.argument_orders.LOSSES
+    cosine_distance=internals.argument_orders.cosine_distance
 contrib.losses.python.losses: internals.argument_orders.LOSSES
+    cosine_distance=internals.argument_orders.cosine_distance
 contrib.losses.python.losses.loss_ops: internals.argument_orders.LOSSES
+    cosine_distance=internals.argument_orders.cosine_distance
 contrib.slim.metrics: internals.argument_orders.METRICS internals.argument_orders
 contrib.metrics: internals.argument_orders.METRICS internals.argument_orders
     confusion_matrix=tf.math.confusion_matrix

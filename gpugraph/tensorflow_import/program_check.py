@@ -56,7 +56,7 @@ def check_source(source: bytes, file: str) -> ProgramNames:
         place = f"line {error.lineno}: " if isinstance(error, SyntaxError) else ""
         text = error.msg if isinstance(error, SyntaxError) else str(error)
         return ProgramNames([], f"{place}{text}")
-    reader = _Reader()
+    reader = Reader()
     reader.collect_module(tree)
     reader.visit(tree)
     uses = [_use(path, sorted(lines)) for path, lines in reader.lines.items()]
@@ -74,12 +74,12 @@ def _use(path: str, lines: list[int]) -> NameUse:
     if is_module(path):
         return NameUse(path, True, "", lines)
     try:
-        return NameUse(path, True, refusal_of(_value(path)), lines)
+        return NameUse(path, True, refusal_of(value_of(path)), lines)
     except AttributeError:
         return NameUse(path, False, "", lines)
 
 
-def _value(path: str) -> object:
+def value_of(path: str) -> object:
     """Return the value of a path relative to `tensorflow`.
 
     Raise AttributeError if it does not exist.
@@ -125,7 +125,7 @@ class _ClassScope(dict[str, str | None]):
     """The names bound in a class body, which the methods of the class do not see."""
 
 
-class _Reader(ast.NodeVisitor):
+class Reader(ast.NodeVisitor):
     """The visitor of a program's syntax tree; `lines` has the line numbers of each path."""
 
     def __init__(self) -> None:
@@ -169,6 +169,7 @@ class _Reader(ast.NodeVisitor):
     # -- statements that bind names
 
     def visit_Import(self, node: ast.Import) -> None:
+        """Bind and record the modules of an `import`."""
         for alias in node.names:
             root, _, path = alias.name.partition(".")
             name = alias.asname or root
@@ -179,6 +180,7 @@ class _Reader(ast.NodeVisitor):
             self._bind(name, path if alias.asname else "")
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Bind and record the names of a `from` import."""
         root, _, path = (node.module or "").partition(".")
         is_ours = root == _ROOT and not node.level
         for alias in node.names:
@@ -194,6 +196,7 @@ class _Reader(ast.NodeVisitor):
                 self._bind(alias.asname or alias.name, whole)
 
     def visit_Assign(self, node: ast.Assign) -> None:
+        """Bind the names that an assignment sets."""
         self.visit(node.value)
         path = self._path(node.value)
         for target in node.targets:
@@ -203,12 +206,14 @@ class _Reader(ast.NodeVisitor):
                 self.visit(target)
 
     def visit_Name(self, node: ast.Name) -> None:
+        """Record a name that is read; unbind one that is set."""
         if isinstance(node.ctx, ast.Load):
             self._note(self._path(node) or "", node.lineno)
         else:
             self._bind(node.id, None)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
+        """Record a chain of attributes that is read or set."""
         path = self._path(node)
         if path is None:
             self.visit(node.value)
@@ -235,17 +240,21 @@ class _Reader(ast.NodeVisitor):
         self._scopes = outer_scopes
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """Visit a function in a scope of its arguments."""
         self._bind(node.name, None)
         self._visit_function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        """Visit a coroutine in a scope of its arguments."""
         self._bind(node.name, None)
         self._visit_function(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
+        """Visit a lambda in a scope of its arguments."""
         self._visit_function(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """Visit a class body in a scope that its methods do not see."""
         self._bind(node.name, None)
         for outer in (*node.decorator_list, *node.bases, *(word.value for word in node.keywords)):
             self.visit(outer)

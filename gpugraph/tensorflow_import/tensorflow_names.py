@@ -32,6 +32,9 @@ _ABSENT = object()
 
 _ABBREVIATIONS = {
     "internals": f"{__package__}.internals",
+    "contrib": f"{_PACKAGE}.library.contrib",
+    "names": f"{__package__}.contrib_names",
+    "rnn": f"{_PACKAGE}.library.contrib_rnn",
     "repeated": f"{_PACKAGE}.library.train.repeated_evaluation",
 }
 """The first names of targets in the table that stand for a path."""

@@ -198,7 +198,7 @@ def test_missing_names_are_listed_at_the_end_of_a_failed_run(tmp_path: Path) -> 
     error = next(line for line in errors if line.startswith("AttributeError"))
     assert error.startswith(
         "AttributeError: module 'tensorflow.train' has no attribute 'AdamOptimiser': gpugraph has "
-        "no tf.train.AdamOptimiser; nearest: tf.train.AdamOptimizer"
+        f"no tf.train.AdamOptimiser (used by {file}:7); nearest: tf.train.AdamOptimizer"
     )
     assert not any("answering_modules" in line for line in errors)
     assert [line.partition(", ")[0] for line in errors[errors.index(error) + 1 :]] == [

@@ -29,13 +29,18 @@ def test_each_is_listed_with_its_line_and_the_nearest(capsys) -> None:
         with pytest.raises(AttributeError) as caught:
             exec(compile(PROGRAM, "old.py", "exec"), {})
     assert str(caught.value) == (
-        "module 'tensorflow.layers' has no attribute 'dens': gpugraph has no tf.layers.dens; "
-        "nearest: tf.layers.dense"
+        "module 'tensorflow.layers' has no attribute 'dens': gpugraph has no tf.layers.dens "
+        "(used by old.py:11); nearest: tf.layers.dense"
     )
     output = capsys.readouterr().out.splitlines()
     assert output[0] == "False"
     assert output[1].startswith("cannot import name 'no_such_ops' from 'tensorflow.python.ops'")
-    assert output[2] == "No module named 'tensorflow.no'"
+    assert output[1].endswith(
+        "gpugraph has no tensorflow.python.ops.no_such_ops (used by old.py:4)"
+    )
+    assert output[2] == (
+        "No module named 'tensorflow.no': gpugraph has no tf.no (used by old.py:8)"
+    )
     lines = str(missing).splitlines()
     assert lines[0].startswith("tf.nn.rlu  old.py:2; nearest: tf.nn.relu")
     assert lines[1].startswith("tensorflow.python.ops.no_such_ops  old.py:4")
@@ -64,6 +69,23 @@ def test_what_python_asks_for_itself_is_not_listed() -> None:
 )
 def test_the_nearest_name(path: str, first: str) -> None:
     assert nearest(path)[0] == first
+
+
+@pytest.mark.parametrize(
+    "path", ["contrib.slim.queues.Anyy", "contrib.slim.queues.Callabel", "lite.Optimize.DEFAULT"]
+)
+def test_names_of_python_are_not_near(path: str) -> None:
+    names = ("Any", "Callable", "DEFAULT")
+    assert not [
+        near for near in nearest(path) if near.endswith(tuple(f"queues.{n}" for n in names))
+    ]
+    assert not [near for near in nearest(path) if near.startswith("tf.test.mock")]
+
+
+def test_a_missing_name_is_not_near_itself() -> None:
+    assert "tf.layers.dense" in nearest("compat.v1.layers.dens")
+    assert nearest("contrib.no_such.dense")[0] == "tf.layers.dense"
+    assert "tf.layers.xyz" not in nearest("layers.xyz")
 
 
 def test_there_may_be_no_near_name() -> None:

@@ -62,7 +62,7 @@ from gpugraph.library.contrib.layers import (
     variable as variable,
 )
 from gpugraph.graph.client.tensor_spec import TensorSpec as TensorSpec
-from gpugraph.ops.control.py_func import py_func as py_func
+from gpugraph.library.contrib.framework.python_functions import py_func as py_func
 from gpugraph.ops.indexing.sort_and_search import argsort as argsort, sort as sort
 from gpugraph.ops.random import orthogonal_convolutions as _orthogonal_convolutions
 from gpugraph.ops.sparse.sparse_tensor import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -90,10 +89,18 @@ def reduce_dataset(dataset: Any, reducer: Reducer) -> Any:
     )
 
 
-@functools.wraps(make_batched_features_dataset)
-def read_batch_features(*arguments: Any, **named: Any) -> Any:
-    """Return the next batch of `make_batched_features_dataset`, as tensors."""
-    dataset = make_batched_features_dataset(*arguments, **named)
+def read_batch_features(
+    file_pattern: Any, batch_size: Any, features: Any, reader: Any = None, reader_args: Any = None,
+    randomize_input: bool = True, num_epochs: Any = None, capacity: int = 10000,
+) -> Any:  # fmt: skip
+    """Return the next batch of `make_batched_features_dataset`, as tensors.
+
+    randomize_input: whether to shuffle, by a buffer of `capacity` elements.
+    """
+    dataset = make_batched_features_dataset(
+        file_pattern, batch_size, features, reader=reader, reader_args=reader_args,
+        shuffle=randomize_input, num_epochs=num_epochs, shuffle_buffer_size=capacity,
+    )  # fmt: skip
     return dataset.make_one_shot_iterator().get_next()
 
 

@@ -62,6 +62,7 @@ def stack_bidirectional_dynamic_rnn(
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:
+        del opened  # the variables are in its scope "bidirectional_rnn", as TensorFlow's
         outputs, last = bidirectional_dynamic_rnn(
             forward,
             backward,
@@ -73,7 +74,6 @@ def stack_bidirectional_dynamic_rnn(
             parallel_iterations,
             swap_memory,
             time_major,
-            opened,
         )
         return concat(outputs, 2), *last
 

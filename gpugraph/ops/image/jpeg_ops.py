@@ -27,11 +27,11 @@ _END = b"\xff\xd9"
 
 def pillow() -> Any:
     """Return the module `PIL.Image`; raise ModuleNotFoundError if Pillow is not installed."""
-    with package_of_extra("images", "Pillow", "JPEG files"):
+    with package_of_extra("images", "Pillow", "JPEG and GIF files"):
         return import_module("PIL.Image")
 
 
-def _pillow_in_run() -> Any:
+def pillow_in_run() -> Any:
     """Return the module `PIL.Image`; raise UnimplementedError if Pillow is not installed."""
     try:
         return pillow()
@@ -45,7 +45,7 @@ def jpeg_pixels(data: bytes, channels: int, ratio: int = 1) -> Any:
     channels: 1 for grey, 3 for RGB, 0 for those of the file. ratio: the divisor of the size.
     """
     try:
-        picture = _pillow_in_run().open(io.BytesIO(data), formats=["JPEG"])
+        picture = pillow_in_run().open(io.BytesIO(data), formats=["JPEG"])
         mode = "L" if channels == 1 or (channels == 0 and picture.mode == "L") else "RGB"
         if ratio > 1 or picture.mode != mode:
             width, height = (-(-size // ratio) for size in picture.size)
@@ -124,7 +124,7 @@ def _bind_encode(context: KernelContext, image: Any, out: Any) -> Callable[[], A
     def run() -> None:
         file = io.BytesIO()
         pixels = image[..., 0] if channels == 1 else image
-        _pillow_in_run().fromarray(np.ascontiguousarray(pixels)).save(file, "JPEG", **options)
+        pillow_in_run().fromarray(np.ascontiguousarray(pixels)).save(file, "JPEG", **options)
         out[()] = file.getvalue()
 
     return run

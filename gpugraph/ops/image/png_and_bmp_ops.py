@@ -137,7 +137,8 @@ def _any_file(data: bytes, channels: int, wanted: Any) -> Any:
         return _as_type(_with_channels(pixels, 4) if channels == 4 else pixels, wanted)
     for start, kind in _UNREAD.items():
         if data.startswith(start):
-            message = f"{kind} images are not decoded; PNG, BMP and JPEG are"
+            message = f"{kind} images are not decoded here; PNG, BMP and JPEG are"
+            message += ", and GIF by tf.image.decode_gif"
             raise UnimplementedError(None, None, message)
     raise refusal(f"Unknown image file format. One of PNG, BMP, JPEG required{pointer_text(data)}.")
 

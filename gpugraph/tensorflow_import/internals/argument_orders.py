@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.building.compatibility.deprecation_decorators import deprecated_argument_lookup
 from gpugraph.library import losses, metrics
 from gpugraph.tensorflow_import.version_2_parameters import (
     Parameters,
@@ -21,7 +22,6 @@ _LOSSES = """
 absolute_difference=absolute_difference predictions labels weights scope
 add_loss=add_loss loss loss_collection
 compute_weighted_loss=compute_weighted_loss losses weights scope
-cosine_distance=cosine_distance predictions labels dim=axis weights scope
 get_losses=get_losses scope loss_collection
 get_regularization_losses=get_regularization_losses scope
 get_total_loss=get_total_loss add_regularization_losses name
@@ -100,7 +100,23 @@ def _loss_rows() -> dict[str, tuple[str, str]]:
 
 
 LOSSES = _Functions(losses, _loss_rows())
-"""The functions of `tf.contrib.losses`."""
+"""The functions of `tf.contrib.losses`, except for `cosine_distance`."""
+
+
+def cosine_distance(
+    predictions: Any,
+    labels: Any = None,
+    axis: int | None = None,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    dim: int | None = None,
+) -> Any:
+    """Return `tf.losses.cosine_distance`; `dim` is the old name of `axis`."""
+    axis = deprecated_argument_lookup("axis", axis, "dim", dim)
+    if axis is None:
+        raise ValueError("You must specify 'axis'.")
+    return losses.cosine_distance(labels, predictions, axis, weights, scope)
+
 
 METRICS = _Functions(
     metrics,

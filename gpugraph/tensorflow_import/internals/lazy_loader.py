@@ -7,6 +7,9 @@ from typing import Any
 
 from gpugraph.tensorflow_import.modules_by_name import module_named
 
+_PER_MODULE_WARNING_LIMIT = 1
+"""The number of warnings for each module in TensorFlow; here there are none."""
+
 
 class LazyLoader(ModuleType):
     """A stand-in for the module `name`, which is imported when a name in it is first read."""

@@ -140,7 +140,7 @@ def test_stacked_bidirectional_networks(lengths, dynamic):
                 inputs,
                 lengths,
                 dtype=tf.float32,
-                scope=f"stack_bidirectional_rnn/cell_{index}",
+                scope=f"stack_bidirectional_rnn/cell_{index}{'/bidirectional_rnn' * dynamic}",
             )
         inputs = tf.concat(pair, 2)
     assert len(tf.trainable_variables()) == 8

@@ -19,10 +19,13 @@ from gpugraph.ops.nn.losses import loss_weights
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
-def assert_scalar(tensor: Any, name: str | None = None) -> Tensor:
-    """Return the value as a tensor; raise ValueError if its static shape can't be a scalar's."""
+def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
+    """Return the value as a tensor; raise ValueError if its static shape can't be a scalar's.
+
+    message: the first words of the error.
+    """
     with name_scope(name, "assert_scalar", [tensor]):
-        return check_scalar(convert_to_tensor(tensor))
+        return check_scalar(convert_to_tensor(tensor), message=message)
 
 
 def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:

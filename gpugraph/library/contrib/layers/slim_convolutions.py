@@ -70,9 +70,54 @@ _CONVOLUTION = """Return activation_fn(convolution(inputs, weights) + biases), f
     """
 
 
-def _convolution(name: str, dimensions: int | None, of: str, formats: str) -> Any:
-    """Return the function `name`: a convolution along `dimensions` axes; None for any number of
-    axes.
+def _convolve(
+    dimensions: int | None, inputs: Any, num_outputs: int, kernel_size: Any, stride: Any,
+    padding: str, data_format: str | None, rate: Any, options: LayerOptions,
+) -> Tensor:  # fmt: skip
+    """Apply a convolution along `dimensions` axes; None for any number of axes."""
+    source = convert_to_tensor(inputs)
+    rank = source.shape.rank
+    if dimensions is not None and rank != dimensions + 2:
+        raise ValueError(
+            f"Convolution expects input with rank {dimensions + 2}, got {rank}: {source}"
+        )
+    if rank not in _LAYERS:
+        raise ValueError(f"Convolution not supported for input with rank {rank}: {source}")
+    layer_class, known = _LAYERS[rank]
+    layout = checked_format(data_format, known)
+    if _largest(rate) > 1 and _largest(stride) > 1:
+        raise ValueError(f"A rate {rate} does not go with a stride {stride}: one of them must be 1")
+    return apply_layer(
+        layer_class, source, "Conv", options, _RENAMES, filters=num_outputs,
+        kernel_size=kernel_size, strides=stride, padding=padding, data_format=layout,
+        dilation_rate=rate, **options.of_weights("kernel"),
+    )  # fmt: skip
+
+
+@with_options()
+def convolution(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    rate: Any = 1,
+    options: LayerOptions = LayerOptions(),  # noqa: B008
+    conv_dims: int | None = None,
+) -> Tensor:
+    """Return activation_fn(convolution(inputs, weights) + biases), for 1 to 3 dimensions.
+
+    conv_dims: the number of axes to convolve along; None for the rank of the inputs minus 2. Other
+    arguments and errors are as in `convolution2d`.
+    """
+    return _convolve(
+        conv_dims, inputs, num_outputs, kernel_size, stride, padding, data_format, rate, options
+    )
+
+
+def _convolution(name: str, dimensions: int, of: str, formats: str) -> Any:
+    """Return the function `name`: a convolution along `dimensions` axes.
 
     of, formats: parts of its docstring.
     """
@@ -89,24 +134,9 @@ def _convolution(name: str, dimensions: int | None, of: str, formats: str) -> An
         rate: Any = 1,
         options: LayerOptions = LayerOptions(),  # noqa: B008
     ) -> Tensor:
-        source = convert_to_tensor(inputs)
-        rank = source.shape.rank
-        if dimensions is not None and rank != dimensions + 2:
-            raise ValueError(
-                f"Convolution expects input with rank {dimensions + 2}, got {rank}: {source}"
-            )
-        if rank not in _LAYERS:
-            raise ValueError(f"Convolution not supported for input with rank {rank}: {source}")
-        layer_class, known = _LAYERS[rank]
-        layout = checked_format(data_format, known)
-        if _largest(rate) > 1 and _largest(stride) > 1:
-            raise ValueError(
-                f"A rate {rate} does not go with a stride {stride}: one of them must be 1"
-            )
-        return apply_layer(
-            layer_class, source, "Conv", options, _RENAMES, filters=num_outputs,
-            kernel_size=kernel_size, strides=stride, padding=padding, data_format=layout,
-            dilation_rate=rate, **options.of_weights("kernel"),
+        return _convolve(
+            dimensions, inputs, num_outputs, kernel_size, stride, padding, data_format, rate,
+            options,
         )  # fmt: skip
 
     return layer
@@ -116,7 +146,6 @@ def _largest(value: Any) -> int:
     return max(value) if isinstance(value, (list, tuple)) else int(value)
 
 
-convolution = _convolution("convolution", None, "one, two or three dimensions", "NC...")
 convolution1d = _convolution("convolution1d", 1, "sequences [n, steps, channels]", '"NCW"')
 convolution2d = _convolution("convolution2d", 2, "images [n, h, w, channels]", '"NCHW"')
 convolution3d = _convolution("convolution3d", 3, "volumes [n, d, h, w, channels]", '"NCDHW"')

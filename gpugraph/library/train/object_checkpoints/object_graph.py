@@ -141,9 +141,9 @@ def object_names(graph: Any) -> dict[int, str]:
     return {number: names.get(number, f"object {number}") for number in range(len(graph.nodes))}
 
 
-def list_objects(root_checkpointable: Any) -> list[Any]:
+def list_objects(root_trackable: Any) -> list[Any]:
     """Return all objects in a checkpoint of a root: dependencies, and slots of optimizers."""
-    return [node.item for node in ObjectGraph(root_checkpointable).nodes]
+    return [node.item for node in ObjectGraph(root_trackable).nodes]
 
 
 def has_slots(item: Any) -> bool:

@@ -1,0 +1,186 @@
+"""Ops that decode GIF files and parts of JPEG files, by the library Pillow (the extra `images`)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.errors import invalid_argument as refusal
+from gpugraph.base.lfs_pointers import pointer_text
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.image.jpeg_ops import jpeg_pixels, pillow, pillow_in_run
+
+_HOST = HostOnly("files are decoded by the host")
+
+
+def gif_frames(data: bytes) -> Any:
+    """Return the frames [frames, height, width, 3], uint8, of a GIF file."""
+    try:
+        picture = pillow_in_run().open(io.BytesIO(data), formats=["GIF"])
+        frames = []
+        for number in range(picture.n_frames):
+            picture.seek(number)
+            frames.append(np.array(picture.convert("RGB")))
+    except (OSError, SyntaxError) as error:
+        reason = f"{error}{pointer_text(data)}"
+        raise refusal(f"Invalid GIF data (size {len(data)}), {reason}") from None
+    return np.stack(frames)
+
+
+def _bind_gif(context: KernelContext, contents: Any) -> Callable[[], Any]:
+    return lambda: [gif_frames(contents[()])]
+
+
+def _infer_gif(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 0, "contents")
+    return [TensorShape.of((None, None, None, 3))]
+
+
+_decode_gif = op(
+    "DecodeGif",
+    inputs="contents: string",
+    outputs="image: uint8",
+    infer=_infer_gif,
+    cpu=Call(make=_bind_gif, dynamic=True),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    doc="The frames [frames, height, width, 3] of a GIF file.",
+)
+
+
+def _infer_crop(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 0, "contents")
+    of_rank(context.shapes[1], 1, "crop_window")
+    context.shapes[1].merge_with(TensorShape.of((4,)))
+    return [TensorShape.of((None, None, context.attrs["channels"] or None))]
+
+
+def _bind_crop(context: KernelContext, contents: Any, window: Any) -> Callable[[], Any]:
+    channels, ratio = context.attrs["channels"], context.attrs["ratio"]
+    if channels not in (0, 1, 3):
+        raise refusal(f"channels must be 0, 1, or 3, got {channels}")
+    if ratio not in (1, 2, 4, 8):
+        raise refusal(f"ratio must be 1, 2, 4, or 8, got {ratio}")
+
+    def run() -> Any:
+        data = contents[()]
+        top, left, height, width = (int(size) for size in window)
+        pixels = jpeg_pixels(data, channels, ratio)
+        fits = top >= 0 and left >= 0 and height > 0 and width > 0
+        if not fits or top + height > pixels.shape[0] or left + width > pixels.shape[1]:
+            raise refusal(
+                f"Invalid JPEG data or crop window, data size {len(data)}: the window "
+                f"{[top, left, height, width]} is not inside {list(pixels.shape[:2])}"
+            )
+        return [pixels[top : top + height, left : left + width]]
+
+    return run
+
+
+_decode_and_crop_jpeg = op(
+    "DecodeAndCropJpeg",
+    inputs="contents: string, crop_window: int32",
+    outputs="image: uint8",
+    attrs={
+        "channels": Attr("int", 0),
+        "ratio": Attr("int", 1),
+        "fancy_upscaling": Attr("bool", True),
+        "try_recover_truncated": Attr("bool", False),
+        "acceptable_fraction": Attr("float", 1.0),
+        "dct_method": Attr("string", ""),
+    },
+    infer=_infer_crop,
+    cpu=Call(make=_bind_crop, dynamic=True),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    doc="The pixels of a JPEG file in a window: top, left, height and width.",
+)
+
+
+def _infer_shape(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 0, "contents")
+    return [TensorShape.of((3,))]
+
+
+def _bind_shape(context: KernelContext, contents: Any, out: Any) -> Callable[[], Any]:
+    def run() -> None:
+        data = contents[()]
+        try:
+            picture = pillow_in_run().open(io.BytesIO(data), formats=["JPEG"])
+        except (OSError, SyntaxError) as error:
+            raise refusal(f"Invalid JPEG data, size {len(data)}: {error}") from None
+        out[:] = (picture.height, picture.width, len(picture.getbands()))
+
+    return run
+
+
+_extract_jpeg_shape = op(
+    "ExtractJpegShape",
+    inputs="contents: string",
+    outputs="image_shape: output_type",
+    attrs={"output_type": Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64))},
+    infer=_infer_shape,
+    cpu=Call(make=_bind_shape),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    doc="The height, the width and the number of channels of a JPEG file.",
+)
+
+
+def decode_gif(contents: Any, name: str | None = None) -> Tensor:
+    """Decode a GIF file, a string scalar, to its frames [frames, h, w, 3], uint8.
+
+    Raises ModuleNotFoundError without Pillow; a run raises InvalidArgumentError for other files.
+    """
+    pillow()
+    return _decode_gif(contents, name=name)
+
+
+def decode_and_crop_jpeg(
+    contents: Any,
+    crop_window: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1.0,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Decode a window of a JPEG file to pixels [h, w, channels], uint8.
+
+    crop_window: top, left, height and width. Other arguments and errors are as in `decode_jpeg`.
+    """
+    pillow()
+    return _decode_and_crop_jpeg(
+        contents,
+        crop_window,
+        channels=channels or 0,
+        ratio=ratio,
+        fancy_upscaling=fancy_upscaling,
+        try_recover_truncated=try_recover_truncated,
+        acceptable_fraction=acceptable_fraction,
+        dct_method=dct_method,
+        name=name,
+    )
+
+
+def extract_jpeg_shape(
+    contents: Any, output_type: Any = dtypes.int32, name: str | None = None
+) -> Tensor:
+    """Return the height, the width and the number of channels of a JPEG file.
+
+    output_type: tf.int32 or tf.int64. Errors are as in `decode_gif`.
+    """
+    pillow()
+    return _extract_jpeg_shape(contents, output_type=output_type, name=name)

@@ -1,0 +1,1 @@
+"""The rows of the module table for contrib, and names that only they stand for."""

@@ -1,0 +1,76 @@
+"""Further rows of `module_table`: modules of contrib, and names that lie there alone.
+
+`contrib.x` in a target stands for `gpugraph.library.contrib.x`, `rnn.x` for
+`gpugraph.library.contrib_rnn.x`, and `names.x` for a module of this folder.
+"""
+
+from __future__ import annotations
+
+_STATE = "contrib.event_summaries.summary_state"
+_SUMMARIES = "contrib.event_summaries.contrib_summaries"
+_VERSION_2 = "contrib.event_summaries.summaries_of_version_2"
+
+_WRITERS = f"""create_file_writer={_STATE}.create_file_writer
+    create_summary_file_writer={_STATE}.create_summary_file_writer
+    SummaryWriter={_STATE}.SummaryWriter all_summary_ops={_STATE}.all_v2_summary_ops
+    summary_writer_initializer_op={_STATE}.summary_writer_initializer_op
+    should_record_summaries={_STATE}.should_record_summaries
+    record_summaries_every_n_global_steps={_STATE}.record_summaries_every_n_global_steps
+    always_record_summaries={_STATE}.always_record_summaries
+    never_record_summaries={_STATE}.never_record_summaries
+    record_if={_STATE}.record_if create_noop_writer={_STATE}.create_noop_writer
+    scalar={_SUMMARIES}.scalar histogram={_SUMMARIES}.histogram image={_SUMMARIES}.image
+    audio={_SUMMARIES}.audio generic={_SUMMARIES}.generic graph={_SUMMARIES}.graph
+    import_event={_SUMMARIES}.import_event flush={_SUMMARIES}.flush
+    eval_dir={_SUMMARIES}.eval_dir initialize={_SUMMARIES}.initialize"""
+
+ROWS_OF_CONTRIB = f"""
+contrib.summary: {_WRITERS}
+contrib.summary.summary: {_WRITERS}
+python.ops.summary_ops_v2: {_WRITERS}
+    create_file_writer_v2={_VERSION_2}.create_file_writer_v2
+    all_v2_summary_ops={_STATE}.all_v2_summary_ops write={_VERSION_2}.write
+    summary_scope={_VERSION_2}.summary_scope get_step={_STATE}.get_step set_step={_STATE}.set_step
+compat.v2.summary: scalar={_VERSION_2}.scalar histogram={_VERSION_2}.histogram
+    image={_VERSION_2}.image audio={_VERSION_2}.audio text={_VERSION_2}.text
+    write={_VERSION_2}.write create_file_writer={_VERSION_2}.create_file_writer_v2
+    create_noop_writer={_STATE}.create_noop_writer SummaryWriter={_STATE}.SummaryWriter
+    flush={_SUMMARIES}.flush record_if={_STATE}.record_if
+    import_event={_SUMMARIES}.import_event
+    should_record_summaries={_STATE}.should_record_summaries_v2
+compat.v2.summary.experimental: get_step={_STATE}.get_step set_step={_STATE}.set_step
+    summary_scope={_VERSION_2}.summary_scope
+contrib.checkpoint: CheckpointManager=tf.train.CheckpointManager
+    CheckpointableObjectGraph=gpugraph.formats.messages_pb2.TrackableObjectGraph
+data: DatasetSpec=tf.data.experimental.DatasetStructure
+data.experimental: Structure=tf.TypeSpec TensorStructure=names.data_structures.TensorStructure
+    SparseTensorStructure=names.data_structures.SparseTensorStructure
+    TensorArrayStructure=names.data_structures.TensorArrayStructure
+contrib.cudnn_rnn: rnn.network_layers rnn.weight_cells rnn.weight_saveables
+contrib.cudnn_rnn.python.layers: rnn.network_layers
+contrib.cudnn_rnn.python.(layers.cudnn_rnn ops.cudnn_rnn_ops): rnn.network_layers rnn.weight_cells
+    rnn.weight_saveables
+contrib.graph_editor: contrib.graph_editor.op_selection contrib.graph_editor.graph_changes
+    sgv=contrib.graph_editor.graph_changes.make_view
+    ops=contrib.graph_editor.op_selection.select_ops ts=contrib.graph_editor.op_selection.select_ts
+contrib.graph_editor.select: contrib.graph_editor.op_selection
+contrib.graph_editor.(subgraph transform reroute util): contrib.graph_editor.graph_changes
+    contrib.graph_editor.op_selection
+contrib.metrics: names.contrib_metrics set_difference=tf.sets.set_difference
+    set_intersection=tf.sets.set_intersection set_size=tf.sets.set_size
+    set_union=tf.sets.set_union
+contrib.slim.metrics: names.contrib_metrics
+contrib.metrics.python.ops.metric_ops: names.contrib_metrics
+contrib.predictor: contrib.predictors.session_predictors
+contrib.rnn: IndyGRUCell=gpugraph.library.rnn.independent_gates.IndyGRUCell
+    IndyLSTMCell=gpugraph.library.rnn.independent_gates.IndyLSTMCell
+    best_effort_input_batch_size=gpugraph.library.rnn.independent_gates.best_effort_input_batch_size
+    LayerRNNCell=gpugraph.library.rnn.rnn_cell_base.LayerCell
+contrib.seq2seq: safe_cumprod=gpugraph.library.seq2seq.monotonic_weights.safe_cumprod
+    monotonic_attention=gpugraph.library.seq2seq.monotonic_weights.monotonic_attention
+contrib.training: parse_values=gpugraph.platform.hparams.parse_values
+    train=gpugraph.library.train.monitored_sessions.monitored_training.train
+python.ops.lookup_ops: index_table_from_tensor=internals.lookup_tables.index_table_from_tensor
+    index_to_string_table_from_tensor=internals.lookup_tables.index_to_string_table_from_tensor
+summary: initialize={_SUMMARIES}.initialize all_v2_summary_ops={_STATE}.all_v2_summary_ops
+"""

@@ -1,0 +1,1 @@
+"""Installed libraries that programs import: their versions, and those that need TensorFlow 2."""
