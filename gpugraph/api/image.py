@@ -24,6 +24,9 @@ from gpugraph.ops.image.flip_crop_pad_resize import (
     resize_image_with_pad as resize_image_with_pad, resize_images as resize_images, rot90 as rot90,
     transpose_image as transpose_image,
 )
+from gpugraph.ops.image.jpeg_crop_ops import (
+    decode_and_crop_jpeg as decode_and_crop_jpeg, extract_jpeg_shape as extract_jpeg_shape,
+)
 from gpugraph.ops.image.jpeg_functions import is_jpeg as is_jpeg
 from gpugraph.ops.image.jpeg_ops import decode_jpeg as decode_jpeg, encode_jpeg as encode_jpeg
 from gpugraph.ops.image.non_max_suppression import (

@@ -112,6 +112,7 @@ image.crop_and_resize CropAndResize CropAndResizeGradBoxes CropAndResizeGradImag
 image.draw_bounding_boxes DrawBoundingBoxes DrawBoundingBoxesV2
 image.extract_glimpse ExtractGlimpse
 image.extract_patches ExtractImagePatches ExtractVolumePatches
+image.jpeg_crop_ops DecodeAndCropJpeg ExtractJpegShape
 image.jpeg_ops DecodeJpeg EncodeJpeg
 image.non_max_suppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
     NonMaxSuppressionWithOverlaps

@@ -48,9 +48,7 @@ estimator: estimators are in the library tensorflow-estimator: install it by
     `pip install --no-deps tensorflow-estimator==1.15.2`
 wrap_function: functions with variables are made by tf.function
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
-image.adjust_jpeg_quality image.decode_and_crop_jpeg image.decode_gif
-    image.extract_jpeg_shape image.random_jpeg_quality io.decode_and_crop_jpeg
-    io.decode_gif io.extract_jpeg_shape: {_CODEC}
+image.adjust_jpeg_quality image.decode_gif image.random_jpeg_quality io.decode_gif: {_CODEC}
 io.decode_proto io.encode_proto: parse and write messages by their classes in tf.py_func
 io.RaggedFeature ragged ragged_fill_empty_rows ragged_fill_empty_rows_grad RaggedTensor
     RaggedTensorSpec: {_NO_RAGGED}

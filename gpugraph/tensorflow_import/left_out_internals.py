@@ -42,8 +42,7 @@ ops.gen_sdca_ops: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
 framework.op_def_library.OpDefLibrary: ops compiled against TensorFlow cannot be loaded: declare
     ops by tf.register_op
 ops.control_flow_ops._case_helper: use tf.case
-ops.image_ops*.decode_jpeg ops.image_ops*.encode_jpeg ops.image_ops*.decode_gif
-    ops.image_ops*.decode_and_crop_jpeg: there is no codec: use PNG or BMP files, or another
+ops.image_ops*.decode_gif: there is no codec: use PNG or BMP files, or another
     library's codec in tf.py_func
 ops.metrics_impl._streaming_sparse_average_precision_at_top_k: use
     tf.metrics.average_precision_at_k

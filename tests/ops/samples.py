@@ -250,7 +250,8 @@ UNSAMPLED = {
         "it works on files: test_warm_start.py has it run",
     ),
     **dict.fromkeys(
-        ("DecodeJpeg", "EncodeJpeg"), "Pillow codes them, an extra: test_jpeg_files.py has them run"
+        ("DecodeJpeg", "EncodeJpeg", "DecodeAndCropJpeg", "ExtractJpegShape"),
+        "Pillow codes them, an extra: test_jpeg_functions.py has them run",
     ),
     "EncodePng": "another file is as good: test_image_files.py reads what it writes",
     **dict.fromkeys(

@@ -58,15 +58,12 @@ class PrefetchedElements(Through):
     def save(self) -> Any:
         """Return the position with the elements in the buffer."""
         buffer = self.buffer
-        buffer.pause()
-        try:
-            for _, error in buffer.items:
-                if error is not None:
-                    raise error
-            ahead = [list(element) for element, _ in buffer.items if element is not None]
-            return [buffer.is_over, ahead, self.source.save()]
-        finally:
-            buffer.go_on()
+        self.pipeline.pause(buffer)
+        for _, error in buffer.items:
+            if error is not None:
+                raise error
+        ahead = [list(element) for element, _ in buffer.items if element is not None]
+        return [buffer.is_over, ahead, self.source.save()]
 
     def restore(self, state: Any) -> None:
         """Continue with these elements in the buffer."""

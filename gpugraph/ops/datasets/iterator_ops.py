@@ -106,7 +106,7 @@ class IteratorResource:
                     "it."
                 )
             begun = [stage.begun() for stage in self._stages()]
-            return packed([begun, self.elements.save()])
+            return packed([begun, self.pipeline.saved(self.elements)])
 
     def restore(self, position: bytes) -> None:
         """Go to a position of the same dataset."""
@@ -122,7 +122,8 @@ class IteratorResource:
             self.elements = self.stage.elements(self.pipeline)
             for stage, number in zip(self._stages(), begun, strict=True):
                 stage.begin_after(number)
-            self.elements.restore(place)  # iterations in it know their stages' numbers themselves
+            # iterations in it know their stages' numbers themselves
+            self.pipeline.restore(self.elements, place)
 
     def _stages(self) -> list[Stage]:
         """Return the dataset and those from which it reads, each once, in a certain order."""

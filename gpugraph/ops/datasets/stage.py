@@ -36,16 +36,53 @@ class Pipeline:
     """What the iterations of one iterator have in common: whether it has ended.
 
     calls: by function, the call that all its iterations share, as it has the states of the
-    function's ops: the positions in random streams go on from pass to pass.
+    function's ops: the positions in random streams go on from pass to pass. restored: by the name
+    of a function that is not called yet, the positions at which its streams go on.
     """
 
     def __init__(self) -> None:
         self.is_cancelled = False
         self.calls: dict[Any, Any] = {}
+        self.restored: dict[str, Any] = {}
+        self._paused: list[Any] = []
 
     def call_of(self, call: Any) -> Any:
         """Return the iterator's own call of a function."""
-        return self.calls.setdefault(call.function, call.again())
+        if call.function not in self.calls:
+            new = self.calls.setdefault(call.function, call.again())
+            positions = self.restored.pop(call.function.name, None)
+            if positions is not None:
+                new.go_to(positions)
+        return self.calls[call.function]
+
+    def pause(self, buffer: Any) -> None:
+        """Keep the thread of a buffer from reading until the end of `saved`."""
+        buffer.pause()
+        self._paused.append(buffer)
+
+    def saved(self, elements: Elements) -> list[Any]:
+        """Return the positions of an iteration and of the random streams of its functions.
+
+        No thread reads ahead meanwhile.
+        """
+        try:
+            place = elements.save()
+            calls = {call.function.name: call.positions() for call in self.calls.values()}
+            return [place, [[name, found] for name, found in calls.items() if found]]
+        finally:
+            paused, self._paused = self._paused, []
+            for buffer in paused:
+                buffer.go_on()
+
+    def restore(self, elements: Elements, state: Any) -> None:
+        """Continue at positions of `saved`."""
+        place, streams = state
+        elements.restore(place)
+        self.restored = dict(streams)
+        for call in self.calls.values():
+            positions = self.restored.pop(call.function.name, None)
+            if positions is not None:
+                call.go_to(positions)
 
     def end(self) -> None:
         """Cancel the iterations that wait, and let others use the calls."""
