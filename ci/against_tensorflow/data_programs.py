@@ -10,10 +10,16 @@ from __future__ import annotations
 
 import sys
 
-from life import experimental_pipelines, iterators, pipelines
+from life import combined_pipelines, experimental_pipelines, iterators, pipelines, refused_pipelines
 from recorded_programs import Programs, main
 
-PROGRAMS: Programs = {**pipelines.PROGRAMS, **experimental_pipelines.PROGRAMS, **iterators.PROGRAMS}
+PROGRAMS: Programs = {
+    **pipelines.PROGRAMS,
+    **combined_pipelines.PROGRAMS,
+    **experimental_pipelines.PROGRAMS,
+    **iterators.PROGRAMS,
+    **refused_pipelines.PROGRAMS,
+}
 
 WORDS = "1.15's words, which 2.x has written anew"
 WRAPPED = "2.x writes the transformation before the error of its function"

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
 from gpugraph.plan import Placement
+from gpugraph.plan.pipeline_spans import WATCH_ALL
 from gpugraph.session.direct_session import PLAN_LISTENERS, end_plans
 from gpugraph.session.explanation import Explanation, placement_table
 from gpugraph.session.fitted_columns import wrapped
@@ -61,13 +62,14 @@ def explain_command(options: argparse.Namespace) -> int:
 
     program = Program.of(options)
     try:
-        with answer_imports(program), listen(PLAN_LISTENERS, show):
+        with WATCH_ALL.on(), answer_imports(program), listen(PLAN_LISTENERS, show):
             return run_program(program)
     finally:
         sys.stdout.flush()
         end_plans()
         if not options.pass_name:
             _print_ends(ends, options)
+            _print_pipelines()
         if options.placement:
             print(f"-- placement of {len(placed)} operations in {count} plans", file=sys.stderr)
             print(placement_table(placed.values(), _width(options)), file=sys.stderr, flush=True)
@@ -82,6 +84,15 @@ def _print_ends(ends: dict[int, str], options: argparse.Namespace) -> None:
         print("-- native code when each plan ended", file=sys.stderr)
     for number, text in sorted(ends.items()):
         print(wrapped(f"plan {number}: {text}", _width(options)), file=sys.stderr, flush=True)
+
+
+def _print_pipelines() -> None:
+    """Print, for each pipeline that was read, the time and the fullness of each stage."""
+    read = [watch for watch in WATCH_ALL.watches if watch.times]
+    if read:
+        print("-- pipelines of data", file=sys.stderr)
+    for watch in read:
+        print(watch.text(), file=sys.stderr, flush=True)
 
 
 def _width(options: argparse.Namespace) -> int | None:

@@ -165,6 +165,7 @@ class _Instance:
         self.last_traced: Callable[[], StepReport] | None = None
         parts = tuple(graph.fed), tuple(graph.outputs), tuple(graph.controls)
         self.runner = DirectRunner(self, *parts, (), ())
+        self.runner.is_watched = False  # listeners see the runs of sessions
 
     def check_open(self) -> None:
         """Raise CancelledError if the session is closed."""

@@ -47,6 +47,10 @@ class PrefetchedElements(Through):
         self.pipeline = pipeline
         self.buffer = Buffer(source, size, pipeline)
 
+    def fullness(self) -> tuple[int, int]:
+        """Return how many elements were read ahead."""
+        return len(self.buffer.items), self.buffer.capacity
+
     def next(self) -> Element | None:
         """Return the next element of the buffer."""
         return self.buffer.take()

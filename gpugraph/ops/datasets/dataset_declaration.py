@@ -130,6 +130,8 @@ def _binder(
             stage = make(Row(op_type, context, inputs))
             if has_types:
                 stage.typed(context.attrs)
+            if not stage.node:
+                stage.node = context.name
             target.fill(stage)
 
         return run

@@ -129,6 +129,12 @@ class ParallelElements(Through):
     An error of the source has its place among them, without an element.
     """
 
+    threaded = ("function",)
+
+    def fullness(self) -> tuple[int, int]:
+        """Return how many results were computed or are being computed ahead."""
+        return len(self.pending), self.workers.count
+
     def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(source)
         self.stage, self.pipeline = stage, pipeline

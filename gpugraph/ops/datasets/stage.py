@@ -8,6 +8,7 @@ An error that `next()` raises concerns one element; a later call goes on behind 
 
 from __future__ import annotations
 
+import functools
 import operator
 import threading
 from collections.abc import Callable, Sequence
@@ -44,6 +45,7 @@ class Pipeline:
         self.is_cancelled = False
         self.calls: dict[Any, Any] = {}
         self.restored: dict[str, Any] = {}
+        self.watch: Any = None  # a `pipeline_watch.Watch` that measures the iterations
         self._paused: list[Any] = []
 
     def call_of(self, call: Any) -> Any:
@@ -110,8 +112,15 @@ class Stage:
     """A dataset: the dtypes and static shapes of its elements, and how to iterate over them."""
 
     kind: ClassVar[str] = "Dataset"
+    node = ""
+    """The name of the op that returned the dataset."""
+
     types: tuple[DType, ...]
     shapes: tuple[TensorShape, ...]
+
+    def __init_subclass__(cls) -> None:
+        if "elements" in vars(cls):
+            cls.elements = _started(vars(cls)["elements"])  # type: ignore[method-assign]
 
     def like(self, source: Stage) -> None:
         """Take over the dtypes and shapes of another dataset."""
@@ -157,6 +166,21 @@ class Stage:
         return [value for value in vars(self).values() if isinstance(value, Stage)]
 
 
+def _started(elements: Callable[[Any, Pipeline], Elements]) -> Callable[[Any, Pipeline], Elements]:
+    """Return a method `elements` that sets the iteration's origin, and shows it to the watch."""
+
+    @functools.wraps(elements)
+    def started(self: Stage, pipeline: Pipeline) -> Elements:
+        result = elements(self, pipeline)
+        if result.origin is None:
+            result.origin = self
+            if pipeline.watch is not None:
+                pipeline.watch.add(self, result)
+        return result
+
+    return started
+
+
 def _apart(value: Any) -> Any:
     """Return an attribute of a dataset, in which datasets are `apart`."""
     if isinstance(value, Stage):
@@ -175,6 +199,16 @@ class Elements:
     """
 
     kept: ClassVar[tuple[str, ...]] = ()
+
+    threaded: ClassVar[tuple[str, ...]] = ()
+    """The names of attributes that worker threads call."""
+
+    origin: Stage | None = None
+    """The dataset over which this is an iteration."""
+
+    def fullness(self) -> tuple[int, int] | None:
+        """Return the number of elements in the buffer, and its capacity; None without a buffer."""
+        return None
 
     def next(self) -> Element | None:
         """Return the next element, None at the end."""
