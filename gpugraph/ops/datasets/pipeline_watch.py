@@ -15,6 +15,7 @@ from typing import Any
 from gpugraph.ops.datasets.stage import Elements, Stage
 from gpugraph.plan.pipeline_spans import note
 
+
 class StageTimes:
     """The times of a dataset's iterations.
 

@@ -79,8 +79,14 @@ def build(folder):
 
 
 def main(way, folder, steps):
-    iterator, train, fetches = build(folder)
-    file = open(os.path.join(folder, "losses.txt"), "a")  # noqa: SIM115
+    """Train up to a step."""
+    with open(os.path.join(folder, "losses.txt"), "a", encoding="utf-8") as file:
+        train(way, folder, steps, file)
+
+
+def train(way, folder, steps, file):
+    """Train up to a step, and write the losses to a file."""
+    iterator, training, fetches = build(folder)
     saveable = tf.data.experimental.make_saveable_from_iterator
     if way == "saver":
         saver = tf.train.Saver([*tf.global_variables(), saveable(iterator)], max_to_keep=2)
@@ -91,7 +97,7 @@ def main(way, folder, steps):
                 saver.restore(session, latest)
             number = session.run(tf.train.get_global_step())
             while number < steps:
-                _, results = session.run([train, fetches])
+                _, results = session.run([training, fetches])
                 number = results[0]
                 note(file, *results)
                 if number % EVERY == 0:
@@ -114,7 +120,7 @@ def main(way, folder, steps):
         log_step_count_steps=None,
     ) as session:  # fmt: skip
         while not session.should_stop():
-            session.run(train)
+            session.run(training)
 
 
 if __name__ == "__main__":

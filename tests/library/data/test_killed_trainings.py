@@ -56,7 +56,6 @@ def is_killed(process: subprocess.Popen[str], folder: Path, rng: random.Random) 
     return process.returncode != 0
 
 
-
 def check_killed(way: str, folder: Path, kills: int, seed: int, steps: int = STEPS) -> int:
     """Kill a training `kills` times, let it end, and compare; return the number of its steps."""
     unbroken, broken = folder / "unbroken", folder / "broken"
