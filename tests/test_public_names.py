@@ -2665,6 +2665,7 @@ where: condition x y name
 where_v2: condition x y name
 while_loop: cond body loop_vars shape_invariants parallel_iterations back_prop swap_memory name
     maximum_iterations return_same_structure
+wrap_function: fn signature name
 write_file: filename contents name
 zeros: shape dtype name
 zeros_initializer: dtype

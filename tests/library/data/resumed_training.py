@@ -1,7 +1,7 @@
 """A training that a test kills and starts again: `resumed_training.py WAY FOLDER STEPS`.
 
 It goes on where its latest checkpoint ends, and writes a line for each step to FOLDER/losses.txt:
-the step, the loss's bits, and the ids of the examples. WAY is `saver`, `scaffold` or `hook`.
+the step, the loss's bits, and the ids of the examples. WAY is `saver` or `hook`.
 """
 
 from __future__ import annotations
@@ -104,18 +104,17 @@ def train(way, folder, steps, file):
                     saver.save(session, os.path.join(folder, "model"), number)
         return
     tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
-    hooks, scaffold = [tf.train.StopAtStepHook(last_step=steps), Log(file, fetches)], None
-    if way == "scaffold":
-        saver = tf.train.Saver([*tf.global_variables(), saveable(iterator)])
-        scaffold = tf.train.Scaffold(saver=saver)
-    else:
-        config = SimpleNamespace(
-            keep_checkpoint_max=5, save_checkpoints_secs=None, save_checkpoints_steps=EVERY
-        )
-        estimator = SimpleNamespace(config=config, model_dir=folder)
-        hooks.append(tf.data.experimental.CheckpointInputPipelineHook(estimator))
+    config = SimpleNamespace(
+        keep_checkpoint_max=5, save_checkpoints_secs=None, save_checkpoints_steps=EVERY
+    )
+    estimator = SimpleNamespace(config=config, model_dir=folder)
+    hooks = [
+        tf.train.StopAtStepHook(last_step=steps),
+        Log(file, fetches),
+        tf.data.experimental.CheckpointInputPipelineHook(estimator),
+    ]
     with tf.train.MonitoredTrainingSession(
-        checkpoint_dir=folder, hooks=hooks, scaffold=scaffold, save_checkpoint_steps=EVERY,
+        checkpoint_dir=folder, hooks=hooks, save_checkpoint_steps=EVERY,
         save_checkpoint_secs=None, save_summaries_steps=None, save_summaries_secs=None,
         log_step_count_steps=None,
     ) as session:  # fmt: skip
