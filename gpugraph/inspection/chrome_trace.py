@@ -88,7 +88,11 @@ class TraceEvents:
     def _step(self, device: str, stats: Any, lanes: Lanes | NamedLanes) -> Event:
         pid = self._process(device)
         start, duration = self._moment(stats, "all_start"), duration_of(stats)
-        tid, name = lanes.lane(stats, start, duration)
+        if isinstance(lanes, NamedLanes):
+            tid, name = lanes.lane(stats)
+        else:
+            tid, _ = lanes.lane(start, duration)
+            name = f"stream {tid}"
         if (pid, tid) not in self._lanes:
             self._lanes.add((pid, tid))
             self._metadata("thread_name", pid, tid, {"name": name})
@@ -158,15 +162,14 @@ class Lanes:
     def __init__(self) -> None:
         self._ends: list[float] = []
 
-    def lane(self, stats: Any, start: float, duration: float) -> tuple[int, str]:
-        """Return the number of the first free lane, from 0, and the lane's name."""
+    def lane(self, start: float, duration: float) -> tuple[int, bool]:
+        """Return the number of the first free lane, from 0, and whether the lane is new."""
         for number, end in enumerate(self._ends):
             if end <= start:
                 self._ends[number] = start + duration
-                return number, f"stream {number}"
+                return number, False
         self._ends.append(start + duration)
-        number = len(self._ends) - 1
-        return number, f"stream {number}"
+        return len(self._ends) - 1, True
 
 
 class NamedLanes:
@@ -178,7 +181,7 @@ class NamedLanes:
     def __init__(self, names: Mapping[int, str], numbers: dict[str, int]) -> None:
         self._names, self._numbers = names, numbers
 
-    def lane(self, stats: Any, start: float, duration: float) -> tuple[int, str]:
+    def lane(self, stats: Any) -> tuple[int, str]:
         """Return the number and the name of a call's lane."""
         name = self._names[stats.thread_id]
         return self._numbers.setdefault(name, len(self._numbers)), name

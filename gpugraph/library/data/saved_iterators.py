@@ -11,7 +11,6 @@ from gpugraph.graph.client.default_graph_functions import (
     device as device_scope,
     get_default_graph,
 )
-from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.library.data.element_structure import flat_attrs, from_tensor_list
 from gpugraph.library.data.iterators import GLOBAL_ITERATORS, Iterator
 from gpugraph.library.train.global_step import global_step_for

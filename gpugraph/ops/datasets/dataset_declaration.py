@@ -93,8 +93,11 @@ class Row:
 
 
 _SCALARS = frozenset(
-    """batch_size buffer_size compression_type count drop_remainder footer_bytes header_bytes index
-    num_shards record_bytes seed seed2 shift size start step stop stride""".split()
+    [
+        *("batch_size", "buffer_size", "compression_type", "count", "drop_remainder"),
+        *("footer_bytes", "header_bytes", "index", "num_shards", "record_bytes", "seed", "seed2"),
+        *("shift", "size", "start", "step", "stop", "stride"),
+    ]
 )
 """The names of inputs that must be scalars where the graph is built."""
 
@@ -123,12 +126,13 @@ def dataset_op(
     doc: str,
     attrs: dict[str, Any] | None = None,
     has_types: bool = True,
-    reaches_out: bool = False,
+    harmless_without: int | None = None,
 ) -> None:
     """Declare op types, separated by spaces, that return the dataset `make(row)`.
 
     has_types: whether the op has the attrs `output_types` and `output_shapes`, which the dataset
-    takes over. reaches_out: whether the dataset writes files.
+    takes over. harmless_without: for a dataset that writes files, the input with the path, without
+    which it writes none.
     """
     for op_type in op_types.split():
         op(
@@ -136,7 +140,8 @@ def dataset_op(
             attrs={**(attrs or {}), **(TYPES if has_types else {})},
             host=tuple(range(inputs.count(":"))), host_outputs=(0,), stateful=True,
             cpu=Call(make=_binder(op_type, make, has_types), late=True, direct=True),
-            gpu=HOST, grad=NO_GRADIENT, doc=doc, reaches_out=reaches_out,
+            gpu=HOST, grad=NO_GRADIENT, doc=doc,
+            reaches_out=harmless_without is not None, harmless_without=harmless_without,
         )  # fmt: skip
 
 
