@@ -58,7 +58,7 @@ class WrappedFunction(ConcreteFunction):
         inside: list[Any] = []
 
         def call(*tensors: Tensor) -> Any:
-            target = get_default_graph()
+            target: Any = get_default_graph()
             known = {inner: target.capture(outer) for inner, outer in captured.items()}
             copies = BodyCopy(graph, target, {**known, **dict(zip(arguments, tensors))})
             copies.make(_needed(flatten(wanted), {*known, *arguments}))

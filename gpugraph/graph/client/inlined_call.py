@@ -51,23 +51,23 @@ class LongerCalls:
 
     def attrs_of(self, op: Any, call: InlinedCall) -> dict[str, Any]:
         """Return the attrs of a call, with the longer function if it is one."""
-        more = self.results.get(op)
-        if not more:
+        extra = self.results.get(op)
+        if not extra:
             return call.attrs
-        function = call.attrs["f"].with_results([call.twins[tensor] for tensor in more])
-        types = [*call.attrs["Tout"], *(tensor._dtype.base_dtype for tensor in more)]
+        function = call.attrs["f"].with_results([call.twins[tensor] for tensor in extra])
+        types = [*call.attrs["Tout"], *(tensor._dtype.base_dtype for tensor in extra)]
         return {**call.attrs, "f": function, "Tout": types}
 
     def names(self) -> dict[str, str]:
         """Return, by the name of an omitted tensor in an input, the name of the call's result."""
-        found = {}
-        for op, more in self.results.items():
-            for slot, tensor in enumerate(more, len(op._outputs)):
+        names = {}
+        for op, extra in self.results.items():
+            for slot, tensor in enumerate(extra, len(op._outputs)):
                 index = tensor.value_index
-                found[tensor.op.name if index == 0 else f"{tensor.op.name}:{index}"] = (
+                names[tensor.op.name if index == 0 else f"{tensor.op.name}:{index}"] = (
                     f"{op.name}:{slot}" if slot else op.name
                 )
-        return found
+        return names
 
 
 def written_calls(
@@ -99,9 +99,9 @@ def written_calls(
                 if tensor.op in callers and op is not callers[tensor.op]:
                     tensors[callers[tensor.op]][tensor] = None
         results = {}
-        for op, more in tensors.items():
-            if longer is not None and calls[op].has_as_results(more):
-                results[op] = list(more)
+        for op, needed in tensors.items():
+            if longer is not None and calls[op].has_as_results(needed):
+                results[op] = list(needed)
             else:
                 exposed.add(op)
         if not exposed:

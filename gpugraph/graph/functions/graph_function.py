@@ -69,11 +69,11 @@ class GraphFunction:
 
 
 def function_def(
-    name: str, graph: FuncGraph, out_names: Sequence[str] = (), more: Sequence[Tensor] = ()
+    name: str, graph: FuncGraph, out_names: Sequence[str] = (), extra: Sequence[Tensor] = ()
 ) -> Any:
     """Return the FunctionDef message of a function's graph.
 
-    out_names: the names of the results, by default made of the names of their tensors. more:
+    out_names: the names of the results, by default made of the names of their tensors. extra:
     further results.
     """
     message = messages_pb2.FunctionDef()
@@ -86,12 +86,12 @@ def function_def(
         arg.type = tensor._dtype.base_dtype.as_datatype_enum
         texts[tensor] = arg.name
     skipped = {tensor.op for tensor in texts}
-    calls, unwritten = written_calls(graph._ops, [tensor.op for tensor in more])
+    calls, unwritten = written_calls(graph._ops, [tensor.op for tensor in extra])
     for op in graph._ops:
         if op not in skipped and op not in unwritten:
             message.node_def.append(_body_node(op, texts, skipped, calls))
     results: dict[str, int] = {}
-    for slot, tensor in enumerate([*graph.outputs, *more]):
+    for slot, tensor in enumerate([*graph.outputs, *extra]):
         is_named = slot < len(out_names)
         chosen = out_names[slot] if is_named else _arg_name(f"{tensor.op.name}", results)
         arg = signature.output_arg.add(name=chosen)

@@ -19,24 +19,28 @@ from gpugraph.plan.pipeline_spans import note
 class StageTimes:
     """The times of a dataset's iterations.
 
-    own: nanoseconds in this stage, without the stages that it calls in the same thread. worked:
+    spent: nanoseconds in this stage, without the stages that it calls in the same thread. worked:
     nanoseconds of its calls in worker threads. filled: the sum of the parts of its buffer that were
     full when an element was taken.
     """
 
     def __init__(self, name: str, kind: str) -> None:
         self.name, self.kind = name, kind
-        self.elements = self.own = self.worked = self.takes = 0
+        self.elements = self.spent = self.worked = self.takes = 0
         self.filled = 0.0
         self.capacity = 0
 
     def line(self) -> tuple[str, ...]:
         """Return kind, name, elements, own time, time of workers and fullness as texts."""
-        each = self.own / max(self.elements, 1) / 1e3
+        per_element = self.spent / max(self.elements, 1) / 1e3
         worked = f"{self.worked / 1e6:.1f} ms in threads" if self.worked else ""
         full = self.filled / max(self.takes, 1)
         filled = f"{100 * full:.0f} % of {self.capacity} full" if self.takes else ""
-        texts = f"{self.elements} elements", f"{self.own / 1e6:.1f} ms", f"{each:.1f} us each"
+        texts = (
+            f"{self.elements} elements",
+            f"{self.spent / 1e6:.1f} ms",
+            f"{per_element:.1f} us each",
+        )
         return self.kind, f"'{self.name}'", *texts, worked, filled
 
 
@@ -94,7 +98,7 @@ class Watch:
                     stack[-1] += ended - begun
                 count = 0 if result is None else len(result[0]) if arguments and result else 1
                 with self._lock:
-                    times.own += ended - begun - inner
+                    times.spent += ended - begun - inner
                     times.elements += count
                     if fullness is not None and result is not None:
                         held, times.capacity = fullness
@@ -127,17 +131,17 @@ class Watch:
 
     def rows(self) -> list[tuple[int, StageTimes]]:
         """Return the stages with their depths: the tree of the dataset, then those of functions."""
-        found: dict[str, int] = {}
+        depths: dict[str, int] = {}
         if self.stage is not None:
-            _walk(self.stage, 0, found)
+            _walk(self.stage, 0, depths)
         with self._lock:
             times = dict(self.times)
         for name in times:
-            found.setdefault(name, -1)
+            depths.setdefault(name, -1)
         kinds = {} if self.stage is None else _kinds(self.stage)
         return [
             (depth, times.get(name) or StageTimes(name, kinds.get(name, "")))
-            for name, depth in found.items()
+            for name, depth in depths.items()
         ]
 
     def text(self) -> str:
@@ -155,10 +159,10 @@ class Watch:
         return "\n".join([f"pipeline of '{self.name}':", *texts])
 
 
-def _walk(stage: Stage, depth: int, found: dict[str, int]) -> None:
-    found.setdefault(stage.node or type(stage).__name__, depth)
+def _walk(stage: Stage, depth: int, depths: dict[str, int]) -> None:
+    depths.setdefault(stage.node or type(stage).__name__, depth)
     for source in inputs_of(stage):
-        _walk(source, depth + 1, found)
+        _walk(source, depth + 1, depths)
 
 
 def _kinds(stage: Stage) -> dict[str, str]:

@@ -70,7 +70,7 @@ class Pipeline:
         try:
             place = elements.save()
             calls = {call.function.name: call.positions() for call in self.calls.values()}
-            return [place, [[name, found] for name, found in calls.items() if found]]
+            return [place, [[name, streams] for name, streams in calls.items() if streams]]
         finally:
             paused, self._paused = self._paused, []
             for buffer in paused:
@@ -120,7 +120,7 @@ class Stage:
 
     def __init_subclass__(cls) -> None:
         if "elements" in vars(cls):
-            cls.elements = _started(vars(cls)["elements"])  # type: ignore[method-assign]
+            setattr(cls, "elements", _started(vars(cls)["elements"]))  # noqa: B010
 
     def like(self, source: Stage) -> None:
         """Take over the dtypes and shapes of another dataset."""

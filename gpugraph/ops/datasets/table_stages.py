@@ -131,8 +131,8 @@ _CLASSES: dict[type[OpError], tuple[int, ...]] = {
 
 def _class_of(number: int) -> Any:
     """Return the class of the error for a result code of SQLite."""
-    found = (kind for kind, codes in _CLASSES.items() if number & 0xFF in codes)
-    return next(found, UnknownError)
+    kinds = (kind for kind, codes in _CLASSES.items() if number & 0xFF in codes)
+    return next(kinds, UnknownError)
 
 
 class SqlElements(Elements):
