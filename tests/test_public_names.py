@@ -1129,6 +1129,8 @@ image.combined_non_max_suppression: boxes scores max_output_size_per_class max_t
 image.convert_image_dtype: image dtype saturate name
 image.crop_and_resize: image boxes box_ind crop_size method extrapolation_value name box_indices
 image.crop_to_bounding_box: image offset_height offset_width target_height target_width
+image.decode_and_crop_jpeg: contents crop_window channels ratio fancy_upscaling
+    try_recover_truncated acceptable_fraction dct_method name
 image.decode_bmp: contents channels name
 image.decode_image: contents channels dtype name expand_animations
 image.decode_and_crop_jpeg: contents crop_window channels ratio fancy_upscaling
@@ -1142,6 +1144,7 @@ image.encode_jpeg: image format quality progressive optimize_size chroma_downsam
 image.decode_png: contents channels dtype name
 image.draw_bounding_boxes: images boxes name colors
 image.encode_png: image compression name
+image.extract_jpeg_shape: contents output_type name
 image.extract_glimpse: input size offsets centered normalized uniform_noise name
 image.extract_patches: images sizes strides rates padding name
 image.flip_left_right: image
@@ -2666,6 +2669,7 @@ where: condition x y name
 where_v2: condition x y name
 while_loop: cond body loop_vars shape_invariants parallel_iterations back_prop swap_memory name
     maximum_iterations return_same_structure
+wrap_function: fn signature name
 write_file: filename contents name
 zeros: shape dtype name
 zeros_initializer: dtype
@@ -2688,6 +2692,9 @@ test.is_built_with_gpu_support:
 test.is_built_with_rocm:
 test.is_built_with_xla:
 Module: name
+io.decode_and_crop_jpeg: contents crop_window channels ratio fancy_upscaling
+    try_recover_truncated acceptable_fraction dct_method name
+io.extract_jpeg_shape: contents output_type name
 io.is_jpeg: contents name
 contrib.staging.MapStagingArea: dtypes shapes names shared_name ordered capacity memory_limit
 contrib.staging.StagingArea: dtypes shapes names shared_name capacity memory_limit

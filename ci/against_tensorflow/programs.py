@@ -25,13 +25,17 @@ LIMIT = 1e-4
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 
 
-def losses(command: list[str]) -> list[float]:
-    """Return the losses that a program prints, in order; ends this script where the program
-    fails.
+def losses(command: list[str], folder: Path = PROGRAMS, sources: str = "") -> list[float]:
+    """Return the losses that a program of a folder prints, in order; ends this script where the
+    program fails.
+
+    sources: a further folder from which the program imports.
     """
     environment = {**side_environment(), "TF_USE_LEGACY_KERAS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    if sources:
+        environment["PYTHONPATH"] += os.pathsep + sources
     done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=PROGRAMS, check=False
+        command, capture_output=True, text=True, env=environment, cwd=folder, check=False
     )
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-4000:]}")

@@ -152,6 +152,7 @@ from gpugraph.ops.indexing.tensor_scatter import (
     tensor_scatter_update as tensor_scatter_update,
 )
 from gpugraph.building.function_calls.polymorphic_function import function as function
+from gpugraph.building.function_calls.wrapped_function import wrap_function as wrap_function
 from gpugraph.building.function_calls.python_function_ops import py_function as py_function
 from gpugraph.ops.control.py_func import numpy_function as numpy_function, py_func as py_func
 from gpugraph.ops.indexing.one_hot_where_unique import (

@@ -19,6 +19,7 @@ from gpugraph.cli.program_process import Program, add_program, answer_imports, l
 from gpugraph.cli.results import Results, add_results
 from gpugraph.compile import pass_names
 from gpugraph.plan import Placement
+from gpugraph.plan.pipeline_spans import WATCH_ALL
 from gpugraph.session.direct_session import PLAN_LISTENERS, end_plans
 from gpugraph.session.explanation import Explanation, placement_table
 from gpugraph.session.explanation_record import explanation_record
@@ -112,6 +113,7 @@ def explain_command(options: argparse.Namespace) -> int:
         return Results.of(options).write(_texts(seen, options), lambda: _record(seen, options))
 
     with (
+        WATCH_ALL.on(),
         answer_imports(program),
         listen(PLAN_LISTENERS, seen.add_plan),
         listen(RUN_LISTENERS, seen.add_run),
@@ -130,11 +132,10 @@ def _texts(seen: _Program, options: argparse.Namespace) -> Iterator[str]:
         yield f"-- {len(seen.plans) - len(chosen)} plans only initialize variables: see --all"
     if not seen.plans:
         yield "-- no plan: the program had no run"
-    if not options.pass_name and seen.ends:
-        yield "-- native code when each plan ended"
-        for number, _ in chosen:
-            if number in seen.ends:
-                yield wrapped(f"plan {number}: {seen.ends[number]}", _width(options))
+    if not options.pass_name:
+        yield from _ends(seen, chosen, options)
+        read = [watch for watch in WATCH_ALL.watches if watch.times]
+        yield from ["-- pipelines of data", *(watch.text() for watch in read)] if read else []
     if options.placement:
         placed: dict[str, Placement] = {}
         for plan in seen.plans:
@@ -142,6 +143,17 @@ def _texts(seen: _Program, options: argparse.Namespace) -> Iterator[str]:
                 placed.setdefault(op.name, op)
         yield f"-- placement of {len(placed)} operations in {len(seen.plans)} plans"
         yield placement_table(placed.values(), _width(options))
+
+
+def _ends(
+    seen: _Program, chosen: list[tuple[int, Explanation]], options: argparse.Namespace
+) -> Iterator[str]:
+    """Yield a line for each plan that has ended, with the number of its native steps."""
+    ended = [number for number, _ in chosen if number in seen.ends]
+    if ended:
+        yield "-- native code when each plan ended"
+    for number in ended:
+        yield wrapped(f"plan {number}: {seen.ends[number]}", _width(options))
 
 
 def _time_table(seen: _Program, options: argparse.Namespace) -> str:

@@ -19,6 +19,7 @@ from gpugraph.cli.results import writable_path, write_file
 from gpugraph.inspection.chrome_trace import TraceEvents
 from gpugraph.inspection.step_statistics import step_statistics
 from gpugraph.plan import GraphRecord
+from gpugraph.plan.pipeline_spans import WATCH_ALL, Span
 from gpugraph.runtime import StepTrace
 from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
@@ -49,23 +50,23 @@ def trace_command(options: argparse.Namespace) -> int:
     status.
     """
     program = Program.of(options)
-    runs: deque[tuple[StepTrace, GraphRecord]] = deque(maxlen=options.runs)
+    runs: deque[tuple[StepTrace, GraphRecord, list[Span]]] = deque(maxlen=options.runs)
 
     def keep(runner: DirectRunner, execution: TracedExecution) -> None:
         if execution.times is not None and execution.plan is not None:
-            runs.append((execution.times, runner.graph_record(execution.plan)))
+            runs.append((execution.times, runner.graph_record(execution.plan), execution.spans))
 
-    with answer_imports(program), listen(RUN_LISTENERS, keep):
+    with WATCH_ALL.on(), answer_imports(program), listen(RUN_LISTENERS, keep):
         return run_and_write(program, lambda: _write(runs, options.output))
 
 
-def _write(runs: Iterable[tuple[StepTrace, GraphRecord]], output: str) -> bool:
+def _write(runs: Iterable[tuple[StepTrace, GraphRecord, list[Span]]], output: str) -> bool:
     """Write the trace of the runs and print its path; return False and print the reason if that
     is impossible.
     """
     events, count = TraceEvents(), 0
-    for times, record in runs:
-        events.add(step_statistics(times, record))
+    for times, record, spans in runs:
+        events.add(step_statistics(times, record, spans))
         count += 1
     if not count:
         print("gpugraph: no trace: the program had no run", file=sys.stderr)

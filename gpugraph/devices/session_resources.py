@@ -104,6 +104,7 @@ class Resources:
         self.kept = KeptTensors()
         self.variables: dict[tuple[str, str], VariableState] = {}
         self.states: dict[str, Any] = {}
+        self.positions: dict[str, Any] = {}  # of states that do not exist yet
         self.shared: dict[tuple[str, str], Any] = {}
         self.constants: dict[tuple[str, int], tuple[weakref.ref[Any], Block]] = {}
         self._unused: deque[tuple[str, int]] = deque()
@@ -162,8 +163,18 @@ class Resources:
         """
         with self.lock:
             if key not in self.states:
-                self.states[key] = make()
+                state = self.states[key] = make()
+                if key in self.positions:
+                    state.go_to(self.positions.pop(key))
             return self.states[key]
+
+    def go_to(self, key: str, position: Any) -> None:
+        """Let the state of a kernel, which may not exist yet, continue at a position."""
+        with self.lock:
+            if key in self.states:
+                self.states[key].go_to(position)
+            else:
+                self.positions[key] = position
 
     def shared_object(self, container: str, name: str, make: Callable[[], Any]) -> Any:
         """Return the object, such as a queue, that all nodes with this container and name share;

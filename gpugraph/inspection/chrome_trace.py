@@ -17,6 +17,9 @@ _LABEL = re.compile(r"(?P<name>.*?) = (?P<op>[^(\s]*)\((?P<inputs>[^)]*)\)(?P<re
 
 Event = dict[str, Any]
 
+DATA_DEVICE = "tf.data"
+"""The name, among the devices, of the threads that read pipelines of data."""
+
 
 class TraceEvents:
     """Collects the events of one or more runs; each device becomes a process of the trace."""
@@ -24,6 +27,8 @@ class TraceEvents:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self._processes: dict[str, int] = {}
+        self._lanes: set[tuple[int, int]] = set()
+        self._numbers: dict[str, int] = {}
         self._flows = 0
         self._origin_ns: int | None = None  # relative times keep fractions of microseconds
 
@@ -42,7 +47,8 @@ class TraceEvents:
             self._origin_ns = min(filter(None, starts), default=0)
         spans: dict[tuple[str, str], Event] = {}
         for device in step_stats.dev_stats:
-            lanes = Lanes()
+            is_named = device.device == DATA_DEVICE
+            lanes = NamedLanes(device.thread_names, self._numbers) if is_named else Lanes()
             for stats in sorted(device.node_stats, key=start_of):
                 event = self._step(device.device, stats, lanes)
                 spans[device.device, stats.node_name] = event
@@ -79,12 +85,17 @@ class TraceEvents:
     def _metadata(self, name: str, pid: int, tid: int, args: Mapping[str, Any]) -> None:
         self.events.append({"name": name, "ph": "M", "pid": pid, "tid": tid, "args": dict(args)})
 
-    def _step(self, device: str, stats: Any, lanes: Lanes) -> Event:
+    def _step(self, device: str, stats: Any, lanes: Lanes | NamedLanes) -> Event:
         pid = self._process(device)
         start, duration = self._moment(stats, "all_start"), duration_of(stats)
-        tid, is_new = lanes.lane(start, duration)
-        if is_new:
-            self._metadata("thread_name", pid, tid, {"name": f"stream {tid}"})
+        if isinstance(lanes, NamedLanes):
+            tid, name = lanes.lane(stats)
+        else:
+            tid, _ = lanes.lane(start, duration)
+            name = f"stream {tid}"
+        if (pid, tid) not in self._lanes:
+            self._lanes.add((pid, tid))
+            self._metadata("thread_name", pid, tid, {"name": name})
         op_type, inputs, rest = parts_of(stats)
         args: dict[str, Any] = {"name": stats.node_name, "op": op_type}
         args |= {f"input{index}": name for index, name in enumerate(inputs)}
@@ -159,6 +170,21 @@ class Lanes:
                 return number, False
         self._ends.append(start + duration)
         return len(self._ends) - 1, True
+
+
+class NamedLanes:
+    """The lanes of calls that have a lane already: one for each thread and depth.
+
+    numbers: the numbers of the lanes of all runs, by name.
+    """
+
+    def __init__(self, names: Mapping[int, str], numbers: dict[str, int]) -> None:
+        self._names, self._numbers = names, numbers
+
+    def lane(self, stats: Any) -> tuple[int, str]:
+        """Return the number and the name of a call's lane."""
+        name = self._names[stats.thread_id]
+        return self._numbers.setdefault(name, len(self._numbers)), name
 
 
 def start_of(stats: Any) -> float:

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.version import GRAPH_DEF_VERSION
 from gpugraph.formats import messages_pb2
+from gpugraph.inspection.chrome_trace import DATA_DEVICE
 from gpugraph.inspection.plain_messages import PlainMessage, plain_message
 from gpugraph.plan import NATIVE, GraphRecord, NodeRecord, Step, TensorRecord, all_steps
+from gpugraph.plan.pipeline_spans import Span
 from gpugraph.runtime import StepTime, StepTrace
 
 _KINDS = """measure: its sizes; flag: whether a condition holds;
@@ -27,8 +29,13 @@ class _StepNode(NamedTuple):
     node: NodeRecord | None
 
 
-def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
-    """Return the steps of the run as a StepStats record."""
+def step_statistics(
+    trace: StepTrace, graph: GraphRecord, spans: Sequence[Span] = ()
+) -> PlainMessage:
+    """Return the steps of the run as a StepStats record.
+
+    spans: calls of pipelines of data, which are shown as a device of their own.
+    """
     known = graph.by_name()
     live = {device: graph.live_bytes(device) for device in {n.device for n in graph.nodes}}
     ends: dict[str, int] = {}
@@ -51,7 +58,35 @@ def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
         plain_message("DeviceStepStats", device=device, node_stats=stats, thread_names=names)
         for device, stats in by_device.items()
     ]
+    if spans:
+        devices.append(_pipeline_statistics(spans))
     return plain_message("StepStats", dev_stats=devices)
+
+
+def _pipeline_statistics(spans: Sequence[Span]) -> PlainMessage:
+    """Return the calls of pipelines as a DeviceStepStats record: a thread and depth as a lane."""
+    rows = sorted({(span.thread, span.depth) for span in spans})
+    lanes = {row: number for number, row in enumerate(rows)}
+    stats = [
+        plain_message(
+            "NodeExecStats",
+            node_name=span.name,
+            timeline_label=f"{span.name} = {span.kind}()",
+            thread_id=lanes[span.thread, span.depth],
+            all_start_micros=span.begun // 1000,
+            all_start_nanos=span.begun,
+            all_end_rel_micros=(span.ended - span.begun) // 1000,
+            all_end_rel_nanos=span.ended - span.begun,
+        )
+        for span in sorted(spans, key=lambda span: span.begun)
+    ]
+    names = {
+        number: thread if depth == 0 else f"{thread}, inside {depth}"
+        for (thread, depth), number in lanes.items()
+    }
+    return plain_message(
+        "DeviceStepStats", device=DATA_DEVICE, node_stats=stats, thread_names=names
+    )
 
 
 def member_names(

@@ -45,6 +45,7 @@ from gpugraph.runtime import Rendezvous
 from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.explanation import Explanation, log_placements
 from gpugraph.session.graph_functions import GraphFunctions
+from gpugraph.session.pipeline_texts import measured_pipelines
 from gpugraph.session.plan_cache import MOST_PLANS, PlanCache, wait_for
 from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
 
@@ -210,7 +211,7 @@ class DirectSession(SessionBackend):
 
     def explanation(self, plan: Plan) -> Explanation:
         """Return how a plan runs, and which RunOptions fields set so far have no effect."""
-        return Explanation(plan, tuple(self.unused_options))
+        return Explanation(plan, tuple(self.unused_options), measured_pipelines(self.resources))
 
     def plan_rows(self) -> list[tuple[str, str, int]]:
         """Return the fetches and targets, the shapes of the feeds and the number of runs of each

@@ -68,6 +68,9 @@ class CodeRecord(NamedTuple):
 class Explanation:
     """The device of each op of a run and the reason, the transfers, and the report of each pass.
 
+    `pipelines` holds a text for each iterator of the session: the elements, the time and the
+    fullness of each stage since the first explanation after which the iterator existed.
+
     `codes` holds the code that ran each step when the plan was explained: a later explanation of
     the same plan may have more native steps.
 
@@ -77,7 +80,10 @@ class Explanation:
     characters.
     """
 
-    def __init__(self, plan: Plan, unused_options: Sequence[str] = ()) -> None:
+    def __init__(
+        self, plan: Plan, unused_options: Sequence[str] = (), pipelines: Sequence[str] = ()
+    ) -> None:
+        self.pipelines = pipelines
         codes = list(step_codes(plan.steps))  # read once: the compiler may change them meanwhile
         self.placed: Sequence[Placement] = plan.placements
         self.transfers: Sequence[Transfer] = plan.transfers
@@ -269,7 +275,7 @@ class Explanation:
             for copy in self.transfers
         )
         parts = (
-            *(self.summary(), self.devices(), self.passes(width)),
+            *(self.summary(), self.devices(), self.passes(width), "\n".join(self.pipelines)),
             *(self.table(width), transfers),
         )
         return "\n\n".join(part for part in parts if part)

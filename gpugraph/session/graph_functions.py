@@ -116,6 +116,25 @@ class FunctionCall:
         finally:
             self._idle.append(instance)
 
+    def positions(self) -> list[list[Any]]:
+        """Return the names of the ops that draw random numbers, with the positions in their
+        streams.
+        """
+        if self._exclusive is None:
+            return []
+        states = self._exclusive.resources.states.items()
+        return [[name, state.position()] for name, state in states if hasattr(state, "position")]
+
+    def go_to(self, positions: Sequence[Sequence[Any]]) -> None:
+        """Let the ops continue at these positions."""
+        if self._lock is not None:
+            with self._lock:
+                if self._exclusive is None:
+                    self._exclusive = self._instance()
+                self._exclusive.restart()
+                for name, position in positions:
+                    self._exclusive.resources.go_to(name, position)
+
     def _instance(self) -> _Instance:
         try:
             return self._idle.pop()
@@ -146,6 +165,7 @@ class _Instance:
         self.last_traced: Callable[[], StepReport] | None = None
         parts = tuple(graph.fed), tuple(graph.outputs), tuple(graph.controls)
         self.runner = DirectRunner(self, *parts, (), ())
+        self.runner.is_watched = False  # listeners see the runs of sessions
 
     def check_open(self) -> None:
         """Raise CancelledError if the session is closed."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gpugraph.base.errors import invalid_argument
@@ -11,7 +13,9 @@ from gpugraph.inspection.plain_messages import as_message
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.inspection.step_statistics import cost_graph, partition_graphs, step_statistics
 from gpugraph.plan import FetchDestination, GraphRecord, Plan, Take, TimeLimit
+from gpugraph.plan.pipeline_spans import Span, recording_spans, spans_between
 from gpugraph.runtime import StepTrace, execute_traced
+from gpugraph.session.pipeline_texts import measured_pipelines
 
 RUN_LISTENERS: list[Callable[[Any, TracedExecution], None]] = []
 """Functions that are called with the runner and the execution after each run.
@@ -27,7 +31,8 @@ class TracedExecution:
     now; 0 for none. one_thread: whether all work is done in the calling thread.
 
     times, plan: the recorded times and the plan, after the run. take: receives the inputs of
-    collectives from kernels during the run. place: provides the memory of fetched arrays.
+    collectives from kernels during the run. place: provides the memory of fetched arrays. spans:
+    those of the pipelines of data during a run with a trace.
     """
 
     def __init__(self, trace: bool, limit_ms: int, one_thread: bool = False) -> None:
@@ -38,17 +43,33 @@ class TracedExecution:
         self.plan: Plan | None = None
         self.take: Take | None = None
         self.place: FetchDestination | None = None
+        self.spans: list[Span] = []
 
     def __call__(self, plan: Plan, values: Sequence[Any], runner: Any) -> list[Any]:
         self.plan = plan
         plan.clock.one_thread, plan.clock.take = self.one_thread, self.take
         try:
-            results, self.times = execute_traced(plan, values, self.trace, self.limit, self.place)
+            with self._spans(runner):
+                results, self.times = execute_traced(
+                    plan, values, self.trace, self.limit, self.place
+                )
         finally:
             plan.clock.one_thread, plan.clock.take = False, None
         for listener in RUN_LISTENERS:
             listener(runner, self)
         return results
+
+    @contextmanager
+    def _spans(self, runner: Any) -> Iterator[None]:
+        """Record the spans of the session's pipelines during a run with a trace."""
+        if not self.trace:
+            yield
+            return
+        measured_pipelines(runner.session.target.resources)
+        begun = time.time_ns()
+        with recording_spans():
+            yield
+            self.spans = spans_between(begun, time.time_ns())
 
     def report(
         self,
@@ -67,7 +88,7 @@ class TracedExecution:
             return
         record = graph_record(plan)
         if times is not None:
-            metadata.step_stats = lambda: as_message(step_statistics(times, record))
+            metadata.step_stats = lambda: as_message(step_statistics(times, record, self.spans))
             if costs:
                 metadata.cost_graph = lambda: as_message(cost_graph(times, record))
         if options.output_partition_graphs:
@@ -76,7 +97,7 @@ class TracedExecution:
     def statistics(self, graph_record: Callable[[Plan], GraphRecord]) -> Any:
         """Return the StepStats message of the traced run."""
         assert self.plan is not None and self.times is not None
-        return as_message(step_statistics(self.times, graph_record(self.plan)))
+        return as_message(step_statistics(self.times, graph_record(self.plan), self.spans))
 
     def partition_graphs(self, graph_record: Callable[[Plan], GraphRecord]) -> list[Any]:
         """Return the compiled graph of each device, as a GraphDef."""

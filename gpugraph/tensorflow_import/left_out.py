@@ -51,7 +51,6 @@ errors.raise_exception_on_not_ok_status: there is no C library: failures raise
     the errors of tf.errors
 estimator: estimators are in the library tensorflow-estimator: install it by
     `pip install --no-deps tensorflow-estimator==1.15.2`
-wrap_function: functions with variables are made by tf.function
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
 image.adjust_jpeg_quality image.random_jpeg_quality: {_CODEC}
 io.decode_proto io.encode_proto: parse and write messages by their classes in tf.py_func

@@ -39,6 +39,7 @@ WORDS: dict[type[Exception], tuple[str, ...]] = {
     OSError: ("SavedModel file does not exist",),
     RuntimeError: (
         *("The Session graph is empty", "Graph is finalized and cannot be modified"),
+        "Unexpected write_version",
         *("Mismatching ReplicaContext", "Need to be inside", "Mixing different tf.distribute"),
     ),
 }

@@ -52,10 +52,10 @@ def _program(pipeline: Pipeline) -> Callable[[Any, Record], None]:
     return run
 
 
-def add(pipelines: dict[str, Pipeline], prefix: str = "") -> None:
-    """Add a program for each pipeline."""
+def add(pipelines: dict[str, Pipeline], prefix: str = "", to: Programs | None = None) -> None:
+    """Add a program for each pipeline to those of this module, or to others."""
     for name, pipeline in pipelines.items():
-        PROGRAMS[f"{prefix}{name}"] = _program(pipeline)
+        (PROGRAMS if to is None else to)[f"{prefix}{name}"] = _program(pipeline)
 
 
 class _Pair(NamedTuple):

@@ -123,7 +123,10 @@ def converted_call(
     caller_fn_scope: the scope of the converted function that makes the call. options: those of the
     conversion; by default those of that scope.
     """
-    options = caller_fn_scope.callopts if options is None else options
+    if options is None:
+        if caller_fn_scope is None:
+            raise ValueError("either caller_fn_scope or options must have a value")
+        options = caller_fn_scope.callopts
     kwargs = kwargs or {}
     if isinstance(f, functools.partial):
         joined = {**f.keywords, **kwargs}

@@ -198,6 +198,11 @@ class BodyCopy:
             inputs=tuple(self.tensors[tensor] for tensor in call.inputs),
             control_inputs=tuple(self.control(op) for op in call.control_inputs),
             body=[self.ops[op] for op in call.body],
+            twins={
+                self.tensors[tensor]: original
+                for tensor, original in call.twins.items()
+                if tensor in self.tensors
+            },
         )
 
 

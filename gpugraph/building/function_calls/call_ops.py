@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from types import MappingProxyType
 from typing import Any
 
 from gpugraph.building.control_flow.automatic_control_dependencies import resource_uses
@@ -84,10 +85,12 @@ def _called(
     gradient: Gradient | None = None,
 ) -> Operation:
     graph = get_default_graph()
+    twins: dict[Tensor, Tensor] = {}
 
     def build(op: Operation) -> tuple[Sequence[Tensor], Sequence[Operation]]:
         body = BodyCopy(function.graph, graph, dict(zip(function.graph.arguments, op._inputs)))
         body.make()
+        twins.update({copy: original for original, copy in body.tensors.items()})
         results = [body.tensors[tensor] for tensor in function.graph.outputs]
         if gradient is not None and results:
             results = _with_gradient(op, results, op._inputs, gradient)
@@ -96,7 +99,7 @@ def _called(
     args = [local(graph, tensor) for tensor in args]
     uses = resource_uses(function.graph, dict(zip(function.graph.arguments, args)))
     function.add_to(graph)
-    return built_call(op_def, attrs, args, function.graph.outputs, name, uses, build)
+    return built_call(op_def, attrs, args, function.graph.outputs, name, uses, build, twins=twins)
 
 
 def built_call(
@@ -108,11 +111,13 @@ def built_call(
     uses: Mapping[Any, bool],
     build: Build,
     is_written: bool = True,
+    twins: Mapping[Tensor, Tensor] = MappingProxyType({}),
 ) -> Operation:
     """Return a call op whose operations `build` makes.
 
     like: a tensor of the dtype and the shape of each output. uses: the resources that the call
-    uses, as of `resource_uses`. is_written: whether GraphDefs have the call op.
+    uses, as of `resource_uses`. is_written: whether GraphDefs have the call op. twins: see
+    `InlinedCall`.
     """
     graph = get_default_graph()
     order = graph._scope.automatic
@@ -123,13 +128,15 @@ def built_call(
         op = graph.create_op(op_def.name, args, types, attrs=attrs, op_def=op_def, name=name)
         for tensor, result in zip(op._outputs, like):
             tensor._shape = result._shape
-        _inline(graph, op, build, is_written)
+        _inline(graph, op, build, is_written, twins)
     if order is not None:
         order.adopt_call(uses, op)
     return op
 
 
-def _inline(graph: Graph, op: Operation, build: Build, is_written: bool) -> None:
+def _inline(
+    graph: Graph, op: Operation, build: Build, is_written: bool, twins: Mapping[Tensor, Tensor]
+) -> None:
     """Turn the op of a call into the operations that `build` makes in its scope."""
     first = len(graph._ops)
     state = graph._scope
@@ -147,7 +154,7 @@ def _inline(graph: Graph, op: Operation, build: Build, is_written: bool) -> None
         finally:
             state.automatic = order
         new_ops = list(graph._ops[first:])
-    call = InlinedCall(op._op_def, op._attrs, inputs, control_inputs, new_ops)
+    call = InlinedCall(op._op_def, op._attrs, inputs, control_inputs, new_ops, twins)
     op_def = OP_DEFS["IdentityN" if results else "NoOp"]
     attrs = {"T": [tensor.dtype.base_dtype for tensor in results]} if results else {}
     graph._turn_into(op, op_def, attrs, tuple(results), tuple(controls))

@@ -177,8 +177,13 @@ def traced(
     specs: Sequence[TensorSpec | None],
     name: str,
     parameter_names: Sequence[str],
-) -> ConcreteFunction:
-    """Trace a Python function for arguments; those with a spec become tensors of the function."""
+    kind: type[ConcreteFunction] = ConcreteFunction,
+    orders_effects: bool = True,
+) -> Any:
+    """Trace a Python function for arguments; those with a spec become tensors of the function.
+
+    kind: the class of the result. orders_effects: see `trace`.
+    """
     names = _argument_names(arguments, specs, parameter_names)
     kept: list[Any] = []
 
@@ -197,8 +202,8 @@ def traced(
         return [convert_to_tensor(part) for leaf in leaves for part in parts_of(leaf)]
 
     used = [spec for spec in specs if spec is not None]
-    function = trace(call, used, name, results, argument_names=names)
-    return ConcreteFunction(function, arguments, names, kept[0])
+    function = trace(call, used, name, results, argument_names=names, orders_effects=orders_effects)
+    return kind(function, arguments, names, kept[0])
 
 
 def _as_result(leaf: Any, name: str) -> Any:

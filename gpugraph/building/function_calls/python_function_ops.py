@@ -47,36 +47,35 @@ def _op(func: Any, inputs: Sequence[Tensor], types: Sequence[DType], name: str |
             results = _results(func(*arguments), types)
             return graph.values_of(results)
 
-    def backward(*values: Any) -> list[Any]:
-        graph = EagerGraph()
-        with graph.as_default():
-            arguments = [graph.with_value(value) for value in values[:count]]
-            grads = [graph.with_value(value) for value in values[count:]]
-            results = _results(func(*arguments), types)
-            input_grads = gradients(results, arguments, grads)
-            filled = [
-                raw_ops.ZerosLike(argument) if grad is None else convert_to_tensor(grad)
-                for grad, argument in zip(input_grads, arguments)
-            ]
-            return graph.values_of(filled)
-
-    def gradient(op: Any, *grads: Any) -> list[Any]:
-        input_grads = eager_py_func(
-            backward, [*op.inputs, *grads], [x.dtype.base_dtype for x in op.inputs], _no_gradient
+    def backward(*tensors: Tensor) -> list[Tensor]:
+        arguments, grads = tensors[:count], tensors[count:]
+        results = _results(func(*arguments), types)
+        pairs = [pair for pair in zip(results, grads) if _has_gradient(pair[0])]
+        input_grads = gradients(
+            [result for result, _ in pairs], arguments, [grad for _, grad in pairs]
         )
         return [
-            grad if tensor.dtype.is_floating or tensor.dtype.is_complex else None
-            for grad, tensor in zip(input_grads, op.inputs)
+            raw_ops.ZerosLike(argument) if grad is None else convert_to_tensor(grad)
+            for grad, argument in zip(input_grads, arguments)
+        ]
+
+    def gradient(op: Any, *grads: Any) -> list[Any]:
+        # a function of the same kind, so that it has a gradient in turn
+        filled = [
+            raw_ops.ZerosLike(output) if grad is None else grad
+            for grad, output in zip(grads, op.outputs)
+        ]
+        input_types = [x.dtype.base_dtype for x in op.inputs]
+        input_grads = _op(backward, [*op.inputs, *filled], input_types, None)
+        return [
+            grad if _has_gradient(tensor) else None for grad, tensor in zip(input_grads, op.inputs)
         ]
 
     return eager_py_func(forward, inputs, types, gradient, name)
 
 
-def _no_gradient(op: Any, *grads: Any) -> list[Any]:
-    raise LookupError(
-        f"No gradient defined for operation '{op.name}' (op type: EagerPyFunc): it is the gradient "
-        "of a tf.py_function, which has no second gradient here"
-    )
+def _has_gradient(tensor: Tensor) -> bool:
+    return tensor.dtype.is_floating or tensor.dtype.is_complex
 
 
 def _results(returned: Any, types: Sequence[DType]) -> list[Tensor]:

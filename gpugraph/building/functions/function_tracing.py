@@ -13,12 +13,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, Protocol
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.building.control_flow.automatic_control_dependencies import (
     AutomaticControlDependencies,
+    resource_uses,
 )
 from gpugraph.building.variable_scope.variable_store import variable_store
 from gpugraph.graph.client.client_graph import Graph
@@ -50,6 +52,7 @@ def trace(
     outer_graph: Graph | None = None,
     argument_names: Sequence[str] = (),
     captures_by_value: bool = False,
+    orders_effects: bool = True,
 ) -> GraphFunction:
     """Call a Python function with a tensor for each of `arguments`; return the function it makes.
 
@@ -59,13 +62,15 @@ def trace(
     becomes `graph.structured_outputs`. outer_graph: the graph around the function, by default the
     default graph. argument_names: names of the placeholders, by default `args_0` and so on.
     captures_by_value: whether the function computes what it captures itself; ValueError for
-    placeholders and ops with a state.
+    placeholders and ops with a state. orders_effects: whether ops with effects run in program
+    order, once in each call; otherwise those run that the results need.
     """
     outer = get_default_graph() if outer_graph is None else outer_graph
     variable_store(outer)  # made there, so that the function shares it
     graph = FuncGraph(name, outer)
     graph.captures_by_value = captures_by_value
-    with graph.as_default(), AutomaticControlDependencies() as order:
+    order = AutomaticControlDependencies() if orders_effects else None
+    with graph.as_default(), order or nullcontext():
         names = argument_names or [f"args_{number}" for number in range(len(arguments))]
         inputs = [
             graph.add_input(spec.dtype, spec.shape, argument)
@@ -74,8 +79,12 @@ def trace(
         graph.structured_outputs = function(*inputs)
         results = (flatten or tensors_of)(graph.structured_outputs)
         graph.outputs = [graph.capture(tensor) for tensor in results]
-    graph.controls = sorted(order.ops_which_must_run, key=lambda op: op._id)
-    graph.resource_uses = order.summary()
+    if order is not None:
+        graph.controls = sorted(order.ops_which_must_run, key=lambda op: op._id)
+        graph.resource_uses = order.summary()
+    else:
+        inner = {tensor: outer for outer, tensor in graph.captures.items()}
+        graph.resource_uses = resource_uses(graph, inner)
     return GraphFunction(f"__inference_{_clean(name)}_{next(_numbers)}", graph)
 
 

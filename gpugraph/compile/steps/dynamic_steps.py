@@ -160,7 +160,8 @@ class DynamicStep:
 
     def _write(self, returned: Sequence[Any]) -> None:
         for slot, (result, array) in enumerate(zip(self.results, returned)):
-            array = np.asarray(array)
+            # NumPy's own type of byte strings drops zeros at the end.
+            array = np.asarray(array, object if isinstance(array, bytes) else None)
             self.device.write(self._prepared(result, array.shape, slot), array)
 
     def _context(

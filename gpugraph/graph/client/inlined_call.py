@@ -2,12 +2,14 @@
 
 The operation of the call stays in the graph and forwards the results of the inlined operations. If
 no operation outside of the call uses the inlined operations, `as_graph_def` replaces them by the
-original call and the library's function.
+original call and the library's function. Tensors that gradients use outside become further results
+of the call, of a longer function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpugraph.graph.op_def import OpDef
@@ -16,6 +18,8 @@ from gpugraph.graph.op_def import OpDef
 class InlinedCall(NamedTuple):
     """A call's operation as it is in the imported file, and the operations that were inlined
     (`body`).
+
+    twins: by a tensor of the body, the function's tensor of which it is a copy, if known.
     """
 
     op_def: OpDef
@@ -23,11 +27,58 @@ class InlinedCall(NamedTuple):
     inputs: tuple[Any, ...]
     control_inputs: tuple[Any, ...]
     body: Sequence[Any]
+    twins: Mapping[Any, Any] = MappingProxyType({})
+
+    def has_as_results(self, tensors: Iterable[Any]) -> bool:
+        """Return whether a call of a longer function may return these tensors of the body too."""
+        is_partitioned = {"f", "Tout"} <= self.attrs.keys()
+        return is_partitioned and all(
+            tensor in self.twins
+            and not tensor._dtype.is_ref_dtype
+            and tensor.op._get_control_flow_context() is None
+            for tensor in tensors
+        )
 
 
-def written_calls(ops: Iterable[Any]) -> tuple[dict[Any, InlinedCall], set[Any]]:
-    """Return the calls to write as calls, by operation, and the inlined operations to omit."""
-    ops = list(ops)
+class LongerCalls:
+    """The calls whose functions get further results, since tensors inside are used outside.
+
+    results: by the call's operation, these tensors, in order.
+    """
+
+    def __init__(self) -> None:
+        self.results: dict[Any, list[Any]] = {}
+
+    def attrs_of(self, op: Any, call: InlinedCall) -> dict[str, Any]:
+        """Return the attrs of a call, with the longer function if it is one."""
+        extra = self.results.get(op)
+        if not extra:
+            return call.attrs
+        function = call.attrs["f"].with_results([call.twins[tensor] for tensor in extra])
+        types = [*call.attrs["Tout"], *(tensor._dtype.base_dtype for tensor in extra)]
+        return {**call.attrs, "f": function, "Tout": types}
+
+    def names(self) -> dict[str, str]:
+        """Return, by the name of an omitted tensor in an input, the name of the call's result."""
+        names = {}
+        for op, extra in self.results.items():
+            for slot, tensor in enumerate(extra, len(op._outputs)):
+                index = tensor.value_index
+                names[tensor.op.name if index == 0 else f"{tensor.op.name}:{index}"] = (
+                    f"{op.name}:{slot}" if slot else op.name
+                )
+        return names
+
+
+def written_calls(
+    ops: Iterable[Any], used: Iterable[Any] = (), longer: LongerCalls | None = None
+) -> tuple[dict[Any, InlinedCall], set[Any]]:
+    """Return the calls to write as calls, by operation, and the inlined operations to omit.
+
+    used: operations that are needed besides. longer: receives the calls that are written with
+    further results; without it, they are written as their bodies.
+    """
+    ops, used = list(ops), set(used)
     calls: dict[Any, InlinedCall] = {}
     unwritten: set[Any] = set()
     for op in ops:
@@ -36,13 +87,26 @@ def written_calls(ops: Iterable[Any]) -> tuple[dict[Any, InlinedCall], set[Any]]
             unwritten.update(op._call.body)
     while calls:
         callers = {member: op for op, call in calls.items() for member in call.body}
-        exposed = {
-            callers[member]
-            for op in ops
-            for member in (*(tensor.op for tensor in op._inputs), *op._control_inputs)
-            if member in callers and op not in callers and op is not callers[member]
-        }
+        exposed = {callers[member] for member in used if member in callers}
+        tensors: dict[Any, dict[Any, None]] = {}
+        for op in ops:
+            if op in callers:
+                continue
+            for member in (*(tensor.op for tensor in op._inputs), *op._control_inputs):
+                if member in callers and op is not callers[member]:
+                    tensors.setdefault(callers[member], {})
+            for tensor in op._inputs:
+                if tensor.op in callers and op is not callers[tensor.op]:
+                    tensors[callers[tensor.op]][tensor] = None
+        results = {}
+        for op, needed in tensors.items():
+            if longer is not None and calls[op].has_as_results(needed):
+                results[op] = list(needed)
+            else:
+                exposed.add(op)
         if not exposed:
+            if longer is not None:
+                longer.results = results
             break
         for op in exposed:
             unwritten.difference_update(calls.pop(op).body)

@@ -15,7 +15,7 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.attr_value_messages import as_bytes, write_attr
 from gpugraph.formats.tensor_proto import write_tensor
-from gpugraph.graph.client.inlined_call import InlinedCall, written_calls
+from gpugraph.graph.client.inlined_call import InlinedCall, LongerCalls, written_calls
 from gpugraph.graph.default_types import default_of
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef, VersionDef
 
@@ -204,12 +204,16 @@ def graph_def_of(
     graph_def = messages_pb2.GraphDef(versions=version_message(versions))
     if functions:
         _write_library(graph_def.library, functions)
-    calls, unwritten = written_calls(ops) if functions else ({}, set())
+    longer, added = LongerCalls(), dict[str, Any]()
+    calls, unwritten = written_calls(ops, (), longer) if functions else ({}, set())
     for op in ops:
         if op in unwritten:
             continue
         node = graph_def.node.add()
         call = calls.get(op)
+        if call is not None and op in longer.results:
+            call = call._replace(attrs=longer.attrs_of(op, call))
+            added[call.attrs["f"].name] = call.attrs["f"]
         _write_node(node, op, call)
         controls = len(op._control_inputs if call is None else call.control_inputs)
         if controls > 1 and sort_controls:
@@ -219,7 +223,28 @@ def graph_def_of(
             write_attr(node.attr["_output_shapes"], shapes, "list(shape)")
         if node.op in _OWN_OP_TYPES:
             graph_def.node.extend(_as_tensorflow_s(graph_def.node.pop()))
+    if longer.results:
+        known = {function.signature.name for function in graph_def.library.function}
+        new = {name: function for name, function in added.items() if name not in known}
+        _write_library(graph_def.library, new)
+        _rename_inputs(graph_def, longer)
     return graph_def
+
+
+def _rename_inputs(graph_def: Any, longer: LongerCalls) -> None:
+    """Let nodes read the results of calls, in place of the omitted nodes inside of them."""
+    names = longer.names()
+    callers = {member.name: op.name for op in longer.results for member in op._call.body}
+    for node in graph_def.node:
+        for place, name in enumerate(node.input):
+            if name.startswith("^") and name[1:] in callers:
+                node.input[place] = f"^{callers[name[1:]]}"
+            elif name in names:
+                node.input[place] = names[name]
+        for place, text in enumerate(node.attr["_class"].list.s if "_class" in node.attr else ()):
+            member = text.decode().removeprefix("loc:@")
+            if member in callers:
+                node.attr["_class"].list.s[place] = f"loc:@{callers[member]}".encode()
 
 
 def _write_library(library: Any, functions: Mapping[str, Any]) -> None:

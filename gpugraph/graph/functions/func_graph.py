@@ -233,7 +233,8 @@ class FuncGraph(Graph):
         return super().colocate_with(op, ignore_existing)
 
     def _is_outer(self, item: Any) -> bool:
-        element = getattr(item, "handle", item)
+        # a variable after a change has the op of the change, in this graph, and an outer handle
+        element = getattr(item, "op", getattr(item, "handle", item))
         graph = getattr(element, "graph", None)
         return isinstance(graph, Graph) and graph is not self and self.is_inside(graph)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
+from zlib import crc32
 
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
@@ -46,6 +47,13 @@ class GraphFunction:
             self._definition = function_def(self.name, self.graph, self.out_names)
         return self._definition
 
+    def with_results(self, tensors: Sequence[Tensor]) -> GraphFunction:
+        """Return the function with further results, tensors of its graph."""
+        text = " ".join(tensor.name for tensor in tensors)
+        name = f"{self.name}_with_{crc32(text.encode()):08x}"
+        message = function_def(name, self.graph, self.out_names, tensors)
+        return GraphFunction(name, self.graph, message)
+
     def add_to(self, graph: Graph) -> None:
         """Add the function, and those that it calls, to the library of a graph and of the graphs
         around it.
@@ -60,10 +68,13 @@ class GraphFunction:
         return f"<function {self.name} of {len(self.graph.inputs)} arguments>"
 
 
-def function_def(name: str, graph: FuncGraph, out_names: Sequence[str] = ()) -> Any:
+def function_def(
+    name: str, graph: FuncGraph, out_names: Sequence[str] = (), extra: Sequence[Tensor] = ()
+) -> Any:
     """Return the FunctionDef message of a function's graph.
 
-    out_names: the names of the results, by default made of the names of their tensors.
+    out_names: the names of the results, by default made of the names of their tensors. extra:
+    further results.
     """
     message = messages_pb2.FunctionDef()
     signature = message.signature
@@ -75,13 +86,14 @@ def function_def(name: str, graph: FuncGraph, out_names: Sequence[str] = ()) -> 
         arg.type = tensor._dtype.base_dtype.as_datatype_enum
         texts[tensor] = arg.name
     skipped = {tensor.op for tensor in texts}
-    calls, unwritten = written_calls(graph._ops)
+    calls, unwritten = written_calls(graph._ops, [tensor.op for tensor in extra])
     for op in graph._ops:
         if op not in skipped and op not in unwritten:
             message.node_def.append(_body_node(op, texts, skipped, calls))
     results: dict[str, int] = {}
-    for slot, tensor in enumerate(graph.outputs):
-        chosen = out_names[slot] if out_names else _arg_name(tensor.op.name, results)
+    for slot, tensor in enumerate([*graph.outputs, *extra]):
+        is_named = slot < len(out_names)
+        chosen = out_names[slot] if is_named else _arg_name(f"{tensor.op.name}", results)
         arg = signature.output_arg.add(name=chosen)
         arg.type = tensor._dtype.base_dtype.as_datatype_enum
         message.ret[arg.name] = _text(tensor, texts, calls)

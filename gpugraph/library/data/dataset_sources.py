@@ -270,6 +270,8 @@ def _array(value: Any, spec: TensorSpec, values: Any) -> Any:
         else:
             array = np.asarray(value)
             if array.dtype != wanted:
+                if array.size == 0 and not isinstance(value, np.ndarray):
+                    array = array.astype(wanted)  # NumPy's dtype of an empty list means nothing
                 if array.dtype.kind in "OSU" or not np.can_cast(array.dtype, wanted, "same_kind"):
                     raise TypeError("dtype")
                 array = array.astype(wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,12 +11,20 @@ from gpugraph.graph.client.default_graph_functions import (
     device as device_scope,
     get_default_graph,
 )
-from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.library.data.element_structure import flat_attrs, from_tensor_list
 from gpugraph.library.data.iterators import GLOBAL_ITERATORS, Iterator
-from gpugraph.library.train.hooks.checkpoint_saver_hook import CheckpointSaverHook
-from gpugraph.library.train.hooks.session_run_hook import SessionRunHook
-from gpugraph.library.train.savers.checkpoint_files import get_checkpoint_state
+from gpugraph.library.train.global_step import global_step_for
+from gpugraph.library.train.hooks.checkpoint_saver_hook import (
+    CheckpointSaverListener,
+    HookBesideCheckpoints,
+)
+from gpugraph.library.train.hooks.session_run_hook import SessionRunArgs
+from gpugraph.library.train.hooks.step_timer import SecondOrStepTimer
+from gpugraph.library.train.savers.checkpoint_files import (
+    checkpoint_exists,
+    get_checkpoint_state,
+    latest_checkpoint,
+)
 from gpugraph.library.train.savers.saveable_objects import SaveableObject, SaveSpec
 from gpugraph.library.train.savers.saver import Saver
 from gpugraph.ops.framework.op_declaration import raw_ops
@@ -45,57 +54,107 @@ def make_saveable_from_iterator(iterator: Any) -> IteratorSaveable:
     return IteratorSaveable(iterator._iterator_resource)
 
 
-class CheckpointInputPipelineHook(SessionRunHook):
+class CheckpointInputPipelineHook(HookBesideCheckpoints):
     """A hook that saves the positions of all iterators when an estimator saves its model.
 
-    They are in checkpoints named "input" in the model's folder, beside those of the model.
+    They are in checkpoints named "input" in the model's folder, with the state file
+    `checkpoint_input`. If the session has a CheckpointSaverHook for this folder, a position is
+    saved just before each checkpoint of the model; otherwise, at the intervals of the estimator's
+    configuration. The first run of a session goes to the position of the model's step, or else to
+    the latest one: iterators may be initialized by hooks after this one.
     """
 
     def __init__(self, estimator: Any) -> None:
-        self._estimator = estimator
-        self._hook: CheckpointSaverHook | None = None
+        config = estimator.config
+        self.folder = os.fspath(estimator.model_dir)
+        self._max_to_keep = config.keep_checkpoint_max
+        self._timer = SecondOrStepTimer(
+            every_secs=config.save_checkpoints_secs, every_steps=config.save_checkpoints_steps
+        )
+        self._listener: _PositionListener | None = None
         self._saver: Saver | None = None
+        self._step: Any = None
+        self._is_first_run = True
+
+    def listener(self) -> CheckpointSaverListener:
+        """Return the listener that saves before each checkpoint of the model."""
+        self._listener = self._listener or _PositionListener(self)
+        return self._listener
 
     def begin(self) -> None:
         """Make the saver of the iterators' positions."""
-        graph = get_default_graph()
-        resources = graph.get_collection(GLOBAL_ITERATORS)
+        resources = get_default_graph().get_collection(GLOBAL_ITERATORS)
         saveables = [IteratorSaveable(resource) for resource in resources]
-        config = self._estimator.config
-        self._saver = Saver(saveables, sharded=False, max_to_keep=config.keep_checkpoint_max)
-        self._hook = CheckpointSaverHook(
-            self._estimator.model_dir,
-            save_secs=config.save_checkpoints_secs,
-            save_steps=config.save_checkpoints_steps,
-            saver=self._saver,
-            checkpoint_basename="input",
-        )
-        self._hook.begin()
+        self._saver = Saver(saveables, sharded=False, max_to_keep=self._max_to_keep)
+        self._step = global_step_for("CheckpointInputPipelineHook")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Go to the positions of the latest checkpoint, if there is one."""
-        assert self._saver is not None
-        assert self._hook is not None
-        state = get_checkpoint_state(self._estimator.model_dir, "checkpoint_input")
-        if state is not None and state.model_checkpoint_path:
-            initializers = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
-            session.run(initializers)
-            self._saver.restore(session, state.model_checkpoint_path)
-        self._hook.after_create_session(session, coord)
+        """Let the next run go to the position that was saved."""
+        self._is_first_run = True
 
     def before_run(self, run_context: Any) -> Any:
-        """Ask for the global step."""
-        return None if self._hook is None else self._hook.before_run(run_context)
+        """Go to the position that was saved, before the first run, and fetch the global step."""
+        if self._is_first_run:
+            self._restore_or_save(run_context.session)
+            self._is_first_run = False
+        return SessionRunArgs(self._step)
+
+    def _restore_or_save(self, session: Any) -> None:
+        """Go to the saved position of the model's step, or to the latest; save if there is none."""
+        assert self._saver is not None
+        step = int(session.run(self._step))
+        state = get_checkpoint_state(self.folder, _STATE_FILE)
+        path = f"{self._prefix()}-{step}"
+        if not checkpoint_exists(path):
+            path = latest_checkpoint(self.folder, _STATE_FILE) or ""
+        if state is not None:
+            self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+        self._timer.update_last_triggered_step(step)
+        if path:
+            self._saver.restore(session, path)
+        else:
+            self.save(session, step)
+
+    def save(self, session: Any, step: int) -> None:
+        """Save the positions."""
+        assert self._saver is not None
+        self._saver.save(session, self._prefix(), step, _STATE_FILE, write_meta_graph=False)
+
+    def save_before_model(self, session: Any, step: int) -> None:
+        """Save the positions, if the session has gone to the position of its model."""
+        if not self._is_first_run:
+            self.save(session, step)
+
+    def _prefix(self) -> str:
+        return os.path.join(self.folder, "input")
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Save if it is time."""
-        if self._hook is not None:
-            self._hook.after_run(run_context, run_values)
+        """Save if it is time, and no other hook decides that."""
+        if self._listener is None and self._timer.should_trigger_for_step(run_values.results + 1):
+            step = int(run_context.session.run(self._step))
+            if self._timer.should_trigger_for_step(step):
+                self._timer.update_last_triggered_step(step)
+                self.save(run_context.session, step)
 
     def end(self, session: Any) -> None:
         """Save at the end."""
-        if self._hook is not None:
-            self._hook.end(session)
+        step = int(session.run(self._step))
+        if self._listener is None and step != self._timer.last_triggered_step():
+            self.save(session, step)
+
+
+_STATE_FILE = "checkpoint_input"
+
+
+class _PositionListener(CheckpointSaverListener):
+    """A listener that saves the positions of a hook's iterators before a model's checkpoint."""
+
+    def __init__(self, hook: CheckpointInputPipelineHook) -> None:
+        self._hook = hook
+
+    def before_save(self, session: Any, global_step_value: int) -> None:
+        """Save the positions."""
+        self._hook.save_before_model(session, global_step_value)
 
 
 class MultiDeviceIterator:

@@ -38,6 +38,8 @@ class StructuredFunction:
         checks: bool = True,
     ) -> None:
         """transformation: the method that takes the function, for names and errors."""
+        if not callable(function):
+            raise ValueError(f"Argument must be callable, but {transformation} got {function!r}.")
         self.spec: Any = shared_spec
         self._transformation = transformation
         self._input_spec = spec

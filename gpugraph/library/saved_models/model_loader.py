@@ -15,6 +15,7 @@ from gpugraph.library.saved_models.saved_model_file import parse_saved_model
 from gpugraph.library.saved_models.tensor_infos import element_of_tensor_info
 from gpugraph.library.train.savers.saver import Saver
 from gpugraph.library.train.savers.saver_of_meta_graph import import_meta_graph_with_return_elements
+from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.platform import logging
 
@@ -126,16 +127,15 @@ class SavedModelLoader:
             op = _init_op(meta_graph, sess.graph, import_scope)
             if op is not None:
                 if safe_mode:
-                    self._check(op)
+                    self._check(op, feeds)
                 sess.run([op], feeds)
 
-    def _check(self, fetch: Any) -> None:
+    def _check(self, fetch: Any, feeds: Iterable[Any] = ()) -> None:
         """Raise PermissionDeniedError if running `fetch` would write files or call Python
         functions.
         """
         for op in _ancestors(getattr(fetch, "op", fetch)):
-            declaration = DECLARATIONS.get(op.type)
-            if declaration is not None and declaration.reaches_out:
+            if _reaches_out(op, feeds):
                 raise PermissionDeniedError(
                     op.node_def,
                     op,
@@ -163,6 +163,19 @@ class SavedModelLoader:
             self.restore_variables(sess, saver, import_scope, safe_mode)
             self.run_init_ops(sess, tags, import_scope, safe_mode)
         return self.get_meta_graph_def_from_tags(tags)
+
+
+def _reaches_out(op: Any, feeds: Iterable[Any]) -> bool:
+    """Return whether a run of the op, with tensors that are fed, may write files or call Python."""
+    declaration = DECLARATIONS.get(op.type)
+    if declaration is None or not declaration.reaches_out:
+        return False
+    if declaration.harmless_without is None:
+        return True
+    path = op.inputs[declaration.harmless_without]
+    fed = {getattr(tensor, "name", tensor) for tensor in feeds}
+    is_empty = path.op.type == "Const" and constant_value(path).tolist() == b""
+    return not is_empty or path.name in fed
 
 
 def _ancestors(op: Any) -> Iterator[Any]:

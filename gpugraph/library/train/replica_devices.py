@@ -102,7 +102,10 @@ class GreedyLoadBalancingStrategy:
     """
 
     def __init__(self, num_tasks: int, load_fn: Callable[[Any], float]) -> None:
-        self._loads = [0.0] * num_tasks
+        try:
+            self._loads = [0.0] * num_tasks
+        except (OverflowError, MemoryError) as error:
+            raise ValueError(f"num_tasks is too large: {num_tasks}") from error
         self._load_fn = load_fn
 
     def __call__(self, op: Any) -> int:

@@ -57,6 +57,9 @@ class PrefetchedElements(ThroughRows):
         """Whether the source is read without a thread."""
         buffer = self.buffer
         return self.source.ahead > 1 and not buffer.items and not buffer.is_started
+    def fullness(self) -> tuple[int, int]:
+        """Return how many elements were read ahead."""
+        return len(self.buffer.items), self.buffer.capacity
 
     def next(self) -> Element | None:
         """Return the next element of the buffer."""
@@ -73,15 +76,12 @@ class PrefetchedElements(ThroughRows):
     def save(self) -> Any:
         """Return the position with the elements in the buffer."""
         buffer = self.buffer
-        buffer.pause()
-        try:
-            for _, error in buffer.items:
-                if error is not None:
-                    raise error
-            ahead = [list(element) for element, _ in buffer.items if element is not None]
-            return [buffer.is_over, ahead, self.source.save()]
-        finally:
-            buffer.go_on()
+        self.pipeline.pause(buffer)
+        for _, error in buffer.items:
+            if error is not None:
+                raise error
+        ahead = [list(element) for element, _ in buffer.items if element is not None]
+        return [buffer.is_over, ahead, self.source.save()]
 
     def restore(self, state: Any) -> None:
         """Continue with these elements in the buffer."""

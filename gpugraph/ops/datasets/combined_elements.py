@@ -23,9 +23,9 @@ def stacked(elements: list[Element]) -> Element:
 def _stacked(number: int, arrays: list[Any]) -> Any:
     first = arrays[0]
     shape = first.shape
-    if not shape and first.dtype != object:
+    if not shape and first.dtype != object and not any(array.ndim for array in arrays):
         result = np.array(arrays)
-        if result.shape == (len(arrays),) and result.dtype == first.dtype:
+        if result.dtype == first.dtype:
             return result
     for place, array in enumerate(arrays):
         if array.shape != shape:

@@ -9,6 +9,7 @@ The stage is made when the op runs, that is when an iterator over the dataset is
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.datasets.stage import Function, Stage, stage_in
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.shape_functions import SCALAR
+from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 
 HOST = HostOnly("datasets are in host memory")
 
@@ -91,9 +92,31 @@ class Row:
         return Function(self.context.function(self.attrs[name]), self[captured])
 
 
-def infer_dataset(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of a dataset's variant, a scalar."""
-    return [SCALAR]
+_SCALARS = frozenset(
+    [
+        *("batch_size", "buffer_size", "compression_type", "count", "drop_remainder"),
+        *("footer_bytes", "header_bytes", "index", "num_shards", "record_bytes", "seed", "seed2"),
+        *("shift", "size", "start", "step", "stop", "stride"),
+    ]
+)
+"""The names of inputs that must be scalars where the graph is built."""
+
+_SINGLE = frozenset(["bool", "float", "int32", "int64", "resource", "string", "variant"])
+"""The types of inputs that are one tensor."""
+
+
+def _infer_of(inputs: str) -> Callable[[InferContext], Sequence[TensorShape]]:
+    """Return the inference of a dataset, a scalar, which checks the shapes of certain inputs."""
+    pairs = [tuple(map(str.strip, part.split(":"))) for part in inputs.split(",") if part]
+    before = list(takewhile(lambda pair: pair[1] in _SINGLE, pairs))  # those after a list move
+    places = [(place, name) for place, (name, _) in enumerate(before) if name in _SCALARS]
+
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        for place, name in places:
+            of_rank(context.shapes[place], 0, name)
+        return [SCALAR]
+
+    return infer
 
 
 def dataset_op(
@@ -103,20 +126,22 @@ def dataset_op(
     doc: str,
     attrs: dict[str, Any] | None = None,
     has_types: bool = True,
-    reaches_out: bool = False,
+    harmless_without: int | None = None,
 ) -> None:
     """Declare op types, separated by spaces, that return the dataset `make(row)`.
 
     has_types: whether the op has the attrs `output_types` and `output_shapes`, which the dataset
-    takes over. reaches_out: whether the dataset writes files.
+    takes over. harmless_without: for a dataset that writes files, the input with the path, without
+    which it writes none.
     """
     for op_type in op_types.split():
         op(
-            op_type, inputs=inputs, outputs="handle: variant", infer=infer_dataset,
+            op_type, inputs=inputs, outputs="handle: variant", infer=_infer_of(inputs),
             attrs={**(attrs or {}), **(TYPES if has_types else {})},
             host=tuple(range(inputs.count(":"))), host_outputs=(0,), stateful=True,
             cpu=Call(make=_binder(op_type, make, has_types), late=True, direct=True),
-            gpu=HOST, grad=NO_GRADIENT, doc=doc, reaches_out=reaches_out,
+            gpu=HOST, grad=NO_GRADIENT, doc=doc,
+            reaches_out=harmless_without is not None, harmless_without=harmless_without,
         )  # fmt: skip
 
 
@@ -130,6 +155,8 @@ def _binder(
             stage = make(Row(op_type, context, inputs))
             if has_types:
                 stage.typed(context.attrs)
+            if not stage.node:
+                stage.node = context.name
             target.fill(stage)
 
         return run

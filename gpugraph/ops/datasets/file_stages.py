@@ -333,11 +333,11 @@ dataset_op(
 )  # fmt: skip
 dataset_op(
     "CacheDataset", "input_dataset: variant, filename: string", _cache, "Kept elements.",
-    reaches_out=True,
+    harmless_without=1,
 )  # fmt: skip
 dataset_op(
     "CacheDatasetV2", "input_dataset: variant, filename: string, cache: resource", _cache,
-    "Kept elements.", reaches_out=True,
+    "Kept elements.", harmless_without=1,
 )  # fmt: skip
 
 

@@ -88,6 +88,12 @@ class ParallelElements(Through):
     time than the way to a thread and back is called without threads.
     """
 
+    threaded = ("function",)
+
+    def fullness(self) -> tuple[int, int]:
+        """Return how many results were computed or are being computed ahead."""
+        return len(self.pending), self.workers.count
+
     def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(source)
         self.stage, self.pipeline = stage, pipeline

@@ -15,11 +15,13 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.control.optional_ops import Optional
 from gpugraph.ops.datasets.dataset_declaration import FUNC, HOST, TYPES
+from gpugraph.ops.datasets.pipeline_watch import Watch
 from gpugraph.ops.datasets.positions import packed, unpacked
 from gpugraph.ops.datasets.stage import SLICE_S, Element, Elements, Pipeline, Stage, stage_in
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import no_outputs
 from gpugraph.ops.queues.handle_ops import Run, held_object, infer_handle, waiting_op
+from gpugraph.plan.pipeline_spans import WATCH_ALL
 
 _UNINITIALIZED = (
     "GetNext() failed because the iterator has not been initialized. Ensure that you have run the "
@@ -40,12 +42,29 @@ class IteratorResource:
         self.pipeline = Pipeline()
         self.lock = new_lock()
         self.handle = ""
+        self.watch: Watch | None = None
+
+    def measure(self) -> str:
+        """Return the text of the watch, and begin to watch if nothing does."""
+        if self.watch is None:
+            self.watch = Watch(self.name)
+            with self.lock:
+                self.pipeline.watch, self.watch.stage = self.watch, self.stage
+                if self.elements is not None:
+                    self.watch.add_all(self.elements)
+            return f"pipeline of '{self.name}': measured from now on"
+        return self.watch.text()
 
     def initialize(self, stage: Stage) -> None:
         """Start at the beginning of a dataset, and drop the one before."""
         self._check(stage)
         self.end_of_session()
         pipeline, stage = Pipeline(), stage.apart()
+        if WATCH_ALL.is_on or self.watch is not None:
+            pipeline.watch = self.watch = Watch(self.name)
+            self.watch.stage = stage
+            if WATCH_ALL.is_on:
+                WATCH_ALL.watches.append(self.watch)
         elements = stage.elements(pipeline)
         with self.lock:
             other, of_other = self.elements, self.pipeline
@@ -106,7 +125,7 @@ class IteratorResource:
                     "it."
                 )
             begun = [stage.begun() for stage in self._stages()]
-            return packed([begun, self.elements.save()])
+            return packed([begun, self.pipeline.saved(self.elements)])
 
     def restore(self, position: bytes) -> None:
         """Go to a position of the same dataset."""
@@ -122,7 +141,8 @@ class IteratorResource:
             self.elements = self.stage.elements(self.pipeline)
             for stage, number in zip(self._stages(), begun, strict=True):
                 stage.begin_after(number)
-            self.elements.restore(place)  # iterations in it know their stages' numbers themselves
+            # iterations in it know their stages' numbers themselves
+            self.pipeline.restore(self.elements, place)
 
     def _stages(self) -> list[Stage]:
         """Return the dataset and those from which it reads, each once, in a certain order."""

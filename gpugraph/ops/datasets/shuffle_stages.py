@@ -58,6 +58,7 @@ class Shuffled(Passed):
         reshuffles = self._seeds_of_passes is not None
         result = Shuffled(self.source.apart(), self.size, self.seeds, reshuffles, self.count)
         result.like(self)
+        result.node = self.node
         return result
 
     def begun(self) -> int:
@@ -103,6 +104,10 @@ class ShuffledElements(Elements):
         self.epochs: list[list[Any]] = [[]]
         self.count = 0
         self.source = source
+
+    def fullness(self) -> tuple[int, int]:
+        """Return how many elements are in the buffer."""
+        return self.count, self.stage.size
 
     def _read(self) -> Element | None:
         """Return the next element of this epoch or of the next ones."""

@@ -8,6 +8,7 @@ An error that `next()` raises concerns one element; a later call goes on behind 
 
 from __future__ import annotations
 
+import functools
 import operator
 import threading
 from collections.abc import Callable, Sequence
@@ -36,16 +37,54 @@ class Pipeline:
     """What the iterations of one iterator have in common: whether it has ended.
 
     calls: by function, the call that all its iterations share, as it has the states of the
-    function's ops: the positions in random streams go on from pass to pass.
+    function's ops: the positions in random streams go on from pass to pass. restored: by the name
+    of a function that is not called yet, the positions at which its streams go on.
     """
 
     def __init__(self) -> None:
         self.is_cancelled = False
         self.calls: dict[Any, Any] = {}
+        self.restored: dict[str, Any] = {}
+        self.watch: Any = None  # a `pipeline_watch.Watch` that measures the iterations
+        self._paused: list[Any] = []
 
     def call_of(self, call: Any) -> Any:
         """Return the iterator's own call of a function."""
-        return self.calls.setdefault(call.function, call.again())
+        if call.function not in self.calls:
+            new = self.calls.setdefault(call.function, call.again())
+            positions = self.restored.pop(call.function.name, None)
+            if positions is not None:
+                new.go_to(positions)
+        return self.calls[call.function]
+
+    def pause(self, buffer: Any) -> None:
+        """Keep the thread of a buffer from reading until the end of `saved`."""
+        buffer.pause()
+        self._paused.append(buffer)
+
+    def saved(self, elements: Elements) -> list[Any]:
+        """Return the positions of an iteration and of the random streams of its functions.
+
+        No thread reads ahead meanwhile.
+        """
+        try:
+            place = elements.save()
+            calls = {call.function.name: call.positions() for call in self.calls.values()}
+            return [place, [[name, streams] for name, streams in calls.items() if streams]]
+        finally:
+            paused, self._paused = self._paused, []
+            for buffer in paused:
+                buffer.go_on()
+
+    def restore(self, elements: Elements, state: Any) -> None:
+        """Continue at positions of `saved`."""
+        place, streams = state
+        elements.restore(place)
+        self.restored = dict(streams)
+        for call in self.calls.values():
+            positions = self.restored.pop(call.function.name, None)
+            if positions is not None:
+                call.go_to(positions)
 
     def end(self) -> None:
         """Cancel the iterations that wait, and let others use the calls."""
@@ -73,8 +112,15 @@ class Stage:
     """A dataset: the dtypes and static shapes of its elements, and how to iterate over them."""
 
     kind: ClassVar[str] = "Dataset"
+    node = ""
+    """The name of the op that returned the dataset."""
+
     types: tuple[DType, ...]
     shapes: tuple[TensorShape, ...]
+
+    def __init_subclass__(cls) -> None:
+        if "elements" in vars(cls):
+            setattr(cls, "elements", _started(vars(cls)["elements"]))  # noqa: B010
 
     def like(self, source: Stage) -> None:
         """Take over the dtypes and shapes of another dataset."""
@@ -120,6 +166,21 @@ class Stage:
         return [value for value in vars(self).values() if isinstance(value, Stage)]
 
 
+def _started(elements: Callable[[Any, Pipeline], Elements]) -> Callable[[Any, Pipeline], Elements]:
+    """Return a method `elements` that sets the iteration's origin, and shows it to the watch."""
+
+    @functools.wraps(elements)
+    def started(self: Stage, pipeline: Pipeline) -> Elements:
+        result = elements(self, pipeline)
+        if result.origin is None:
+            result.origin = self
+            if pipeline.watch is not None:
+                pipeline.watch.add(self, result)
+        return result
+
+    return started
+
+
 def _apart(value: Any) -> Any:
     """Return an attribute of a dataset, in which datasets are `apart`."""
     if isinstance(value, Stage):
@@ -138,6 +199,16 @@ class Elements:
     """
 
     kept: ClassVar[tuple[str, ...]] = ()
+
+    threaded: ClassVar[tuple[str, ...]] = ()
+    """The names of attributes that worker threads call."""
+
+    origin: Stage | None = None
+    """The dataset over which this is an iteration."""
+
+    def fullness(self) -> tuple[int, int] | None:
+        """Return the number of elements in the buffer, and its capacity; None without a buffer."""
+        return None
 
     def next(self) -> Element | None:
         """Return the next element, None at the end."""

@@ -6,12 +6,23 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
 from gpugraph.base.dtypes import DType, bool as bool_type, string
 from gpugraph.base.errors import (
+    AbortedError,
+    CancelledError,
+    DataLossError,
+    FailedPreconditionError,
+    InternalError,
     InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnavailableError,
     UnimplementedError,
     UnknownError,
     invalid_argument,
@@ -114,6 +125,27 @@ class SqlRows(Stage):
         return SqlElements(self)
 
 
+_CLASSES: dict[type[OpError], tuple[int, ...]] = {
+    AbortedError: (4,),
+    CancelledError: (9,),
+    DataLossError: (11,),
+    FailedPreconditionError: (8, 20),
+    InternalError: (2, 21),
+    InvalidArgumentError: (12, 14, 19, 26),
+    OutOfRangeError: (25,),
+    PermissionDeniedError: (3, 23),
+    ResourceExhaustedError: (13, 18, 22),
+    UnavailableError: (5, 6, 7, 15),
+}
+"""By class, the primary result codes of SQLite (https://sqlite.org/rescode.html)."""
+
+
+def _class_of(number: int) -> Any:
+    """Return the class of the error for a result code of SQLite."""
+    kinds = (kind for kind, codes in _CLASSES.items() if number & 0xFF in codes)
+    return next(kinds, UnknownError)
+
+
 class SqlElements(Elements):
     """An iteration over the rows of a query."""
 
@@ -131,7 +163,8 @@ class SqlElements(Elements):
                 self._open()
             values = self.cursor.fetchone()
         except sqlite3.Error as error:
-            raise UnknownError.of_no_node(f"{error}: {self.stage.query}") from error
+            number = getattr(error, "sqlite_errorcode", 1)
+            raise _class_of(number).of_no_node(f"{error}: {self.stage.query}") from error
         if values is None:
             return None
         self.index += 1
@@ -145,16 +178,18 @@ class SqlElements(Elements):
     def _open(self) -> None:
         try:
             self.connection = sqlite3.connect(
-                f"file:{self.stage.source}?mode=ro", uri=True, check_same_thread=False
+                f"file:{quote(self.stage.source)}?mode=ro", uri=True, check_same_thread=False
             )
         except sqlite3.Error as error:
             raise invalid_argument(f"Failed to connect to database: {error}") from error
         try:
+            # SQLite reads the file only when a query needs it.
+            self.connection.execute("SELECT count(*) FROM sqlite_master").close()
             self.cursor = self.connection.execute(self.stage.query)
         except sqlite3.Error as error:
             number = getattr(error, "sqlite_errorcode", 1)
             message = f"Prepare() failed: [{number}] {error}: {self.stage.query}"
-            raise UnknownError.of_no_node(message) from error
+            raise _class_of(number).of_no_node(message) from error
 
     def close(self) -> None:
         """Close the database."""

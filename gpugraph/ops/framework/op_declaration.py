@@ -79,6 +79,7 @@ class OpDecl(NamedTuple):
     writes_last: whether the kernel writes outputs only after all steps that can fail.
     reaches_out: whether running it writes files or calls Python functions of the program. Loaders
       of files run no such op unless explicitly permitted.
+    harmless_without: the index of a string input; without text there, the op does not reach out.
     """
 
     op_def: OpDef
@@ -90,6 +91,7 @@ class OpDecl(NamedTuple):
     native: Native | None = None
     writes_last: bool = False
     reaches_out: bool = False
+    harmless_without: int | None = None
 
 
 DECLARATIONS: OpTable[OpDecl] = OpTable()
@@ -121,6 +123,7 @@ def op(
     uninitialized: bool = False,
     writes_last: bool = False,
     reaches_out: bool = False,
+    harmless_without: int | None = None,
     doc: str = "",
 ) -> OpFunction:
     """Declare an op type and return the function that adds such operations to graphs.
@@ -160,7 +163,9 @@ def op(
     _check_memory(op_def, alias or {}, view or {}, writes)
     function = OpFunction(op_def)
     memory = alias or {}, view or {}, frozenset(writes)
-    decl = OpDecl(op_def, function, grad, *memory, native, writes_last, reaches_out)
+    decl = OpDecl(
+        op_def, function, grad, *memory, native, writes_last, reaches_out, harmless_without
+    )
     OP_DEFS[name] = op_def
     DECLARATIONS[name] = decl
     for device, kernel in (("CPU", cpu), ("GPU", device_kernel)):

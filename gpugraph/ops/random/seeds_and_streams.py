@@ -9,7 +9,7 @@ from a seed of two numbers, by a draw with a fixed key.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,18 @@ class Stream:
             self._place, self._kind = self._first, None
             if self._moved is not None:
                 self._moved[1].write(self._words(self._first))
+
+    def position(self) -> list[int]:
+        """Return the position, for `go_to`."""
+        place = self.reserve(0)
+        return [place.key, place.counter]
+
+    def go_to(self, position: Sequence[int]) -> None:
+        """Continue at a position."""
+        with self._lock:
+            self._place, self._kind = Philox(*position), None
+            if self._moved is not None:
+                self._moved[1].write(self._words(self._place))
 
     def _words(self, place: Philox) -> Any:
         """Return a position as four uint64, in the layout that CUDA kernels read."""

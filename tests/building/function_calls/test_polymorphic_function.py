@@ -377,3 +377,55 @@ def test_gradients_of_a_loop_in_a_function_that_a_loop_calls():
     with tf.Session() as session:
         (slopes,) = session.run(tf.gradients(z, x))
     np.testing.assert_allclose(slopes, [[27783, 7209], [10120000, 3056500]], 1e-4)
+
+
+def test_calls_with_gradients_stay_calls_in_graph_defs():
+    x = tf.placeholder(tf.float32, [None], name="x")
+    w = tf.Variable(2.0, use_resource=True, name="w")
+
+    @tf.function
+    def inner(a):
+        return tf.tanh(a) * w
+
+    @tf.function
+    def outer(a):
+        b = inner(a)
+        return tf.square(b) + tf.sin(b), tf.reduce_sum(b)
+
+    y, total = outer(x)
+    z, _ = outer(y)
+    slopes = tf.gradients([z, total], [x, w])
+    names = [tf.identity(value, name=f"slope{n}").name for n, value in enumerate(slopes)]
+    feed = {"x:0": [1.0, -2.0]}
+    with tf.Session() as session:
+        session.run(w.initializer)
+        expected = session.run(names, feed)
+    graph_def = tf.get_default_graph().as_graph_def()
+    calls = [node for node in graph_def.node if node.op == "StatefulPartitionedCall"]
+    assert [node.name for node in calls] == ["StatefulPartitionedCall", "StatefulPartitionedCall_1"]
+    written = {node.name for node in graph_def.node}
+    for node in graph_def.node:
+        assert all(name.lstrip("^").partition(":")[0] in written for name in node.input)
+    functions = [function.signature.name for function in graph_def.library.function]
+    assert len(functions) == len(set(functions))
+    for _ in range(2):  # as it was read, and as it is written again
+        with tf.Graph().as_default() as graph, tf.Session() as session:
+            tf.import_graph_def(graph_def, name="")
+            session.run("w/Assign")
+            for value, wanted in zip(session.run(names, feed), expected):
+                np.testing.assert_allclose(value, wanted, rtol=1e-6)
+            graph_def = graph.as_graph_def()
+
+
+def test_gradients_through_loops_of_functions_are_written_as_ops():
+    @tf.function
+    def power(a):
+        return tf.while_loop(lambda i, b: i < 3, lambda i, b: (i + 1, b * a), [0, a])[1]
+
+    x = tf.placeholder(tf.float32, [], name="x")
+    (slope,) = tf.gradients(power(x), x)
+    name = tf.identity(slope, name="slope").name
+    graph_def = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(graph_def, name="")
+        assert session.run(name, {"x:0": 2.0}) == 32.0

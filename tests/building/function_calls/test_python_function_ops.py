@@ -76,3 +76,18 @@ def test_effects_in_the_function_happen_once(capfd):
 
     assert run(tf.py_function(show, [2.0], tf.float32)) == 6.0
     assert capfd.readouterr().err.count("value 2") == 1
+
+
+def test_gradients_of_gradients():
+    x, n = tf.placeholder(tf.float32, []), tf.constant(2)
+
+    def cube(x, n):
+        return (x**3 * tf.cast(n, tf.float32), n) if x > 0 else (-x, n)
+
+    y, _ = tf.py_function(cube, [x, n], [tf.float32, tf.int32])
+    (first,) = tf.gradients(y, x)
+    (second,) = tf.gradients(first, x)
+    (third,) = tf.gradients(second, x)
+    with tf.Session() as session:
+        assert session.run([y, first, second, third], {x: 2.0}) == [16.0, 24.0, 24.0, 12.0]
+        assert session.run([y, first, second, third], {x: -1.0}) == [1.0, -1.0, 0.0, 0.0]

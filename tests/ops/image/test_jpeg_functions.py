@@ -19,13 +19,12 @@ def test_the_first_bytes_tell(contents, expected):
         assert session.run(tf.io.is_jpeg(contents, name="mine")) == expected
 
 
-@pytest.mark.parametrize("name", ["extract_jpeg_shape", "decode_gif"])
 @pytest.mark.parametrize("module", ["image", "io"])
-def test_what_needs_a_codec_names_another_way(module, name):
+def test_what_needs_a_codec_names_another_way(module):
     with pytest.raises(
         AttributeError, match=r"there is no such codec: use PNG or JPEG files, .* tf\.py_func"
     ):
-        getattr(getattr(tf, module), name)
+        _ = getattr(tf, module).decode_gif
 
 
 def smooth() -> np.ndarray:
@@ -75,6 +74,39 @@ def test_static_shapes_and_refusals():
     assert recovered.shape == (32, 48, 3)
     with pytest.raises(tf.errors.InvalidArgumentError, match="expects"):
         run(tf.image.encode_jpeg, smooth(), "grayscale")
+
+
+def test_a_window_and_the_shape():
+    pytest.importorskip("PIL")
+    file = run(tf.image.encode_jpeg, smooth())
+    assert run(tf.image.extract_jpeg_shape, file).tolist() == [32, 48, 3]
+    alone = run(tf.image.encode_jpeg, smooth()[..., :1], progressive=True)
+    assert run(tf.io.extract_jpeg_shape, alone, tf.int64).tolist() == [32, 48, 1]
+    window = run(tf.image.decode_and_crop_jpeg, file, [3, 5, 10, 11])
+    whole = run(tf.image.decode_jpeg, file)
+    np.testing.assert_array_equal(window, whole[3:13, 5:16])
+    grey = run(tf.io.decode_and_crop_jpeg, file, [0, 0, 4, 6], channels=1, ratio=8)
+    assert grey.shape == (4, 6, 1)
+    with tf.Graph().as_default():
+        known = tf.image.decode_and_crop_jpeg(file, [3, 5, 10, 11])
+        fed = tf.image.decode_and_crop_jpeg(file, tf.placeholder(tf.int32, [4]), channels=3)
+        assert [known.shape.as_list(), fed.shape.as_list()] == [[10, 11, None], [None, None, 3]]
+        with pytest.raises(ValueError, match="Dimension must be 4 but is 3"):
+            tf.image.decode_and_crop_jpeg(file, [1, 2, 3])
+
+
+@pytest.mark.parametrize("window", [[0, 0, 33, 4], [-1, 0, 3, 3], [0, 0, 0, 4], [0, 40, 4, 9]])
+def test_windows_outside_are_refused(window):
+    pytest.importorskip("PIL")
+    file = run(tf.image.encode_jpeg, smooth())
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid JPEG data or crop window"):
+        run(tf.image.decode_and_crop_jpeg, file, window)
+
+
+@pytest.mark.parametrize("size", [0, 3, 30])
+def test_the_shape_of_no_jpeg_file_is_refused(size):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"Invalid JPEG data, size {size}"):
+        run(tf.image.extract_jpeg_shape, b"\xff\xd8\xff\xe0\0\x10JFIF".ljust(30, b"\0")[:size])
 
 
 def test_the_extra_is_named(monkeypatch):

@@ -84,6 +84,11 @@ class CheckpointSaverHook(SessionRunHook):
         self._steps_per_run = 1_000_000
         self._save_graph_def = save_graph_def
 
+    def add_listener(self, listener: CheckpointSaverListener) -> None:
+        """Add a listener, unless the hook has it."""
+        if listener not in self._listeners:
+            self._listeners.append(listener)
+
     def begin(self) -> None:
         """Find the global step and open the event file; raise RuntimeError if there is no step."""
         self._summary_writer = FileWriterCache.get(self._checkpoint_dir)
@@ -165,3 +170,31 @@ class CheckpointSaverHook(SessionRunHook):
             )
         self._saver = savers[0]
         return self._saver
+
+
+class HookBesideCheckpoints(SessionRunHook):
+    """Base class of hooks that save other state beside the checkpoints of a model.
+
+    Attributes:
+      folder: the folder of the model's checkpoints.
+    """
+
+    folder: str
+
+    def listener(self) -> CheckpointSaverListener:
+        """Return the listener that saves that state before each checkpoint of the model.
+
+        The hook that saves the model is then the only one that decides when to save.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.listener")
+
+
+def connect_checkpoints(hooks: Sequence[SessionRunHook]) -> None:
+    """Add the listener of each HookBesideCheckpoints to the hook that saves its folder's model."""
+    savers = [hook for hook in hooks if isinstance(hook, CheckpointSaverHook)]
+    for hook in hooks:
+        if not isinstance(hook, HookBesideCheckpoints):
+            continue
+        for saver in savers:
+            if os.path.realpath(saver._checkpoint_dir) == os.path.realpath(hook.folder):
+                saver.add_listener(hook.listener())

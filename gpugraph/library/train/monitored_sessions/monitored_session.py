@@ -13,6 +13,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.library.train.coordination.coordinator import Coordinator
 from gpugraph.library.train.coordination.queue_runner import start_queue_runners
+from gpugraph.library.train.hooks.checkpoint_saver_hook import connect_checkpoints
 from gpugraph.library.train.hooks.session_run_hook import SessionRunHook
 from gpugraph.library.train.monitored_sessions.hooked_session import (
     CoordinatedSession,
@@ -49,6 +50,7 @@ class BaseMonitoredSession:
         for hook in self._hooks:
             if not hasattr(hook, "begin"):
                 raise TypeError(f"hooks must be tf.train.SessionRunHooks, but one is {hook!r}")
+        connect_checkpoints(self._hooks)
         self._grace = stop_grace_period_secs
         self._tf_session: Any = None
         self._coord: Any = None

@@ -1,0 +1,126 @@
+"""`tf.wrap_function`: code of TensorFlow 1 as a function with its own variables."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.nest import flatten, map_structure
+from gpugraph.building.function_calls.body_copy import BodyCopy
+from gpugraph.building.function_calls.concrete_function import ConcreteFunction, traced
+from gpugraph.building.function_calls.function_arguments import Arguments
+from gpugraph.building.function_calls.lifted_variables import creating_variables
+from gpugraph.building.functions.function_tracing import trace
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.client.tensor_spec import TensorSpec
+
+
+class WrappedFunction(ConcreteFunction):
+    """A function that was traced once, as a session runs a graph.
+
+    A call runs those ops that its results need, in no order but that of data and control
+    dependencies. `variables` are those that the function uses, also those that it has created.
+    """
+
+    def prune(
+        self, feeds: Any, fetches: Any, name: str | None = None, input_signature: Any = None
+    ) -> WrappedFunction:
+        """Return the function from tensors of this one's graph to others.
+
+        Args:
+          feeds: tensors of `graph`, or their names, in any structure: the arguments. Captured
+            tensors, such as variables, stay captured.
+          fetches: tensors and operations of `graph`, or their names, in any structure.
+          name: of the function.
+          input_signature: not used.
+
+        Raises:
+          ValueError: a feed is no tensor, or an element is of another graph.
+        """
+        del input_signature
+        graph = self.graph
+        captured = {inner: outer for outer, inner in graph.captures.items()}
+        given = [_element(graph, feed) for feed in flatten(feeds)]
+        wanted = map_structure(lambda fetch: _element(graph, fetch), fetches)
+        for element in [*given, *flatten(wanted)]:
+            if element.graph is not graph:
+                raise ValueError(
+                    "Can only prune function whose feeds and fetches are from this graph "
+                    f"({graph}). Input {element} is from graph {element.graph}"
+                )
+        if not all(isinstance(feed, Tensor) for feed in given):
+            raise ValueError("Feeds must be tensors.")
+        arguments = [feed for feed in given if feed not in captured]
+        inside: list[Any] = []
+
+        def call(*tensors: Tensor) -> Any:
+            target: Any = get_default_graph()
+            known = {inner: target.capture(outer) for inner, outer in captured.items()}
+            copies = BodyCopy(graph, target, {**known, **dict(zip(arguments, tensors))})
+            copies.make(_needed(flatten(wanted), {*known, *arguments}))
+            inside.extend(copies.ops[one] for one in flatten(wanted) if isinstance(one, Operation))
+            return map_structure(lambda one: copies.tensors.get(one), wanted)
+
+        specs = [TensorSpec(feed.shape, feed.dtype, feed.op.name) for feed in arguments]
+        names = [feed.op.name.replace("/", "_") for feed in arguments]
+        function = trace(
+            call, specs, name or "pruned", _tensors, graph.outer_graph, names,
+            orders_effects=False,
+        )  # fmt: skip
+        function.graph.controls = inside
+        outputs = function.graph.structured_outputs
+        return WrappedFunction(function, Arguments(tuple(specs), {}), names, outputs)
+
+
+def _element(graph: Graph, value: Any) -> Any:
+    """Return a tensor or operation as it is, and the one of a graph for its name."""
+    return value if isinstance(value, (Tensor, Operation)) else graph.as_graph_element(value)
+
+
+def _tensors(results: Any) -> list[Tensor]:
+    return [leaf for leaf in flatten(results) if leaf is not None]
+
+
+def _needed(fetches: Sequence[Any], known: set[Tensor]) -> list[Operation]:
+    """Return the operations on which fetches depend, except for those of known tensors."""
+    made = {tensor.op for tensor in known}
+    waiting = [getattr(one, "op", one) for one in fetches if one not in known]
+    found: dict[Operation, None] = {}
+    while waiting:
+        op = waiting.pop()
+        if op not in found and op not in made:
+            found[op] = None
+            waiting += [tensor.op for tensor in op.inputs if tensor not in known]
+            waiting += op.control_inputs
+    return sorted(found, key=lambda op: op._id)
+
+
+def wrap_function(
+    fn: Callable[..., Any], signature: Sequence[Any], name: str | None = None
+) -> WrappedFunction:
+    """Return `fn` as a function that is traced once, with separate variables.
+
+    Unlike the trace of a `tf.function`, it runs only those ops that its results need, as a session
+    does, and may create variables. AutoGraph does not convert it.
+
+    Args:
+      fn: the Python function.
+      signature: for each argument a TensorSpec, or the Python value that `fn` receives.
+      name: a part of the function's name.
+    """
+    arguments = Arguments(tuple(signature), {})
+    specs = [leaf if isinstance(leaf, TensorSpec) else None for leaf in arguments.flat()]
+    label = f"wrapped_function_{name}" if name is not None else "wrapped_function"
+    try:
+        parameters = list(inspect.signature(fn).parameters)
+    except (TypeError, ValueError):
+        parameters = []
+    lifted = creating_variables(fn, [])
+    result: WrappedFunction = traced(
+        lifted, arguments, specs, label, parameters, WrappedFunction, orders_effects=False
+    )
+    return result

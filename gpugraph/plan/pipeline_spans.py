@@ -1,0 +1,86 @@
+"""Spans of the threads that read pipelines of data, and whether pipelines are watched.
+
+The datasets' ops record spans only while `recording_spans` asks for them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+MAX_SPANS = 50_000
+"""The maximum number of spans that are kept, the last."""
+
+
+class Span(NamedTuple):
+    """A call of a stage's iteration in a thread, in nanoseconds since the epoch.
+
+    depth: the number of calls around it in the thread.
+    """
+
+    thread: str
+    depth: int
+    name: str
+    kind: str
+    begun: int
+    ended: int
+
+
+_SPANS: deque[Span] = deque(maxlen=MAX_SPANS)
+_listeners = 0
+_OFFSET = time.time_ns() - time.perf_counter_ns()
+
+
+def note(name: str, kind: str, depth: int, begun: int, ended: int) -> None:
+    """Keep the span of a call, if spans are recorded.
+
+    begun, ended: of `time.perf_counter_ns`.
+    """
+    if _listeners:
+        thread = threading.current_thread()
+        label = f"{thread.name} {thread.ident}"
+        _SPANS.append(Span(label, depth, name, kind, begun + _OFFSET, ended + _OFFSET))
+
+
+@contextmanager
+def recording_spans() -> Iterator[None]:
+    """Record the spans of watched pipelines inside."""
+    global _listeners
+    _listeners += 1
+    try:
+        yield
+    finally:
+        _listeners -= 1
+
+
+def spans_between(begun: int, ended: int) -> list[Span]:
+    """Return the recorded spans that end in a time, in nanoseconds since the epoch."""
+    return [span for span in list(_SPANS) if begun < span.ended <= ended]
+
+
+# -- iterators that are watched from their start
+
+
+class WatchAll:
+    """Whether all iterators are watched, and their watches."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.watches: list[Any] = []
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Watch the iterators that are initialized inside."""
+        self.is_on = True
+        self.watches.clear()
+        try:
+            yield
+        finally:
+            self.is_on = False
+
+
+WATCH_ALL = WatchAll()
