@@ -79,7 +79,8 @@ opt.AGNCustomGetter opt.AGNOptimizer opt.AdamGSOptimizer opt.DropStaleGradientOp
     optimizer of tf.contrib.opt or of tf.train
 optimizer_v2: use the optimizers of tf.train
 periodic_resample: use tf.depth_to_space
-predictor: use gpugraph.saved_model.load_function
+predictor.from_contrib_estimator: estimators of tf.contrib.learn are not here: use
+    tf.contrib.predictor.from_estimator
 proto: parse messages by their classes in tf.py_func
 quantization: use tf.quantization
 quantize: use tf.quantization.fake_quant_with_min_max_vars

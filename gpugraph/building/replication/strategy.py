@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from copy import deepcopy
 from typing import Any, NoReturn
 
 from gpugraph.base.dtypes import float32, int64
@@ -177,9 +178,12 @@ class Strategy:
         """Return a copy of a session configuration with this strategy's settings."""
         return self._extended._update_config_proto(config_proto)
 
-    def __deepcopy__(self, memo: Any) -> NoReturn:
-        raise ValueError("You cannot distribute a model that has been deepcopied: a strategy has "
-                         "no copies")  # fmt: skip
+    def __deepcopy__(self, memo: dict[int, Any]) -> Strategy:
+        """Return a strategy with the same settings, whose variables are its own."""
+        result: Strategy = object.__new__(type(self))
+        memo[id(self)] = result
+        vars(result).update((key, deepcopy(value, memo)) for key, value in vars(self).items())
+        return result
 
     def __copy__(self) -> NoReturn:
         raise RuntimeError("Must only deepcopy DistributionStrategy.")
