@@ -59,7 +59,6 @@ io.RaggedFeature ragged ragged_fill_empty_rows ragged_fill_empty_rows_grad Ragge
 keras.datasets: nothing is fetched from the net: read a file by numpy.load
 keras.experimental.terminate_keras_multiprocessing_pools: worker processes end with fit
 keras.utils.model_to_dot: no Graphviz is needed: tf.keras.utils.plot_model draws a model as SVG
-keras.estimator: models do not become estimators: use fit and evaluate of a tf.keras.Model
 keras.layers.disable_v2_dtype_behavior keras.layers.enable_v2_dtype_behavior: a layer's dtype is
     its argument, or that of its first input
 keras.mixed_precision train.experimental.disable_mixed_precision_graph_rewrite

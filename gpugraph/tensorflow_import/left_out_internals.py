@@ -27,8 +27,7 @@ framework.convert_to_constants: graphs are frozen, not functions: use
 framework.func_graph: internals of functions: use tf.function and its get_concrete_function
 framework.function_def_to_graph: functions of a GraphDef are read by tf.import_graph_def
 framework.ops._gradient_registry: gradients of ops are registered by tf.RegisterGradient
-keras.models.clone_and_build_model keras.models.in_place_subclassed_model_state_restoration
-    keras.backend._initialize_variables: internals of model_to_estimator: train the tf.keras model
+keras.models.in_place_subclassed_model_state_restoration: models are not reset in place
 keras.saving.hdf5_format.load_optimizer_weights_from_hdf5_group: use tf.keras.models.load_model
 keras.saving.saving_utils: internals of model files: use tf.keras.models.save_model
 ops.batch_ops: inputs of several runs are not batched: feed a batch, or use tf.train.batch

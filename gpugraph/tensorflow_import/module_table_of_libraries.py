@@ -69,6 +69,7 @@ python.framework.op_def_registry: get_registered_ops=internals.training_internal
     get=internals.training_internals.registered_op sync=internals.training_internals.do_nothing
     register_op_list=internals.training_internals.do_nothing
 python.framework.ops: uid=internals.training_internals.uid
+    set_shapes_for_outputs=internals.training_internals.do_nothing
     internal_convert_to_tensor=internals.training_internals.internal_convert_to_tensor
     convert_to_tensor_v2=tf.convert_to_tensor
     _get_graph_from_inputs=gpugraph.library.contrib.framework.get_graph_from_inputs
@@ -86,7 +87,12 @@ python.framework.test_util: IsMklEnabled=internals.wrapped_runtime.IsMklEnabled
     InstallStackTraceHandler=internals.training_internals.do_nothing
     is_xla_enabled=internals.wrapped_runtime.IsMklEnabled
     assert_meta_graph_protos_equal=tf.test.assert_equal_graph_def
-python.keras.backend: tf.keras.backend track_variable=internals.training_internals.do_nothing
+keras.estimator: model_to_estimator=internals.estimator_models.model_to_estimator
+python.keras.models: tf.keras.models
+    clone_and_build_model=internals.estimator_models.clone_and_build_model
+python.keras.backend: tf.keras.backend
+    _initialize_variables=internals.estimator_models._initialize_variables
+    track_variable=gpugraph.library.keras.backend.keras_session.track_variable
 python.keras.utils.generic_utils: internals.keras_internals
 python.keras.utils.losses_utils:
     compute_weighted_loss=internals.keras_internals.compute_weighted_loss
@@ -249,6 +255,8 @@ contrib.slim.dataset: Dataset=internals.slim_internals.Dataset
 contrib.slim.(evaluation python.slim.evaluation): tf.contrib.slim
     evaluate_once=internals.slim_evaluation.evaluate_once
     evaluation_loop=internals.slim_evaluation.evaluation_loop
+contrib.predictor: internals.predictors
+contrib.predictor.(predictor predictor_factories): internals.predictors
 contrib.training: evaluate_once=repeated.evaluate_once
     evaluate_repeatedly=repeated.evaluate_repeatedly
     get_or_create_eval_step=repeated.get_or_create_eval_step

@@ -164,9 +164,10 @@ class Comparisons(unittest.TestCase):
         self.assertAllClose(one, other, rtol, atol, msg)
 
     def assertNear(self, f1: Any, f2: Any, err: float, msg: Any = None) -> None:
-        """Check that |f1 - f2| <= err for two numbers."""
-        text = f"{f1:f} != {f2:f} +/- {err:f} (difference: {abs(f1 - f2)})"
-        self.assertTrue(bool(f1 == f2 or abs(f1 - f2) <= err), self._message(text, msg))
+        """Check that |f1 - f2| <= err for two numbers, or arrays of one element."""
+        one, other = np.asarray(f1).item(), np.asarray(f2).item()
+        text = f"{one:f} != {other:f} +/- {err:f} (difference: {abs(one - other)})"
+        self.assertTrue(bool(one == other or abs(one - other) <= err), self._message(text, msg))
 
     def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: Any = None) -> None:
         """Call `assertNear` for each pair of elements."""

@@ -171,7 +171,7 @@ pkg_resources: parse_version=own.of_distutils.LooseVersion
 xml.etree.cElementTree: **=xml.etree.ElementTree
 scipy.misc: __doc__=builtins.str
 scipy.misc.pilutil: *imread,imresize,imsave,imrotate,toimage,fromimage,bytescale=own.of_images
-scipy._lib.six: **=six
+scipy._lib.six: **=six xrange=builtins.range zip=builtins.zip
 sklearn.externals: joblib=@joblib six=@six
 sklearn.externals.joblib: **=joblib
 sklearn.externals.six: **=six

@@ -178,6 +178,21 @@ def test_strategies_do_not_mix() -> None:
         tf.distribute.MirroredStrategy(["/cpu:0", "/device:CPU:0"])
 
 
+def test_a_deep_copy_is_a_strategy_of_its_own() -> None:
+    strategy = mirrored()
+    copied = copy.deepcopy(strategy)
+    assert copied.extended is not strategy.extended
+    with copied.scope():
+        assert tf.distribute.get_strategy() is copied
+        variable = tf.get_variable("v", initializer=2.0, aggregation=tf.VariableAggregation.SUM)
+        total = copied.reduce("sum", copied.experimental_run_v2(lambda: variable + 1.0))
+    with tf.Session(config=CPUS) as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(total) == 6.0
+    assert copied.extended.variable_created_in_scope(variable)
+    assert not strategy.extended.variable_created_in_scope(variable)
+
+
 def test_a_variable_needs_an_aggregation_to_be_changed_by_replicas() -> None:
     strategy = mirrored()
     with strategy.scope():

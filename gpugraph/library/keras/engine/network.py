@@ -133,6 +133,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         """Whether the inputs and outputs of a graph of layers define the network."""
         return self._network_graph is not None
 
+    _is_graph_network = is_graph_network
+
     @property
     def network_graph(self) -> NetworkGraph:
         """The layers and their calls, by depth; AttributeError for a subclass with a `call`."""

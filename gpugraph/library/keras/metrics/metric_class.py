@@ -44,6 +44,7 @@ class Metric(Layer):
         self.stateful = True
         self.built = True
         self.call_result: Any = None
+        self._latest_update: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Wrap `update_state` of a class that a program defines, so that its op includes all
@@ -69,7 +70,7 @@ class Metric(Layer):
         """Add a batch of one replica, and return the result."""
         graph = get_default_graph()
         with graph.name_scope(self._name):
-            update = self.update_state(*args, **kwargs)
+            update = self._latest_update = self.update_state(*args, **kwargs)
             with graph.control_dependencies([update]):
                 return self._result_over_replicas()
 
@@ -82,6 +83,12 @@ class Metric(Layer):
         context = current_replica()
         result: Tensor = computed() if context is None else context.merge_call(computed)
         return result
+
+    @property
+    def updates(self) -> list[Any]:
+        """A list with the operation that adds the batch of the latest call; empty before it."""
+        update = self._latest_update
+        return [] if update is None else [update]
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
         """Return an op that adds a batch to the variables; the base class raises

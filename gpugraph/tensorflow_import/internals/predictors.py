@@ -1,0 +1,158 @@
+"""`tf.contrib.predictor`: functions from dicts of arrays, by a SavedModel or an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.library.saved_models.model_loader import load
+from gpugraph.library.saved_models.model_names import DEFAULT_SERVING_SIGNATURE_DEF_KEY, SERVING
+from gpugraph.library.train.monitored_sessions.monitored_session import MonitoredSession
+from gpugraph.library.train.monitored_sessions.session_creators import ChiefSessionCreator
+from gpugraph.session import Session
+
+
+class Predictor:
+    """A function that feeds a dict of arrays and returns a dict of arrays.
+
+    feed_tensors, fetch_tensors: the tensors by the keys of these dicts. `graph` and `session` are
+    the predictor's.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        session: Any,
+        feed_tensors: Mapping[str, Any],
+        fetch_tensors: Mapping[str, Any],
+    ) -> None:
+        self._graph, self._session = graph, session
+        self._feed_tensors, self._fetch_tensors = dict(feed_tensors), dict(fetch_tensors)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the session."""
+        return self._graph
+
+    @property
+    def session(self) -> Any:
+        """The session, which holds the values of the variables."""
+        return self._session
+
+    @property
+    def feed_tensors(self) -> dict[str, Any]:
+        """The tensors to feed, by key."""
+        return self._feed_tensors
+
+    @property
+    def fetch_tensors(self) -> dict[str, Any]:
+        """The tensors to fetch, by key."""
+        return self._fetch_tensors
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__} with feed tensors {self._feed_tensors} and fetch_tensors "
+            f"{self._fetch_tensors}"
+        )
+
+    def __call__(self, input_dict: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fetched arrays for these inputs. Raise ValueError for unknown keys."""
+        unknown = set(input_dict) - set(self._feed_tensors)
+        if unknown:
+            raise ValueError(
+                f"Got unexpected keys in input_dict: {unknown}\nexpected: {set(self._feed_tensors)}"
+            )
+        feed = {self._feed_tensors[key]: value for key, value in input_dict.items()}
+        result: dict[str, Any] = self._session.run(self._fetch_tensors, feed)
+        return result
+
+
+def from_saved_model(
+    export_dir: Any,
+    signature_def_key: str | None = None,
+    signature_def: Any = None,
+    input_names: Mapping[str, str] | None = None,
+    output_names: Mapping[str, str] | None = None,
+    tags: Iterable[str] | str | None = None,
+    graph: Graph | None = None,
+    config: Any = None,
+) -> Predictor:
+    """Return a predictor by a signature of a SavedModel.
+
+    signature_def_key, signature_def: the signature, by default "serving_default". input_names,
+    output_names: names of tensors by key, instead of a signature. tags: those of the meta graph,
+    separated by commas if they are a string. Raise ValueError for more than one of these, and for
+    an unknown signature.
+    """
+    signatures = [signature_def_key is not None, signature_def is not None, input_names is not None]
+    if sum(signatures) > 1:
+        raise ValueError(
+            "You must specify at most one of signature_def_key OR signature_def OR (input_names "
+            "AND output_names)."
+        )
+    if (input_names is None) != (output_names is None):
+        raise ValueError("input_names and output_names must both be specified or both be None.")
+    graph = Graph() if graph is None else graph
+    listed = tags.split(",") if isinstance(tags, str) else list(tags or [SERVING])
+    with graph.as_default():
+        session = Session(config=config)
+        meta = load(session, listed, export_dir)
+    if input_names is None or output_names is None:
+        signature = signature_def or _signature(meta, signature_def_key, export_dir)
+        input_names = {key: info.name for key, info in signature.inputs.items()}
+        output_names = {key: info.name for key, info in signature.outputs.items()}
+    return Predictor(graph, session, _tensors(graph, input_names), _tensors(graph, output_names))
+
+
+def _signature(meta: Any, key: str | None, export_dir: Any) -> Any:
+    key = DEFAULT_SERVING_SIGNATURE_DEF_KEY if key is None else key
+    if key not in meta.signature_def:
+        raise ValueError(
+            f'Got signature_def_key "{key}". Available signatures are '
+            f"{set(meta.signature_def)}. The SavedModel is in {export_dir}"
+        )
+    return meta.signature_def[key]
+
+
+def _tensors(graph: Graph, names: Mapping[str, str]) -> dict[str, Any]:
+    return {key: graph.get_tensor_by_name(name) for key, name in names.items()}
+
+
+def from_estimator(
+    estimator: Any,
+    serving_input_receiver_fn: Callable[[], Any],
+    output_key: str | None = None,
+    graph: Graph | None = None,
+    config: Any = None,
+) -> Predictor:
+    """Return a predictor by an estimator's latest checkpoint.
+
+    serving_input_receiver_fn: a function that returns the tensors to feed and the features.
+    output_key: the key of the export output, by default the only one or "serving_default". Raise
+    ValueError if there is no such output.
+    """
+    graph = Graph() if graph is None else graph
+    with graph.as_default():
+        receiver = serving_input_receiver_fn()
+        spec = estimator._call_model_fn(receiver.features, None, "infer", estimator.config)
+        outputs = _export_output(spec.export_outputs or {}, output_key)
+        creator = ChiefSessionCreator(
+            scaffold=spec.scaffold,
+            config=config,
+            checkpoint_filename_with_path=estimator.latest_checkpoint(),
+        )
+        session = MonitoredSession(session_creator=creator)
+    return Predictor(graph, session, receiver.receiver_tensors, outputs)
+
+
+def _export_output(outputs: Mapping[str, Any], key: str | None) -> dict[str, Any]:
+    """Return the tensors of an export output by key."""
+    if key is None:
+        key = next(iter(outputs)) if len(outputs) == 1 else DEFAULT_SERVING_SIGNATURE_DEF_KEY
+    if key not in outputs:
+        raise ValueError(f"Got output_key {key}, but the estimator's outputs are {set(outputs)}")
+    signature = outputs[key].as_signature_def({})
+    graph = get_default_graph()
+    return _tensors(graph, {key: info.name for key, info in signature.outputs.items()})
