@@ -25,9 +25,9 @@ _REF_OFFSET = 100
 class DType:
     """The type of the elements of a tensor.
 
-    `DType(number)` returns the singleton for that TensorFlow type number; TypeError if no type has
-    this number. A type is equal to every value that `as_dtype` converts to it, such as its name; a
-    reference type is not equal to its base type.
+    `DType(number)` returns the singleton for that TensorFlow type number; raises TypeError if no
+    type has this number. A type is equal to every value that `as_dtype` converts to it, such as its
+    name; a reference type is not equal to its base type.
 
     Attributes (read only):
       name: such as "float32" or "float32_ref".
@@ -75,11 +75,12 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> type[Any]:
-        """The NumPy scalar type; `object` for strings. TypeError for resources and variants.
+        """The NumPy scalar type; `object` for strings. Raises TypeError for resources and variants.
 
         For a quantized type it is a structured dtype with one field of the type's name.
 
-        For bfloat16 it is `ml_dtypes.bfloat16`; ModuleNotFoundError if that is not installed.
+        For bfloat16 it is `ml_dtypes.bfloat16`; raises ModuleNotFoundError if that is not
+        installed.
         """
         if not self.is_numpy_compatible:
             raise TypeError(f"{self!r} has no NumPy type.")
@@ -93,12 +94,16 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The minimum value: a NumPy float or a Python int. TypeError if values have no order."""
+        """The minimum value: a NumPy float or a Python int. Raises TypeError if values have no
+        order.
+        """
         return self._extreme("min")
 
     @property
     def max(self) -> Any:
-        """The maximum value: a NumPy float or a Python int. TypeError if values have no order."""
+        """The maximum value: a NumPy float or a Python int. Raises TypeError if values have no
+        order.
+        """
         return self._extreme("max")
 
     def _extreme(self, which: str) -> Any:
@@ -112,7 +117,7 @@ class DType:
     def limits(self) -> tuple[int, int]:
         """The range of pixel intensities, (0, maximum).
 
-        ValueError unless the type is an integer type, bool, float32 or float64.
+        Raises ValueError unless the type is an integer type, bool, float32 or float64.
         """
         if self.is_integer:
             return 0, int(self.max)

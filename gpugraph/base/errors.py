@@ -232,7 +232,7 @@ for _class in (
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """Return the class for a code from 1 to 16; KeyError for any other, including OK."""
+    """Return the class for a code from 1 to 16; raise KeyError for any other, including OK."""
     return _CLASSES[error_code]
 
 

@@ -63,8 +63,8 @@ def pack_sequence_as(
     expand_composites: as in `flatten`; the items are then components, which are joined to
     composites again.
 
-    TypeError if `flat_sequence` is not a sequence, ValueError if `structure` has another number of
-    leaves.
+    Raises TypeError if `flat_sequence` is not a sequence, ValueError if `structure` has another
+    number of leaves.
     """
     if not is_nested(flat_sequence):
         raise TypeError(
@@ -105,8 +105,8 @@ def map_structure(
 
     expand_composites: as in `flatten`.
 
-    TypeError if `func` is not callable, ValueError if no structure is passed, and the errors of
-    `assert_same_structure` if the structures don't match.
+    Raises TypeError if `func` is not callable, ValueError if no structure is passed, and the errors
+    of `assert_same_structure` if the structures don't match.
     """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func!r}")

@@ -117,7 +117,7 @@ class Message:
         return self._is_present or bool(self._set_fields())
 
     def CopyFrom(self, other: Message) -> None:
-        """Replace all fields by those of `other`; TypeError unless it is of the same class.
+        """Replace all fields by those of `other`; raise TypeError unless it is of the same class.
 
         An instance of protobuf's class for TensorFlow's message of this name is also accepted.
         """
@@ -140,7 +140,7 @@ class Message:
         """Merge the set fields of `other` into this message.
 
         Repeated fields are extended, maps updated, nested messages merged, other fields replaced.
-        TypeError unless `other` has the same class, or protobuf's class for this message.
+        Raises TypeError unless `other` has the same class, or protobuf's class for this message.
         """
         other = self._as_own(other, "MergeFrom")
         if other is self:
@@ -197,7 +197,7 @@ class Message:
         self.SetInParent()
 
     def ClearField(self, name: str) -> None:
-        """Reset one field to its default; ValueError for a name that is not a field."""
+        """Reset one field to its default; raise ValueError for a name that is not a field."""
         self._check(name, ValueError)
         self.__dict__.pop(name, None)
         self.SetInParent()
@@ -205,7 +205,7 @@ class Message:
     def HasField(self, name: str) -> bool:
         """Return whether a nested message is present: it or a field of it was assigned or changed.
 
-        ValueError for a name that is not a nested message: other fields always have a value.
+        Raises ValueError for a name that is not a nested message: other fields always have a value.
         """
         self._check(name, ValueError)
         if not self._fields[name].has_presence:

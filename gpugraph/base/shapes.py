@@ -91,7 +91,7 @@ class TensorShape:
         return message_class("TensorShapeProto")(dim=sizes)
 
     def as_list(self) -> list[int | None]:
-        """Return the sizes; ValueError if the rank is unknown."""
+        """Return the sizes; raise ValueError if the rank is unknown."""
         if self.sizes is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self.sizes)
@@ -132,7 +132,7 @@ class TensorShape:
     def merge_with(self, other: object) -> TensorShape:
         """Return the shape with the sizes that are known in at least one of the two shapes.
 
-        ValueError if they are incompatible.
+        Raises ValueError if they are incompatible.
         """
         shape = as_shape(other)
         a, b = self.sizes, shape.sizes
@@ -182,20 +182,20 @@ class TensorShape:
     def with_rank(self, rank: int | None) -> TensorShape:
         """Return this shape, with `rank` unknown sizes if its rank is unknown.
 
-        ValueError for another rank.
+        Raises ValueError for another rank.
         """
         self.assert_has_rank(rank)
         return self if self.sizes is not None else unknown_shape(rank)
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """Return this shape; ValueError if its rank is known and less than `rank`."""
+        """Return this shape; raise ValueError if its rank is known and less than `rank`."""
         if self.sizes is not None and len(self.sizes) < rank:
             message = f"Shape {self} must have rank at least {rank}"
             raise _rank_error(self, message, f"{rank}", "at least ")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """Return this shape; ValueError if its rank is known and greater than `rank`."""
+        """Return this shape; raise ValueError if its rank is known and greater than `rank`."""
         if self.sizes is not None and len(self.sizes) > rank:
             message = f"Shape {self} must have rank at most {rank}"
             raise _rank_error(self, message, f"{rank}", "at most ")
@@ -298,7 +298,7 @@ def _rank_error(shape: TensorShape, message: str, rank: str, bound: str = "") ->
 def _unknown_slice(key: slice) -> tuple[None, ...] | None:
     """Return the sizes of a slice of a shape of unknown rank; None if their number is unknown.
 
-    ValueError if the slice has a step.
+    Raises ValueError if the slice has a step.
     """
     if key.step is not None:
         raise ValueError("A shape of unknown rank cannot be sliced with a step")
@@ -315,7 +315,9 @@ def as_shape(shape: object) -> TensorShape:
 
 
 def as_tensor_shape(shape: object) -> TensorShape:
-    """Return `as_shape(shape)`; ValueError for a size beyond int64, which no tensor can have."""
+    """Return `as_shape(shape)`; raise ValueError for a size beyond int64, which no tensor can
+    have.
+    """
     result = as_shape(shape)
     for size in result.sizes or ():
         if size is not None and size >= 1 << 63:

@@ -76,7 +76,7 @@ def system_errors(path: Any) -> Iterator[None]:
 def open_to_read(path: Any, buffering: int = -1, devices: bool = False) -> BinaryIO:
     """Open a file to be read from its beginning to its end, as bytes.
 
-    OSError for objects without an end or without bytes: folders (EISDIR), pipes, sockets and
+    Raises OSError for objects without an end or without bytes: folders (EISDIR), pipes, sockets and
     devices (ESPIPE). A pipe is rejected immediately, not only when a writer opens it. `devices`
     permits devices; /dev/null is always permitted.
     """

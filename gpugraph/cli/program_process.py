@@ -120,7 +120,9 @@ def run_program(program: Program) -> int:
 
 
 def positive_number(text: str) -> int:
-    """Return the number of a command's argument. ArgumentTypeError unless it is 1 or more."""
+    """Return the number of a command's argument. Raises ArgumentTypeError unless it is 1 or
+    more.
+    """
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f"it is 1 or more, not {text!r}")

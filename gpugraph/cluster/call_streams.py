@@ -43,7 +43,9 @@ def sealed(method: str, message: bytes) -> bytes:
 
 
 def unsealed(method: str, content: bytes) -> bytes:
-    """Return the message in the result of `sealed`; InvalidArgumentError for a wrong checksum."""
+    """Return the message in the result of `sealed`; raise InvalidArgumentError for a wrong
+    checksum.
+    """
     message = content[4:]
     total = zlib.crc32(message, NUMBERS[method])
     if len(content) < 4 or total != int.from_bytes(content[:4], "little"):
@@ -52,8 +54,8 @@ def unsealed(method: str, content: bytes) -> bytes:
 
 
 def read_frame(frame: memoryview | bytes) -> tuple[str, bytes]:
-    """Return the method and the sealed message of a frame; InvalidArgumentError for an unknown
-    method.
+    """Return the method and the sealed message of a frame; raise InvalidArgumentError for an
+    unknown method.
     """
     if not len(frame) or frame[0] >= len(_NAMES):
         raise invalid_argument("A frame is of no method")
@@ -92,7 +94,9 @@ class CallStream:
         self.send(method, content)
 
     def receive(self) -> memoryview | bytes:
-        """Wait for the answer to the oldest unanswered frame. RpcError if the stream has ended."""
+        """Wait for the answer to the oldest unanswered frame. Raises RpcError if the stream has
+        ended.
+        """
         return self._proofs.detach(next(self._answers))
 
     def failure(self) -> Any:

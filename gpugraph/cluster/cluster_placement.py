@@ -60,8 +60,8 @@ class ClusterPlacer:
     ) -> dict[str, str]:
         """Return, by operation name, the task of each operation that the run needs.
 
-        InvalidArgumentError for unfed placeholders and unknown devices,
-        UnimplementedError for branches and loops over several tasks.
+        Raises InvalidArgumentError for unfed placeholders and unknown devices, UnimplementedError
+        for branches and loops over several tasks.
         """
         specs = [FeedSpec(tensor.name, tensor.dtype.base_dtype, None) for tensor in feeds]
         request = RunRequest(graph, specs, fetches, targets, connections, done)

@@ -54,15 +54,15 @@ class ClusterSpec:
         return message
 
     def num_tasks(self, job_name: str) -> int:
-        """Return the number of a job's tasks; ValueError for an unknown job."""
+        """Return the number of a job's tasks; raise ValueError for an unknown job."""
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """Return the numbers of a job's tasks, in order; ValueError for an unknown job."""
+        """Return the numbers of a job's tasks, in order; raise ValueError for an unknown job."""
         return list(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """Return the address of a task; ValueError for an unknown job or number."""
+        """Return the address of a task; raise ValueError for an unknown job or number."""
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
@@ -71,7 +71,7 @@ class ClusterSpec:
     def job_tasks(self, job_name: str) -> list[str | None]:
         """Return the addresses of a job's tasks by number, with None for numbers without a task.
 
-        ValueError for an unknown job.
+        Raises ValueError for an unknown job.
         """
         tasks = self._job(job_name)
         return [tasks.get(index) for index in range(max(tasks, default=-1) + 1)]

@@ -106,8 +106,8 @@ class CoreStream:
             self._wait_for(_SENT)
 
     def receive(self) -> memoryview | bytes:
-        """Wait for the answer to the oldest unanswered frame; StreamEndedError if the stream has
-        ended.
+        """Wait for the answer to the oldest unanswered frame; raise StreamEndedError if the stream
+        has ended.
         """
         while not self.is_over:
             answer = self._wait_for(_ANSWERED)

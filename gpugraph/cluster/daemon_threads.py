@@ -26,7 +26,7 @@ class DaemonThreads(Executor):
         self._is_over = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Start a call and return its future. RuntimeError after `shutdown`."""
+        """Start a call and return its future. Raises RuntimeError after `shutdown`."""
         if self._is_over:
             raise RuntimeError("This executor is shut down")
         future: Future[Any] = Future()

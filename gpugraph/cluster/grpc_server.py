@@ -120,7 +120,7 @@ class Server:
         return self._target
 
     def start(self) -> None:
-        """Start answering; do nothing if it was started. AbortedError after `stop`."""
+        """Start answering; do nothing if it was started. Raises AbortedError after `stop`."""
         if self._state == "ended":
             raise AbortedError.of_no_node("This server has been stopped: make another one")
         if self._state == "new":
@@ -166,7 +166,7 @@ class Server:
     def peer(self, task: str) -> Peer:
         """Return the connection to another task, which is opened on first use.
 
-        InvalidArgumentError for a task that is not in the cluster.
+        Raises InvalidArgumentError for a task that is not in the cluster.
         """
         with self._lock:
             if task not in self._peers:
@@ -282,8 +282,8 @@ class Server:
         return self.master if self.master.has(handle) else self._worker
 
     def _keeper_of_tensors(self, handle: str) -> Master | Worker:
-        """Return the result of `_keeper`; AbortedError if the session was closed, or lost by a
-        restart.
+        """Return the result of `_keeper`; raise AbortedError if the session was closed, or lost by
+        a restart.
         """
         keeper = self._keeper(handle)
         keeper.session(handle)

@@ -93,7 +93,9 @@ class Listener:
         )
 
     def bind(self, address: str) -> int:
-        """Bind the address and return the port's number. UnknownError if it is not available."""
+        """Bind the address and return the port's number. Raises UnknownError if it is not
+        available.
+        """
         try:
             port = add_port(self._server, address, self._access)
         except RuntimeError as error:
@@ -167,7 +169,9 @@ class Listener:
     # -- access, checked by the metadata of a call in the network thread
 
     def _admitted(self, shown: Mapping[str, Any], method: str) -> MessageProofs:
-        """Check a call's metadata; return its message authenticator. OpError if it is rejected."""
+        """Check a call's metadata; return its message authenticator. Raises OpError if it is
+        rejected.
+        """
         if shown.get("gpugraph-protocol") != PROTOCOL:
             raise FailedPreconditionError.of_no_node(
                 f"The caller speaks protocol {shown.get('gpugraph-protocol')!r:.20} (version "

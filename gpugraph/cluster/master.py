@@ -239,7 +239,9 @@ class MasterSession:
         }
 
     def keeper(self, tensor: str) -> WorkerLink:
-        """Return the link to the worker that keeps a tensor; InvalidArgumentError if none does."""
+        """Return the link to the worker that keeps a tensor; raise InvalidArgumentError if none
+        does.
+        """
         link = self.links.get(task_of(tensor.rpartition(";")[2]))
         if link is None or not link.has(self.handle):
             raise unknown_handle(tensor)
@@ -313,7 +315,9 @@ class Master:
         self._lock = new_lock()
 
     def create_session(self, config: ConfigProto) -> str:
-        """Create a session and return its handle; UnavailableError if a worker does not answer."""
+        """Create a session and return its handle; raise UnavailableError if a worker does not
+        answer.
+        """
         links = self._seen(config.device_filters)
         wait_s = config.operation_timeout_in_ms / 1000 or self._wait_s
         devices = [device for link in links.values() for device in link.status(wait_s)]
@@ -338,7 +342,7 @@ class Master:
         return dict(sorted(seen.items(), key=lambda item: item[0] != self.task))
 
     def session(self, handle: str) -> MasterSession:
-        """Return a session; AbortedError if there is none."""
+        """Return a session; raise AbortedError if there is none."""
         return session_of(self._sessions, handle, self.task)
 
     def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
@@ -346,7 +350,7 @@ class Master:
         return self.session(handle).devices
 
     def close_session(self, handle: str) -> None:
-        """Close a session; NotFoundError if there is none."""
+        """Close a session; raise NotFoundError if there is none."""
         with self._lock:
             session = self._sessions.pop(handle, None)
         if session is None:
@@ -373,7 +377,9 @@ class Master:
         return sum(link.release_memory(handle) for link in self.session(handle).links.values())
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return a tensor that a session keeps, by its handle; InvalidArgumentError if unknown."""
+        """Return a tensor that a session keeps, by its handle; raise InvalidArgumentError if
+        unknown.
+        """
         return self.session(handle).keeper(tensor).read_kept(handle, tensor)
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:

@@ -90,7 +90,9 @@ class PeerTasks:
                 self._peer(task).free(parcels)
 
     def part_state(self, task: str, step: int) -> int:
-        """Return the state of the task's part of a step; UnavailableError if the task is gone."""
+        """Return the state of the task's part of a step; raise UnavailableError if the task is
+        gone.
+        """
         message = message_of("PartOfStep", step=step)
         return int(self._peer(task).call("GetPartState", message, wait_s=_PATIENCE_S).state)
 

@@ -68,8 +68,9 @@ def cut_into_stages(
 ) -> tuple[dict[str, list[Stage]], dict[Operation, CollectiveGroup]]:
     """Return the stages of each task, in the order of their levels, and the collectives of the run.
 
-    UnimplementedError if a group of inseparable operations and another task would wait for each
-    other."""
+    Raises UnimplementedError if a group of inseparable operations and another task would wait for
+    each other.
+    """
     cutter = _Cutter(feeds, fetches, targets, task_of)
     return cutter.cut(), cutter.collectives
 

@@ -109,7 +109,9 @@ def is_possible() -> bool:
 
 
 def _available_bytes() -> int:
-    """Return the bytes that Linux estimates as available (MemAvailable). OSError if unknown."""
+    """Return the bytes that Linux estimates as available (MemAvailable). Raises OSError if
+    unknown.
+    """
     with open("/proc/meminfo", encoding="ascii") as file:
         lines = dict(line.split(":") for line in file if ":" in line)
     return int(lines["MemAvailable"].split()[0]) << 10

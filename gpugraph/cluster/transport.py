@@ -247,7 +247,9 @@ class Peer:
         return PendingCall(method, future, proofs, self._as_op_error)
 
     def _checked(self, method: str, message: Any) -> bytes:
-        """Serialize a message and add its checksum; ResourceExhaustedError if it is too large."""
+        """Serialize a message and add its checksum; raise ResourceExhaustedError if it is too
+        large.
+        """
         content: bytes = message.SerializeToString()
         if len(content) > MAX_MESSAGE_BYTES:
             raise ResourceExhaustedError.of_no_node(

@@ -100,15 +100,17 @@ def write_values(
 
 @cache
 def _dtype_of(numpy_dtype: Any) -> DType:
-    """Return the dtype with which a NumPy array is sent. TypeError for a NumPy dtype that can't be
-    sent.
+    """Return the dtype with which a NumPy array is sent. Raises TypeError for a NumPy dtype that
+    can't be sent.
     """
     return string if numpy_dtype.kind in "OSU" else as_dtype(numpy_dtype)
 
 
 @cache
 def _dtype_of_number(number: int) -> DType:
-    """Return the dtype for the DataType number of a Value. TypeError for an invalid number."""
+    """Return the dtype for the DataType number of a Value. Raises TypeError for an invalid
+    number.
+    """
     return as_dtype(number).base_dtype
 
 
@@ -126,7 +128,8 @@ def read_values(
     """Return the arrays in Value messages.
 
     take: returns the memory of a ticket, given its size. see: returns the memory of a Value that is
-    in shared memory, or None if it is not accessible. InvalidArgumentError for malformed values.
+    in shared memory, or None if it is not accessible. Raises InvalidArgumentError for malformed
+    values.
     """
     return [_read(message, take, see) for message in messages]
 
@@ -186,8 +189,8 @@ def chunks(memory: Memory) -> Iterator[bytes]:
 
 
 def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
-    """Join pieces into an array of `size` bytes; InvalidArgumentError if they have more or fewer
-    bytes.
+    """Join pieces into an array of `size` bytes; raise InvalidArgumentError if they have more or
+    fewer bytes.
     """
     memory: Memory = np.empty(size, np.uint8)
     view, position = memoryview(memory), 0
@@ -323,9 +326,10 @@ class Parcels:
         return parcel
 
     def take(self, ticket: str, size: int = -1) -> Memory:
-        """Remove and return the memory under a ticket; NotFoundError for an unknown ticket.
+        """Remove and return the memory under a ticket; raise NotFoundError for an unknown ticket.
 
-        size: the expected number of bytes, -1 for any. InvalidArgumentError for another size.
+        size: the expected number of bytes, -1 for any. Raises InvalidArgumentError for another
+          size.
         """
         with self._lock:
             parcel = self._pop(ticket)

@@ -76,7 +76,7 @@ class Worker:
             return session
 
     def session(self, handle: str) -> WorkerSession:
-        """Return a session; AbortedError if this task has no such session."""
+        """Return a session; raise AbortedError if this task has no such session."""
         return session_of(self._sessions, handle, self.task.name)
 
     def has(self, handle: str) -> bool:
@@ -316,8 +316,9 @@ class Worker:
         return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
-        """Put another task's tensors into the step's mailbox; InvalidArgumentError if the numbers
-        of names and messages differ."""
+        """Put another task's tensors into the step's mailbox; raise InvalidArgumentError if the
+        numbers of names and messages differ.
+        """
         if len(names) != len(messages):
             raise invalid_argument(f"{len(messages)} values came for {len(names)} names")
         self.mailboxes.of(step).put(names, messages)
@@ -352,7 +353,9 @@ class Worker:
         return 0 if session is None else session.direct.release_memory()
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return the value of a tensor that a session keeps; InvalidArgumentError if unknown."""
+        """Return the value of a tensor that a session keeps; raise InvalidArgumentError if
+        unknown.
+        """
         return self._kept(handle).read(tensor)
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:

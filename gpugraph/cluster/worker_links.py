@@ -118,7 +118,9 @@ class SessionMemory(ABC):
         return int(self.peer.call("GetMemoryUse", message).given_back)
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return a tensor that a session keeps, by its handle; InvalidArgumentError if unknown."""
+        """Return a tensor that a session keeps, by its handle; raise InvalidArgumentError if
+        unknown.
+        """
         peer, message = self.peer, message_of("KeptTensors", handle=handle, tensor=[tensor])
         return peer.read_values(peer.call("ReadKept", message).value)[0]
 
@@ -167,7 +169,9 @@ class RemoteWorker(SessionMemory):
         return handle in self._versions
 
     def is_near(self) -> bool:
-        """Return whether the worker and this process share memory; UnavailableError if gone."""
+        """Return whether the worker and this process share memory; raise UnavailableError if
+        gone.
+        """
         return self.peer.is_near()
 
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:

@@ -176,7 +176,7 @@ class OpenUnit:
         """Return the plan for these values. request: the request that was compiled, with this run's
         shapes.
 
-        ResourceExhaustedError if a device can't hold its arena or a variable.
+        Raises ResourceExhaustedError if a device can't hold its arena or a variable.
         """
         with _without_collector():
             unit = self._parts.at(values)
@@ -216,7 +216,7 @@ def part_of_memory(target: Target, request: RunRequest) -> float:
     """Return the fraction of a GPU's free memory that the arena of the requested run would occupy.
 
     With several GPUs, it is the largest fraction. If an arena does not fit, the session's idle
-    plans are dropped first; ResourceExhaustedError if it still does not fit.
+    plans are dropped first; raises ResourceExhaustedError if it still does not fit.
     """
     gpus = [device for device in target.devices if device.device_type == "GPU"]
     with _without_collector():

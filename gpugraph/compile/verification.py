@@ -18,7 +18,9 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def verify(unit: Unit) -> None:
-    """Check the invariants of all passes that `unit` reports. InternalError when one fails."""
+    """Check the invariants of all passes that `unit` reports. Raises InternalError when one
+    fails.
+    """
     passed = {report.name for report in unit.reports}
     for name, check in _CHECKS.items():
         if name in passed:

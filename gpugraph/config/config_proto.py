@@ -78,8 +78,8 @@ class GPUOptions(Message):
       allocator_type: the name of an allocator; empty for the default.
       visible_device_list: the GPUs to use and their order, as "1,0"; empty for all.
       experimental: see `Experimental`.
-      virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n stands
-        for n virtual GPUs of 256 MiB each. ValueError if one is negative or not an int.
+      virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n stands for n
+        virtual GPUs of 256 MiB each. Raises ValueError if one is negative or not an int.
       emulated_gpus: memory limits in the same form, for emulated GPUs, whose CUDA kernels the
         host's C++ compiler compiles: slow, but otherwise they behave like CUDA GPUs.
     """

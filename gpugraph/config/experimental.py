@@ -58,7 +58,7 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
     has 10 bits of mantissa.
 
     The name is from TensorFlow 2.4, where it is on by default. Existing plans of sessions are
-    compiled again. TypeError if `enabled` is not a bool.
+    compiled again. Raises TypeError if `enabled` is not a bool.
     """
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be True or False, but is {enabled!r}")

@@ -40,8 +40,8 @@ class CPUDevice(HostDevice):
 
 
 def _of_host_memory(allocator: Allocator) -> Allocator:
-    """Return the allocator. InvalidArgumentError if it does not implement `host_region`, which
-    gives the bytes at an address.
+    """Return the allocator. Raises InvalidArgumentError if it does not implement `host_region`,
+    which gives the bytes at an address.
     """
     inner = allocator
     while (

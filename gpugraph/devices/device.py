@@ -219,8 +219,8 @@ class Device(ABC):
     def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
         """Allocate a new array and return its block. owner: a node's name, for messages.
 
-        ResourceExhaustedError, with the owner, shape, limit and largest free block, if there is not
-        enough memory.
+        Raises ResourceExhaustedError, with the owner, shape, limit and largest free block, if there
+        is not enough memory.
         """
         if dtype.base_dtype in OBJECTS:
             return Block(self, None, np.empty(shape, object))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def _is_emulating() -> bool:
-    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs in place of virtual GPUs.
+    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs in place of virtual GPUs. Raises
     InvalidArgumentError for an invalid value.
     """
     return setting("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
@@ -58,9 +58,9 @@ class GPUDeviceFactory:
     """Creates the virtual GPUs of `gpu_options.virtual_gpus`, or the emulated ones of
     `emulated_gpus` (each a list of limits in MiB); if neither is set, the CUDA GPUs.
 
-    `device_count["GPU"]` limits their number. InvalidArgumentError if virtual or emulated GPUs are
-    combined with other options for the number or memory of GPUs. If there is no GPU, such options
-    are ignored, as in TensorFlow.
+    `device_count["GPU"]` limits their number. Raises InvalidArgumentError if virtual or emulated
+    GPUs are combined with other options for the number or memory of GPUs. If there is no GPU, such
+    options are ignored, as in TensorFlow.
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:

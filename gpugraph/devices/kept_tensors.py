@@ -49,8 +49,8 @@ class KeptTensors:
             self._blocks[handle.decode()] = block
 
     def read(self, handle: str) -> Any:
-        """Return a copy of a kept tensor on the host. InvalidArgumentError if this session has no
-        such handle, or it was deleted.
+        """Return a copy of a kept tensor on the host. Raises InvalidArgumentError if this session
+        has no such handle, or it was deleted.
         """
         block = self._blocks.get(handle)
         if block is None:
@@ -58,8 +58,8 @@ class KeptTensors:
         return block.read()
 
     def delete(self, handle: str) -> None:
-        """Free the tensor of a handle. InvalidArgumentError if this session has no such handle, or
-        it was deleted.
+        """Free the tensor of a handle. Raises InvalidArgumentError if this session has no such
+        handle, or it was deleted.
         """
         if self._blocks.pop(handle, None) is None:
             raise unknown_handle(handle)

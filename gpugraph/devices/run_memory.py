@@ -207,7 +207,7 @@ class ScratchPool:
         """Return a lease of a block with at least `num_bytes`. but: the blocks that the step uses
         already, which are excluded.
 
-        ResourceExhaustedError, with the owner, if there is not enough memory.
+        Raises ResourceExhaustedError, with the owner, if there is not enough memory.
         """
         fitting = [
             block

@@ -52,7 +52,7 @@ class VariableState:
 
     @property
     def value(self) -> Any:
-        """The array. FailedPreconditionError if the variable is not initialized."""
+        """The array. Raises FailedPreconditionError if the variable is not initialized."""
         if not self.initialized or self.block is None:
             raise uninitialized(self.name, self.by_handle)
         return self.block.array
@@ -136,7 +136,7 @@ class Resources:
         """Return the variable with this container and name; if there is none, create it on
         `device`.
 
-        InternalError if it is on another device, since variables do not move.
+        Raises InternalError if it is on another device, since variables do not move.
         """
         with self.lock:
             state = self.variables.get((container, name))

@@ -72,7 +72,7 @@ _MESSAGES: dict[str, Callable[[Any], Any]] = {
 
 
 def write_attr(message: Any, value: Any, kind: str = "") -> None:
-    """Store a value in the AttrValue `message`; TypeError for a value that no attr can hold.
+    """Store a value in the AttrValue `message`; raise TypeError for a value that no attr can hold.
 
     kind: the attr's kind; derived from the value if empty.
     """

@@ -47,7 +47,9 @@ _EMPTY = Feature(NOTHING, ())
 
 
 def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
-    """Return the varint at `position`, and the position after it; ValueError if it passes `end`."""
+    """Return the varint at `position`, and the position after it; raise ValueError if it passes
+    `end`.
+    """
     value = shift = 0
     while position < end and shift < 7 * _LONGEST:
         byte = content[position]
@@ -62,7 +64,7 @@ def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
 def _parts(content: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
     """Yield (number, start, end) of each length-delimited field between two positions.
 
-    Other fields are skipped. ValueError for malformed bytes.
+    Other fields are skipped. Raises ValueError for malformed bytes.
     """
     position = start
     while position < end:
@@ -243,7 +245,9 @@ def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
 
 
 def varints(content: bytes) -> Any:
-    """Return the varints in a run of bytes as an int64 vector. ValueError for a malformed one."""
+    """Return the varints in a run of bytes as an int64 vector. Raises ValueError for a malformed
+    one.
+    """
     if len(content) <= _MAX_BY_PYTHON:
         numbers, position = [], 0
         while position < len(content):

@@ -190,7 +190,8 @@ def _filled(values: NDArray[Any], sizes: list[int]) -> NDArray[Any]:
     """Return the values in the given shape, extended by the last value, or by zero if there are no
     values.
 
-    ValueError for too many values, and for several values that would expand to a large array.
+    Raises ValueError for too many values, and for several values that would expand to a large
+    array.
     """
     count = prod(sizes)
     if values.size == count:

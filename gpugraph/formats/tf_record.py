@@ -36,9 +36,9 @@ def read_records(source: Any, name: Any) -> Iterator[bytes]:
     exists and is not None, is the number of compressed bytes it has read.
     name: the path for errors.
 
-    DataLossError, with the record's offset, for a wrong checksum, for an end within a record, and
-    for a record that is far larger than the compressed bytes read. Memory is allocated only for
-    bytes that the file has, whatever length a record claims.
+    Raises DataLossError, with the record's offset, for a wrong checksum, for an end within a
+    record, and for a record that is far larger than the compressed bytes read. Memory is allocated
+    only for bytes that the file has, whatever length a record claims.
     """
     offset = 0
     while True:
@@ -82,7 +82,7 @@ def _read(source: Any, size: int, name: Any, offset: int) -> bytes:
 
     Memory is only allocated for existing bytes.
 
-    DataLossError if compressed bytes expand beyond the limit of `most_inflated`.
+    Raises DataLossError if compressed bytes expand beyond the limit of `most_inflated`.
     """
     parts: list[bytes] = []
     count = 0

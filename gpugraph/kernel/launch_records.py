@@ -53,7 +53,8 @@ class MovableState(Protocol):
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
         """Return the numbers on `device`; if they are on the host, move them there by `put`.
 
-        NotImplementedError, with the reason, if they are on another device."""
+        Raises NotImplementedError, with the reason, if they are on another device.
+        """
 
 
 class State(NamedTuple):

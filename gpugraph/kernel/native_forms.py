@@ -155,8 +155,8 @@ class SourceStages(NamedTuple):
     """An op as copies and calls of functions of the file `kernels/<file>`, in order.
 
     `stages(signature, arrays, new_array)` returns them for the op's arrays, float32 or float64
-    inputs and an output; arrays between stages are `new_array`. NotImplementedError, with the
-    reason, for attrs, dtypes or shapes without native code.
+    inputs and an output; arrays between stages are `new_array`. Raises NotImplementedError, with
+    the reason, for attrs, dtypes or shapes without native code.
     """
 
     file: str

@@ -39,7 +39,7 @@ class Event(NamedTuple):
 class AllocationTrace:
     """Allocations and frees in their order.
 
-    InvalidArgumentError for a buffer that is allocated while it is live, freed without being
+    Raises InvalidArgumentError for a buffer that is allocated while it is live, freed without being
     allocated, or of a negative size; the message has the event's number, from 0.
     """
 
@@ -61,7 +61,7 @@ class AllocationTrace:
 
     @classmethod
     def parse(cls, text: str) -> AllocationTrace:
-        """Parse a trace. InvalidArgumentError, with the line, for malformed text."""
+        """Parse a trace. Raises InvalidArgumentError, with the line, for malformed text."""
         events = []
         for number, line in enumerate(text.splitlines(), 1):
             sign, numbers = line[:1], line[1:].split()

@@ -216,7 +216,8 @@ class AllocatorWrapper(Allocator):
 def validate_num_bytes(name: str, num_bytes: int) -> bool:
     """Return whether a request of this size can be met by any allocator.
 
-    False for zero bytes and for 2**63 bytes or more. InvalidArgumentError for a negative size.
+    False for zero bytes and for 2**63 bytes or more. Raises InvalidArgumentError for a negative
+    size.
     """
     if num_bytes < 0:
         raise invalid_argument(

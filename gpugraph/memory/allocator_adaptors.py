@@ -48,7 +48,9 @@ class RecordingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Free to the inner allocator. InvalidArgumentError if this wrapper did not allocate it."""
+        """Free to the inner allocator. Raises InvalidArgumentError if this wrapper did not allocate
+        it.
+        """
         if address is None:
             return
         with self._lock:

@@ -76,7 +76,9 @@ class LimitingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Free a range. InvalidArgumentError if it was not allocated through this wrapper."""
+        """Free a range. Raises InvalidArgumentError if it was not allocated through this
+        wrapper.
+        """
         if address is None:
             return
         with self._lock:

@@ -43,7 +43,7 @@ class SubAllocator(ABC):
         """Free a region, with the address and the size of its allocation."""
 
     def region(self, address: int) -> HostRegion:
-        """Return the host buffer with `address`; FailedPreconditionError for other memory."""
+        """Return the host buffer with `address`; raise FailedPreconditionError for other memory."""
         raise FailedPreconditionError.of_no_node(
             f"{type(self).__name__} gives no host memory: {address:#x} cannot be viewed."
         )
@@ -77,7 +77,9 @@ class HostRegions:
             return True
 
     def find(self, address: int) -> HostRegion:
-        """Return the region that holds `address`. InvalidArgumentError if no region holds it."""
+        """Return the region that holds `address`. Raises InvalidArgumentError if no region holds
+        it.
+        """
         with self._lock:
             index = bisect_right(self._bases, address) - 1
             if index >= 0:
@@ -94,7 +96,9 @@ class HostSubAllocator(SubAllocator):
         self._regions = HostRegions("host")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return a zeroed region; InvalidArgumentError for an alignment larger than a page."""
+        """Return a zeroed region; raise InvalidArgumentError for an alignment larger than a
+        page.
+        """
         if alignment > mmap.PAGESIZE:
             raise invalid_argument(
                 f"Host regions are aligned to pages of {mmap.PAGESIZE} bytes, "
@@ -108,14 +112,16 @@ class HostSubAllocator(SubAllocator):
         return base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region; it is unmapped once no array uses it. InvalidArgumentError if it is
+        """Free a region; it is unmapped once no array uses it. Raises InvalidArgumentError if it is
         unknown.
         """
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
 
     def region(self, address: int) -> HostRegion:
-        """Return the region that holds `address`. InvalidArgumentError if no region holds it."""
+        """Return the region that holds `address`. Raises InvalidArgumentError if no region holds
+        it.
+        """
         return self._regions.find(address)
 
 
@@ -157,7 +163,7 @@ class FakeSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region; InvalidArgumentError if no region has this address and size."""
+        """Free a region; raise InvalidArgumentError if no region has this address and size."""
         if self._regions.get(address) != num_bytes:
             raise no_such_region(self, address, num_bytes)
         for visit in self._free_visitors:

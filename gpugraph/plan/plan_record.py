@@ -120,7 +120,7 @@ class OpenSizes(Protocol):
 
     def select(self, shapes: tuple[tuple[int, ...], ...]) -> None:
         """Let the next runs be those of these shapes of the feeds. The caller must hold the plan's
-        lock. UnfitShapesError if they need another plan.
+        lock. Raises UnfitShapesError if they need another plan.
         """
 
     def described(self, shapes: tuple[tuple[int, ...], ...]) -> Plan:

@@ -138,7 +138,7 @@ def check_run(where: str) -> None:
 def give_early(name: str, value: Any) -> Any:
     """Pass a kernel's value to the caller of the run in progress; return the caller's answer.
 
-    InternalError if the caller takes no values.
+    Raises InternalError if the caller takes no values.
     """
     clock = RUN_CLOCK.get()
     if clock is None or clock.take is None:

@@ -48,8 +48,8 @@ class Rendezvous:
     def recv(self, key: str, timeout_s: float | None = 0.0) -> tuple[Any, bool]:
         """Wait for the next value of `key`; return it, and whether it is dead.
 
-        timeout_s: seconds to wait; None: no limit. DeadlineExceededError if no value arrives in
-        time; after an abort, the abort's error.
+        timeout_s: seconds to wait; None: no limit. Raises DeadlineExceededError if no value arrives
+        in time; after an abort, the abort's error.
         """
         with self._arrived:
             ready = self._arrived.wait_for(

@@ -377,7 +377,7 @@ _NOTHING_FED: Mapping[Any, Any] = {}
 
 
 def _feeds(feed_dict: Any) -> Mapping[Any, Any]:
-    """Return the feeds as a mapping, an empty one for None; TypeError for any other type."""
+    """Return the feeds as a mapping, an empty one for None; raise TypeError for any other type."""
     fed = _NOTHING_FED if feed_dict is None else feed_dict
     if not isinstance(fed, (dict, Mapping)):
         raise TypeError(

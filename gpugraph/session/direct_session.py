@@ -129,7 +129,7 @@ class DirectSession(SessionBackend):
         self.resources.release_unused()
 
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; AlreadyExistsError if the session has a graph."""
+        """Set the session's graph; raise AlreadyExistsError if the session has a graph."""
         if self.graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -170,7 +170,7 @@ class DirectSession(SessionBackend):
     def check_open(self) -> None:
         """Raise an error unless the session can run.
 
-        CancelledError if it is closed, InvalidArgumentError before `create`,
+        Raises CancelledError if it is closed, InvalidArgumentError before `create`,
         FailedPreconditionError if it has a GPU and this process was forked from the process that
         created it.
         """
@@ -218,7 +218,7 @@ class DirectSession(SessionBackend):
         return self.resources.kept
 
     def last_report(self) -> StepReport:
-        """Return the report of the last run with a trace; ValueError if no run was traced."""
+        """Return the report of the last run with a trace; raise ValueError if no run was traced."""
         if self.last_traced is None:
             raise ValueError(
                 "There is no traced run to report: pass fetches, or first run with "

@@ -98,11 +98,13 @@ class Explanation:
         ]
 
     def device_of(self, name: str) -> str:
-        """Return the full name of the device of op `name`; KeyError if it is not in the run."""
+        """Return the full name of the device of op `name`; raise KeyError if it is not in the
+        run.
+        """
         return self._placed(name).device
 
     def reason_of(self, name: str) -> str:
-        """Return the reason for the device of op `name`; KeyError if it is not in the run."""
+        """Return the reason for the device of op `name`; raise KeyError if it is not in the run."""
         return self._placed(name).reason
 
     def _placed(self, name: str) -> Placement:

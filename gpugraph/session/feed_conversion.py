@@ -19,8 +19,8 @@ def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
     """Return the keys and values of a feed_dict as two flat lists.
 
     Keys that are nested tuples, or of types registered with
-    `register_session_run_conversion_functions`, are replaced by their parts. TypeError if a value
-    does not have the nesting of its key.
+    `register_session_run_conversion_functions`, are replaced by their parts. Raises TypeError if a
+    value does not have the nesting of its key.
     """
     keys: list[Any] = []
     values: list[Any] = []
@@ -49,8 +49,8 @@ def _flatten(key: Any, value: Any, keys: list[Any], values: list[Any]) -> None:
 def flatten_feed_keys(feeds: Any) -> list[Any]:
     """Return the flat keys that a partial run feeds: `feeds` is a key or a list of keys.
 
-    Keys of registered types are replaced by their parts. TypeError for a type that is registered
-    without a function for partial runs.
+    Keys of registered types are replaced by their parts. Raises TypeError for a type that is
+    registered without a function for partial runs.
     """
     keys: list[Any] = []
     for key in feeds if isinstance(feeds, (list, tuple)) else [feeds]:
@@ -62,8 +62,8 @@ def flatten_feed_keys(feeds: Any) -> list[Any]:
 def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
     """Return the tensors that the keys of a feed_dict stand for.
 
-    TypeError for a key that stands for no tensor of this graph, ValueError for a tensor that may
-    not be fed or is fed twice.
+    Raises TypeError for a key that stands for no tensor of this graph, ValueError for a tensor that
+    may not be fed or is fed twice.
     """
     tensors: dict[Tensor, None] = {}
     for key in keys:
@@ -101,7 +101,9 @@ def connected_tensors(
 
 
 def feed_array(tensor: Tensor, value: Any) -> Any:
-    """Return `value` as an array of the tensor's dtype; TypeError or ValueError if impossible."""
+    """Return `value` as an array of the tensor's dtype; raise TypeError or ValueError if
+    impossible.
+    """
     if isinstance(value, Tensor):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "

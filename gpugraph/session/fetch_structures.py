@@ -47,7 +47,7 @@ def register_session_run_conversion_functions(
     fetch_function: given an object x, returns the leaves to fetch, and a function that computes the
     value of x from the list of their values. feed_function: given x and a value, returns the
     (tensor, value) pairs to feed. feed_function_for_partial_run: given x, returns its tensors, so
-    that x can be fed in a partial run. ValueError if the type, or a type derived from it, is
+    that x can be fed in a partial run. Raises ValueError if the type, or a type derived from it, is
     registered already.
     """
     for known in _CONVERSIONS:
@@ -86,8 +86,8 @@ def feed_conversion(key: Any) -> FeedConversion | None:
 def feed_parts(key: Any) -> Sequence[Any] | None:
     """Return the tensors for which a feed key of a partial run stands.
 
-    None if the key's type is not registered; TypeError if the type is registered without a function
-    for partial runs.
+    None if the key's type is not registered; raise TypeError if the type is registered without a
+    function for partial runs.
     """
     known = _conversion(key)
     if known is None:

@@ -72,7 +72,8 @@ class PlanCache:
     def locked(self, limit: TimeLimit | None) -> Iterator[None]:
         """Hold the lock, under which plans are compiled.
 
-        limit: the time limit of the run that waits for the lock; DeadlineExceededError after it.
+        limit: the time limit of the run that waits for the lock; raises DeadlineExceededError after
+          it.
         """
         if limit is None:
             self.lock.acquire()

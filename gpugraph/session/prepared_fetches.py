@@ -79,7 +79,9 @@ def run_with(
     options: RunOptions | None = None,
     run_metadata: RunMetadata | None = None,
 ) -> Any:
-    """Run with options and metadata and return the fetches; TypeError for other types of these."""
+    """Run with options and metadata and return the fetches; raise TypeError for other types of
+    these.
+    """
     if options is not None and not isinstance(options, RunOptions):
         raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
     if run_metadata is not None and not isinstance(run_metadata, RunMetadata):

@@ -139,7 +139,7 @@ class RunnerPlans:
     def _add_open(self, shapes: Shapes) -> CachedPlan:
         """Return a plan in which each size that has varied so far is open, compiled if necessary.
 
-        ResourceExhaustedError if the GPUs have too little memory for a run of these shapes
+        Raises ResourceExhaustedError if the GPUs have too little memory for a run of these shapes
         (`room`).
         """
         if self.room is not None:

@@ -47,7 +47,9 @@ class Runner(ABC):
         """Return how a run with values of these shapes is executed."""
 
     def report(self, values: Sequence[Any]) -> Any:
-        """Run these values once and return a report; UnimplementedError if the backend has none."""
+        """Run these values once and return a report; raise UnimplementedError if the backend has
+        none.
+        """
         raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
 
@@ -56,7 +58,7 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; AlreadyExistsError if the session has a graph."""
+        """Set the session's graph; raise AlreadyExistsError if the session has a graph."""
 
     @abstractmethod
     def prepare(
@@ -79,7 +81,9 @@ class SessionBackend(ABC):
         return None
 
     def last_report(self) -> Any:
-        """Return the report of the last run with a trace; UnimplementedError if not supported."""
+        """Return the report of the last run with a trace; raise UnimplementedError if not
+        supported.
+        """
         raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
     @abstractmethod

@@ -38,12 +38,16 @@ class TensorHandle:
         return self._handle
 
     def eval(self) -> Any:
-        """Return the tensor's value on the host; TypeError after `delete` or `get_raw_handle`."""
+        """Return the tensor's value on the host; raise TypeError after `delete` or
+        `get_raw_handle`.
+        """
         self._check()
         return plain_integers(self._kept.read(self._handle)[()])
 
     def delete(self) -> None:
-        """Delete the tensor and free its memory; TypeError after `delete` or `get_raw_handle`."""
+        """Delete the tensor and free its memory; raise TypeError after `delete` or
+        `get_raw_handle`.
+        """
         self._check()
         self._owns = False
         self._kept.delete(self._handle)
@@ -62,8 +66,8 @@ class TensorHandle:
     def value_for(self, tensor: Tensor, kept: KeptTensors | None) -> Any:
         """Return the value to feed to `tensor`, in the session whose kept tensors are `kept`.
 
-        InvalidArgumentError if another session has created the handle, if the tensor was deleted,
-        or if the dtypes differ.
+        Raises InvalidArgumentError if another session has created the handle, if the tensor was
+        deleted, or if the dtypes differ.
         """
         if self._dtype is not tensor.dtype.base_dtype:
             raise invalid_argument(

@@ -47,7 +47,7 @@ def _tools() -> list[Any]:
 def translated(source: bytes, file: str) -> CodeType:
     """Return the code of a source for Python 2.
 
-    SyntaxError if it is a program of neither Python.
+    Raises SyntaxError if it is a program of neither Python.
     """
     text = io.TextIOWrapper(io.BytesIO(source), _encoding(source), errors="replace").read()
     text = text.expandtabs(8) if "\t" in text else text

@@ -227,7 +227,9 @@ def _find(here: str, path: str, name: str) -> Any:
 
 
 def _refused(name: str, *paths: str) -> Any:
-    """Return the placeholder for the first path that is refused; AttributeError if none is."""
+    """Return the placeholder for the first path that is refused; raise AttributeError if none
+    is.
+    """
     for path in () if name.startswith("__") else paths:
         if reason := refusal_at_call(path):
             return refused(path, reason)

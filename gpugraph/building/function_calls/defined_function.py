@@ -49,7 +49,9 @@ class Defun:
         self._options = kwargs
 
     def __call__(self, func: Callable[..., Any]) -> Any:
-        """Return the defined function; ValueError if it has defaults, or too few arguments."""
+        """Return the defined function; raise ValueError if it has defaults, or too few
+        arguments.
+        """
         if not callable(func):
             raise ValueError(f"function {func} must be callable")
         parameters = list(inspect.signature(func).parameters.values())
@@ -181,7 +183,7 @@ class DefinedFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Add a call to the default graph; return its result, a tuple of several, or the op.
 
-        name: of the op. ValueError for a wrong number of arguments.
+        name: of the op. Raises ValueError for a wrong number of arguments.
         """
         function = self.traced()
         if len(args) != len(self._types):
@@ -259,7 +261,9 @@ class OverloadedFunction:
 
 
 def _results(returned: Any) -> list[Tensor]:
-    """Return the results of the Python function as tensors; ValueError for None among several."""
+    """Return the results of the Python function as tensors; raise ValueError for None among
+    several.
+    """
     if returned is None:
         return []
     values = flatten(returned) if isinstance(returned, (list, tuple)) else [returned]

@@ -110,7 +110,7 @@ def While(
 
     cond, body: functions defined by Defun, of the same types. hostmem: ignored.
 
-    ValueError if `cond` captures tensors, or the types differ.
+    Raises ValueError if `cond` captures tensors, or the types differ.
     """
     del hostmem
     if cond.captured_inputs:

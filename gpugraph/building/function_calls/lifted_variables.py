@@ -53,8 +53,8 @@ def _with_creator(function: Callable[..., Any], creator: Callable[..., Any]) -> 
 def _lifted(value: Any, graph: Any) -> Any:
     """Return an initial value as one of the graph around the function, the default graph now.
 
-    A tensor of the function is copied with the operations that it needs. ValueError if it needs
-    an argument of the function.
+    A tensor of the function is copied with the operations that it needs. Raises ValueError if it
+    needs an argument of the function.
     """
     if not isinstance(value, Tensor) or not isinstance(graph, FuncGraph):
         return value

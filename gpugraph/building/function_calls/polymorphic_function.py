@@ -101,8 +101,8 @@ class Function:
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """Return the trace for arguments: tensors, TensorSpecs, and Python values.
 
-        Without arguments, that of the `input_signature`. ValueError for arguments that do not
-        match it.
+        Without arguments, that of the `input_signature`. Raises ValueError for arguments that do
+        not match it.
         """
         signature = self.input_signature
         if signature is not None:

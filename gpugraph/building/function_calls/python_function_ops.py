@@ -23,7 +23,7 @@ def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None 
     zero. The gradient is that of the ops in `func`.
 
     Returns a list of tensors if `Tout` is a list or tuple, otherwise one tensor; the operation if
-    `Tout` is empty. ValueError if `func` can't be called. Errors of a run are those of
+    `Tout` is empty. Raises ValueError if `func` can't be called. Errors of a run are those of
     `tf.py_func`.
     """
     if not callable(func):

@@ -58,7 +58,7 @@ def trace(
     graph is the default; by default a list of tensors, one tensor, or None. The value itself
     becomes `graph.structured_outputs`. outer_graph: the graph around the function, by default the
     default graph. argument_names: names of the placeholders, by default `args_0` and so on.
-    captures_by_value: whether the function computes what it captures itself; ValueError for
+    captures_by_value: whether the function computes what it captures itself; raises ValueError for
     placeholders and ops with a state.
     """
     outer = get_default_graph() if outer_graph is None else outer_graph

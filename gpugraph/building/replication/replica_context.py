@@ -42,7 +42,7 @@ class ReplicaContext:
         function waits until all replicas have done so. The result for this replica is returned, if
         there is one per replica.
 
-        RuntimeError if another context is in effect.
+        Raises RuntimeError if another context is in effect.
         """
         require_replica_context(self)
         return self._merge_call(merge_fn, tuple(args), kwargs or {})

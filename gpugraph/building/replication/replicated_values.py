@@ -51,8 +51,8 @@ class DistributedValues(Components):
     def get(self, device: Any = None) -> Any:
         """Return the component of the current replica, or the one on `device`.
 
-        In a cross-replica context: that of the update in progress, else the first one. ValueError
-        if no component is on `device`.
+        In a cross-replica context: that of the update in progress, else the first one. Raises
+        ValueError if no component is on `device`.
         """
         if device is not None:
             for value in self._values:

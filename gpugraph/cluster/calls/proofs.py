@@ -68,7 +68,9 @@ class MessageProofs:
         return b"".join((*parts, _code(self._sending, self._num_sent, parts)))
 
     def detach(self, content: bytes) -> memoryview | bytes:
-        """Return the next received message without its code; UnauthenticatedError if invalid."""
+        """Return the next received message without its code; raise UnauthenticatedError if
+        invalid.
+        """
         if not self._has_key:
             return content
         self._num_came += 1

@@ -52,7 +52,7 @@ class _KeptOnServer(KeptTensors):
         """Do nothing: the worker that computed the tensor keeps it."""
 
     def read(self, handle: str) -> Any:
-        """Return the tensor of a handle; InvalidArgumentError if it is deleted or belongs to
+        """Return the tensor of a handle; raise InvalidArgumentError if it is deleted or belongs to
         another session.
         """
         return self._session.master.read_kept(self._session.handle(), handle)
@@ -88,7 +88,7 @@ class GrpcSession(SessionBackend):
         self._slots = itertools.count()
 
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; AlreadyExistsError if the session has a graph."""
+        """Set the session's graph; raise AlreadyExistsError if the session has a graph."""
         if self._graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -98,7 +98,7 @@ class GrpcSession(SessionBackend):
     def handle(self) -> str:
         """Return the session's handle on the server, where it is created on first use.
 
-        CancelledError if closed, UnavailableError if the server does not answer.
+        Raises CancelledError if closed, UnavailableError if the server does not answer.
         """
         if self._is_closed:
             raise CancelledError.of_no_node("Session has been closed.")
@@ -197,7 +197,7 @@ class GrpcSession(SessionBackend):
     def memory_stats(self) -> dict[str, MemoryUse]:
         """Return the memory counters and owners of each device of the cluster, by full device name.
 
-        They cover all sessions on these devices. UnavailableError if a task does not answer.
+        They cover all sessions on these devices. Raises UnavailableError if a task does not answer.
         """
         handle = self.handle()
         self._kept.flush(handle)
@@ -242,7 +242,7 @@ class GrpcRunner(Runner):
         self._slot = slot
 
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """Return the fetches' values. ValueError for a value whose shape does not fit."""
+        """Return the fetches' values. Raises ValueError for a value whose shape does not fit."""
         return self._run(values, StepOptions())
 
     def _run(self, values: Sequence[Any], options: StepOptions) -> list[Any]:
@@ -317,7 +317,9 @@ class GrpcSessionFactory:
         return options.target.startswith(SCHEME)
 
     def new_session(self, options: SessionOptions) -> GrpcSession:
-        """Return a session on the target's server. InvalidArgumentError for a malformed address."""
+        """Return a session on the target's server. Raises InvalidArgumentError for a malformed
+        address.
+        """
         host, _, port = options.target.removeprefix(SCHEME).rpartition(":")
         if not host or not port.isdecimal():
             raise invalid_argument(

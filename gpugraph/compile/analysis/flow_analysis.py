@@ -43,8 +43,8 @@ def has_control_flow(unit: Unit) -> bool:
 
 @compile_pass()
 def flow(unit: Unit) -> Outcome:
-    """Set `unit.flow` if there is control flow. InvalidArgumentError for `while` frames that are
-    not well-formed.
+    """Set `unit.flow` if there is control flow. Raises InvalidArgumentError for `while` frames that
+    are not well-formed.
     """
     if not has_control_flow(unit):
         return "no branches and no loops", ()
@@ -55,8 +55,8 @@ def flow(unit: Unit) -> Outcome:
 
 
 def flow_of(unit: Unit) -> Flow:
-    """Return the frames and guards of the graph as it is now. InvalidArgumentError if a fetched
-    tensor is inside a loop.
+    """Return the frames and guards of the graph as it is now. Raises InvalidArgumentError if a
+    fetched tensor is inside a loop.
     """
     frames = loop_frames(unit.graph, unit.send_recv_pairs)
     for node in unit.retvals:

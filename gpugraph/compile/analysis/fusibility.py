@@ -230,8 +230,9 @@ class FusibleOps:
 
 
 def key_of_attrs(attrs: Mapping[str, Any]) -> Hashable:
-    """Return a key that is equal only for attrs with equal bits (-0.0 and 0.0 differ). TypeError
-    for values that can't be hashed, such as lists."""
+    """Return a key that is equal only for attrs with equal bits (-0.0 and 0.0 differ). Raises
+    TypeError for values that can't be hashed, such as lists.
+    """
     numbers = [value.hex() for value in attrs.values() if isinstance(value, float)]
     key = frozenset(attrs.items()), *numbers
     hash(key)

@@ -33,7 +33,7 @@ def places(unit: Unit) -> list[GuardedPlace]:
     """Return the places of a graph. Ops that never run are in no place. Nor are the ops of a loop
     whose loop variables have different guards for another iteration.
 
-    InvalidArgumentError for loops that are not well-formed.
+    Raises InvalidArgumentError for loops that are not well-formed.
     """
     order = [node for node in topological_order(unit.graph) if node.is_op]
     if not has_control_flow(unit):

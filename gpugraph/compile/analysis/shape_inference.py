@@ -101,7 +101,7 @@ class Inference:
     def infer(self, node: Node, sources: list[TensorId]) -> Sequence[TensorShape]:
         """Return the shapes of a node's outputs, inferred from the shapes of its inputs, `sources`.
 
-        InvalidArgumentError if the input shapes don't fit the op and it runs in every run.
+        Raises InvalidArgumentError if the input shapes don't fit the op and it runs in every run.
         """
         op_def = node.op_def
         if node.type == "VariableV2":

@@ -35,8 +35,8 @@ _SENDS = "CollectiveBcastSend"
 def collectives(unit: Unit) -> Outcome:
     """Join the members of each group of collectives.
 
-    Members in other processes are left to the cluster's workers. InvalidArgumentError if members
-    are missing, or differ in a way that their group can't have.
+    Members in other processes are left to the cluster's workers. Raises InvalidArgumentError if
+    members are missing, or differ in a way that their group can't have.
     """
     groups: dict[tuple[int, int], list[Node]] = defaultdict(list)
     for node in unit.graph.op_nodes():

@@ -49,7 +49,8 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 def prune(target: Target, request: RunRequest) -> Unit:
     """Return the unit with which compilation of a run starts.
 
-    InvalidArgumentError, with the names of the placeholders, if a needed placeholder is not fed.
+    Raises InvalidArgumentError, with the names of the placeholders, if a needed placeholder is not
+    fed.
     """
     graph, feeds, fetches, targets, connections, done = request
     unit = Unit(request.key, target, RuntimeGraph(), feeds)

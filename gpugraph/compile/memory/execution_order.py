@@ -41,8 +41,8 @@ values that they pass to the collective, while this process continues.
 
 @compile_pass()
 def order(unit: Unit) -> Outcome:
-    """Set `unit.order` and `unit.depth`. InvalidArgumentError if the graph has a cycle, with its
-    nodes.
+    """Set `unit.order` and `unit.depth`. Raises InvalidArgumentError if the graph has a cycle, with
+    its nodes.
     """
     rank = {device.name: index for index, device in enumerate(unit.target.devices)}
     calling = calls(unit)

@@ -41,7 +41,7 @@ class Candidates:
 
     def of(self, group: Group) -> tuple[list[str], str]:
         """Return the names of the devices that can run the group, the preferred device first, and
-        the reason for the preference. InvalidArgumentError if no device can run the group.
+        the reason for the preference. Raises InvalidArgumentError if no device can run the group.
         """
         if len(group.nodes) == 1:
             return self.of_one(group.nodes[0])

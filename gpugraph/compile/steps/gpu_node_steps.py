@@ -82,8 +82,8 @@ def host_report(bound: BoundNode, reason: str) -> str:
 
 
 def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -> Any:
-    """Return the launches of a node. NotNativeError or NotImplementedError if it has to run on the
-    host.
+    """Return the launches of a node. Raises NotNativeError or NotImplementedError if it has to run
+    on the host.
     """
     node, runner, kernel, slots = bound.node, bound.runner, bound.kernel, bound.array_slots
     if reference(kernel).dynamic:

@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def array(self) -> Any:
-        """The tensor's array. InternalError if the tensor is not allocated."""
+        """The tensor's array. Raises InternalError if the tensor is not allocated."""
         if self.block is None:
             raise InternalError.of_no_node(f"The tensor '{self.name}' holds no value")
         return self.block.array
@@ -142,7 +142,7 @@ class KernelBinding:
         self._passing: dict[int, Block] = {}
 
     def value(self, index: int) -> Any:
-        """Return the value of host input `index`. InternalError if that input is not a host
+        """Return the value of host input `index`. Raises InternalError if that input is not a host
         input.
         """
         if index not in self._values:

@@ -184,10 +184,11 @@ Programs = dict[Hashable, tuple[Program, tuple[int, ...]]]
 
 
 def translate(step: Candidate, known: Programs | None = None) -> Piece:
-    """Return the native code of a step. NotNativeError if there is no native code for its dtypes
-    and shapes.
+    """Return the native code of a step. Raises NotNativeError if there is no native code for its
+    dtypes and shapes.
 
-    known: programs of other steps; an equal one is shared, a new one is added."""
+    known: programs of other steps; an equal one is shared, a new one is added.
+    """
     arrays = step.arrays
     if not all(array.flags.c_contiguous for array in arrays):
         raise NotNativeError("an array is not C-ordered")

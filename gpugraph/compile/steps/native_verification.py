@@ -43,7 +43,7 @@ _PART = 1 << 16
 def run_verified(native: Candidate, piece: Piece, function: Any, run: Callable[[], Any]) -> None:
     """Call `run`, which runs the step by its native code, and compare the results with NumPy's.
 
-    piece, function: the native code, and its compiled function or None. InternalError if the
+    piece, function: the native code, and its compiled function or None. Raises InternalError if the
     results differ by more than rounding explains.
     """
     if native.writes:

@@ -96,7 +96,9 @@ class Arrays:
         self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report
 
     def take_arenas(self) -> None:
-        """Take the plan's memory on each device; ResourceExhaustedError if there is not enough."""
+        """Take the plan's memory on each device; raise ResourceExhaustedError if there is not
+        enough.
+        """
         for name, size in self.unit.arena_sizes.items():
             if size:
                 self._take_arena(self.devices[name], size)

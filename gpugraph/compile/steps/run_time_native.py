@@ -122,8 +122,8 @@ class RunTimeNative:
         return piece, code
 
     def _piece(self, context: KernelBinding, arrays: Sequence[Any]) -> Piece:
-        """Return the `Piece` for these arrays. NotImplementedError or NotNativeError if there is no
-        native code for them.
+        """Return the `Piece` for these arrays. Raises NotImplementedError or NotNativeError if
+        there is no native code for them.
         """
         if not self.native.takes_empty and not all(array.size for array in arrays):
             raise NotNativeError("a tensor was empty")
@@ -165,7 +165,8 @@ class RunTimeNative:
 
     def _verify(self, code: Any, context: KernelBinding, arrays: Sequence[Any]) -> None:
         """Compute the step by NumPy and by native code, from copies of variables and into separate
-        memory. InternalError if the results differ, unless the native code refuses the input.
+        memory. Raises InternalError if the results differ, unless the native code refuses the
+        input.
         """
         trial = self._candidate(context, arrays).apart(isolated=True)
         other, before = trial.apart(isolated=True), trial.apart(isolated=True)

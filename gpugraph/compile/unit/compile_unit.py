@@ -359,8 +359,9 @@ class Unit:
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:
-        """Return the kernel of a node on its device. InternalError without a kernel, which
-        placement prevents."""
+        """Return the kernel of a node on its device. Raises InternalError without a kernel, which
+        placement prevents.
+        """
         kernel = self._kernels.get(node.id)
         if kernel is not None:
             return kernel

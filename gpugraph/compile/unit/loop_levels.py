@@ -42,8 +42,8 @@ class Level:
 def levels(
     graph: RuntimeGraph, frames: Frames, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> dict[Frame, Level]:
-    """Return the level of each frame. InvalidArgumentError for a cycle, or a loop that depends on
-    its own result.
+    """Return the level of each frame. Raises InvalidArgumentError for a cycle, or a loop that
+    depends on its own result.
     """
     level_of = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
     for frame in frames.loops():
@@ -86,7 +86,7 @@ def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Nod
 def _measure(
     level: Level, graph: RuntimeGraph, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> None:
-    """Set the depth of each item of a level. InvalidArgumentError for a cycle."""
+    """Set the depth of each item of a level. Raises InvalidArgumentError for a cycle."""
     pending = dict(level.pending)
     level.depth = dict.fromkeys(level.items, 0)
     row = [item for item in level.items if not pending[item]]

@@ -43,7 +43,7 @@ def why_off(unit: Unit, rewrite: str) -> str:
 
 
 def is_off(switch: str) -> bool:
-    """Return whether the environment variable `switch`, CAPTURE or JOIN, is 0. InvalidArgumentError
-    if it is neither 0 nor 1.
+    """Return whether the environment variable `switch`, CAPTURE or JOIN, is 0. Raises
+    InvalidArgumentError if it is neither 0 nor 1.
     """
     return not is_on(switch)

@@ -228,7 +228,9 @@ class Compiler:
         return Library(library, reason)
 
     def key(self, source: str) -> str:
-        """Return the cache's key for a source. OSError if the compiler's file no longer exists."""
+        """Return the cache's key for a source. Raises OSError if the compiler's file no longer
+        exists.
+        """
         status = os.stat(self.path)
         compiler = _real_path(self.path), status.st_size, status.st_mtime_ns
         return key_of(source, self.flags, compiler, platform.machine(), processor_features())

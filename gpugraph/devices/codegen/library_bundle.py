@@ -42,7 +42,7 @@ class LibraryBundle:
         self._is_sealed = True
 
     def key(self, source: str) -> str:
-        """Return the key of a source's library, and look the bundle up first. OSError if the
+        """Return the key of a source's library, and look the bundle up first. Raises OSError if the
         compiler's file is gone.
         """
         with self._lock:

@@ -15,7 +15,8 @@ _COUNT = itertools.count(1)
 
 
 def load_library(content: bytes, in_memory: bool = True) -> ctypes.CDLL:
-    """Return the loaded library with this content. OSError if it is not a library for this machine.
+    """Return the loaded library with this content. Raises OSError if it is not a library for this
+    machine.
 
     It is loaded from an anonymous file in memory (memfd_create). If the system has no such files,
     or `in_memory` is False, it is loaded from a file in this process's private folder; if

@@ -97,7 +97,7 @@ class Fusion:
         condition on the same values under which the whole run raises InvalidArgumentError, and the
         error's message.
 
-        NotNativeError if a dtype has no C type, or if shapes don't broadcast.
+        Raises NotNativeError if a dtype has no C type, or if shapes don't broadcast.
         """
         expression = kernel if isinstance(kernel, str) else kernel.expression
         operand = type or (self._values[inputs[-1]].dtype if inputs else dtype)
@@ -141,8 +141,8 @@ class Fusion:
     def expand(self, value: int, shape: Sequence[int]) -> int:
         """Add the value with the shape `shape`: its own axes and additional axes of size 1.
 
-        Leading axes of size 1 make no difference, and are left out. ValueError if the shapes differ
-        in another way.
+        Leading axes of size 1 make no difference, and are left out. Raises ValueError if the shapes
+        differ in another way.
         """
         old = self._shapes[value]
         positions: list[int] = []
@@ -193,7 +193,7 @@ class Fusion:
     # -- the program
 
     def finish(self) -> Fused:
-        """Return the program and its sizes. NotNativeError if no kernel has loops for its
+        """Return the program and its sizes. Raises NotNativeError if no kernel has loops for its
         reductions and outputs.
         """
         groups, values, sizes = self._collapse(self._outputs)
@@ -207,8 +207,8 @@ class Fusion:
         """Return a while loop and the sizes of its axes.
 
         condition: the value that decides on another iteration. changing: by loop variable (an
-        input), the value for the next iteration. NotNativeError if the loop variables are not all
-        scalars or vectors of one size.
+        input), the value for the next iteration. Raises NotNativeError if the loop variables are
+        not all scalars or vectors of one size.
         """
         variables, following = tuple(changing), tuple(changing.values())
         groups, values, sizes = self._collapse([*variables, *following, condition])
@@ -279,8 +279,8 @@ class Fusion:
         return (*along, *reduced)
 
     def _axis(self, number: int, value: Reduce, groups: list[list[int]]) -> str:
-        """Return the kind of axes of a reduction for `Reduce.axis`. NotNativeError if kernels can't
-        reduce over this set of axes.
+        """Return the kind of axes of a reduction for `Reduce.axis`. Raises NotNativeError if
+        kernels can't reduce over this set of axes.
         """
         shape = self._shapes[value.input]
         along = zip(_along(shape, groups), groups)
@@ -316,7 +316,7 @@ def _broadcast(shapes: Sequence[Shape]) -> Shape:
 
 
 def _check_program(program: Program) -> Program:
-    """Return the program. NotNativeError, with the reason, if the kernels' loops can't
+    """Return the program. Raises NotNativeError, with the reason, if the kernels' loops can't
     compute it.
     """
     if not program.outputs:

@@ -123,8 +123,8 @@ class CudaDevice(Device):
             array[...] = value
 
     def read(self, array: Any) -> NDArray[Any]:
-        """Return a copy of the array on the host, after all enqueued work has ended. DriverError if
-        that work has failed.
+        """Return a copy of the array on the host, after all enqueued work has ended. Raises
+        DriverError if that work has failed.
         """
         if not isinstance(array, Array):
             return array.copy()
@@ -197,7 +197,7 @@ class CudaDevice(Device):
         """Call `work` in a CUDA capture, which records the enqueued work in a CUDA graph instead of
         executing it. Return a callable that launches the graph.
 
-        DriverError if some of it can't be captured, or if CUDA_LAUNCH_BLOCKING is set.
+        Raises DriverError if some of it can't be captured, or if CUDA_LAUNCH_BLOCKING is set.
         """
         if is_blocking():
             raise DriverError("CUDA_LAUNCH_BLOCKING is set: launches are waited for one by one")

@@ -47,8 +47,8 @@ def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaD
     reason).
 
     Each device has a separate driver, so it can be closed without affecting the other devices.
-    InternalError if a GPU that was detected can't be used now; the drivers that are open by then
-    are closed.
+    Raises InternalError if a GPU that was detected can't be used now; the drivers that are open by
+    then are closed.
     """
     if options.config.device_count.get("GPU", 1) <= 0:
         return []
@@ -96,9 +96,9 @@ def splits(
     """Return the devices that these options require. ordinals: the numbers of the usable GPUs.
     memory: returns the free and the total bytes of the GPU with a number.
 
-    InvalidArgumentError if options are invalid or contradict each other. UnknownError if the number
-    of GPUs to be divided differs from the number of usable GPUs. These are TensorFlow's error
-    classes.
+    Raises InvalidArgumentError if options are invalid or contradict each other. Raises UnknownError
+    if the number of GPUs to be divided differs from the number of usable GPUs. These are
+    TensorFlow's error classes.
     """
     gpu_options = options.config.gpu_options
     most = options.config.device_count.get("GPU", len(ordinals))

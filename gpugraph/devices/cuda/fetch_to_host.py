@@ -47,7 +47,7 @@ class Fetch(ABC):
         self._copied = staging.driver.event()
 
     def read(self) -> NDArray[Any]:
-        """Wait for the copy that `begin` has enqueued, and return the array on the host.
+        """Wait for the copy that `begin` has enqueued, and return the array on the host. Raises
         DriverError if the copy or an earlier launch failed.
 
         Other threads may enqueue work on the GPU during the wait.

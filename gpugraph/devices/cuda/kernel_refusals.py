@@ -43,8 +43,8 @@ class FlagMemory:
         self._lock = new_lock()
 
     def take(self) -> int:
-        """Reserve a flag, set it to 0 and return its number. ResourceExhaustedError if all are in
-        use.
+        """Reserve a flag, set it to 0 and return its number. Raises ResourceExhaustedError if all
+        are in use.
         """
         with self._lock:
             if self.values is None:

@@ -77,7 +77,7 @@ def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
 
 def prepare_loops(loops: Sequence[Loop]) -> list[Prepared[LoopFunction]]:
     """Start to compile the loops that are new, and return a `Prepared` for each loop, as `prepare`
-    does. NotNativeError for a loop that can't be one function.
+    does. Raises NotNativeError for a loop that can't be one function.
     """
     return _prepare(loops, _LOOPS, LoopSource, LoopFunction)
 

@@ -24,8 +24,8 @@ it is checked in every 1,024th iteration.
 
 
 class LoopSource(CSource):
-    """The C source of a loop's function, which is called `name`. NotNativeError if the loop can't
-    be one function.
+    """The C source of a loop's function, which is called `name`. Raises NotNativeError if the loop
+    can't be one function.
 
     In addition to the names of `CSource`, `number<n>` is the C variable of a loop variable that is
     a scalar.

@@ -82,8 +82,8 @@ class Function:
         varies. An output may share the memory of an input, if it covers all of that memory. The
         callable must not run in two threads at the same time.
 
-        InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
-        are divided by zero or a condition of an expression fails.
+        Raises InternalError if an array does not fit. The callable raises InvalidArgumentError if
+        integers are divided by zero or a condition of an expression fails.
         """
         call = self.call(inputs, outputs, sizes)
         if not self.can_fail:
@@ -190,8 +190,8 @@ class LoopFunction:
         maximum number of iterations; a negative number for no limit. stop: an int64 array with one
         element; while it is not 0, the loop ends early.
 
-        InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
-        are divided by zero.
+        Raises InternalError if an array does not fit. The callable raises InvalidArgumentError if
+        integers are divided by zero.
         """
         _check(self.loop.values, self.loop.axes, self._wanted, arrays, sizes)
         inputs = [index for index, _ in self._wanted]

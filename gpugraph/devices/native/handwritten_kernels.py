@@ -98,7 +98,7 @@ class SourceFile:
         that never run at the same time may share them. dtype: the dtype for which the function was
         compiled, if the arrays have different dtypes.
 
-        InternalError if an array does not fit the parameters.
+        Raises InternalError if an array does not fit the parameters.
         """
         name = dtype or _common_dtype(function, arrays)
         if any(isinstance(array, OpenView) for array in arrays):
@@ -171,7 +171,7 @@ class SourceFile:
 
 
 def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
-    """Return float32 or float64, the dtype of all arrays; InternalError if the arrays have
+    """Return float32 or float64, the dtype of all arrays; raise InternalError if the arrays have
     different dtypes or any other dtype.
     """
     dtypes = [str(array.dtype) for array in arrays]

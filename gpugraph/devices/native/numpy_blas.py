@@ -252,8 +252,9 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
     length of a row or column. Leading axes of a and b may have any strides, also 0. The call must
     not run in two threads at the same time.
 
-    NotNativeError for other dtypes and strides, or an `out` that overlaps itself or an input.
-    InternalError for shapes that don't fit, a read-only `out`, or if there is a `blas_reason`.
+    Raises NotNativeError for other dtypes and strides, or an `out` that overlaps itself or an
+    input. Raises InternalError for shapes that don't fit, a read-only `out`, or if there is a
+    `blas_reason`.
     """
     blas, runtime = _blas(), RUNTIME.get(True)
     if blas is None or runtime is None:

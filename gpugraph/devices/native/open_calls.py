@@ -104,7 +104,9 @@ class Words(NamedTuple):
 
 
 def words_of(call: Call, open_call: OpenCall) -> Words:
-    """Return the words of a call's block. NotNativeError if they are not those of `open_call`."""
+    """Return the words of a call's block. Raises NotNativeError if they are not those of
+    `open_call`.
+    """
     block = call_of(call)[2]
     values: dict[int, Any] = {}
     for name, entry in open_call.fields.items():

@@ -116,7 +116,7 @@ class OpenView:
         return self.transpose(order)
 
     def reshape(self, *shape: Any) -> OpenView:
-        """Return the view in another shape; NotNativeError unless it is in C order."""
+        """Return the view in another shape; raise NotNativeError unless it is in C order."""
         sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         sizes = list(sizes)
         if not self._is_contiguous():

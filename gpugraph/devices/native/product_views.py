@@ -88,8 +88,8 @@ def _show(*arrays: Any) -> str:
 
 
 def _layout(x: Any) -> Layout:
-    """Return the layout of a matrix. NotNativeError unless one of the last two axes is contiguous.
-    An axis of size 1 may have any stride.
+    """Return the layout of a matrix. Raises NotNativeError unless one of the last two axes is
+    contiguous. An axis of size 1 may have any stride.
     """
     rows, columns = x.shape[-2:]
     by_row, by_column = x.strides[-2:]

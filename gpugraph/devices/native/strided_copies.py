@@ -77,9 +77,9 @@ def move(source: Any, target: Any) -> Call:
     call; or a number. Elements have 1, 2, 4, 8 or 16 bytes. Strides may be anything, except that no
     two elements of `target` may share memory. If both are the same view, the call does nothing.
 
-    NotNativeError for unsupported copies: other element sizes, objects, memory that overlaps, more
-    than 8 axes after collapsing. InternalError if dtypes or shapes don't fit, for a read-only
-    target, and without a compiler.
+    Raises NotNativeError for unsupported copies: other element sizes, objects, memory that
+    overlaps, more than 8 axes after collapsing. Raises InternalError if dtypes or shapes don't fit,
+    for a read-only target, and without a compiler.
     """
     runtime = RUNTIME.get(True)
     if runtime is None:

@@ -46,7 +46,7 @@ def data_name(prefix: str, shard: int, num_shards: int) -> str:
 def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
     """Return the number of shards, and the serialized entries of all tensors by key.
 
-    NotFoundError if there is no such checkpoint, InvalidArgumentError if its byte order is
+    Raises NotFoundError if there is no such checkpoint, InvalidArgumentError if its byte order is
     big-endian, DataLossError for a malformed file.
     """
     name = index_name(prefix)
@@ -176,7 +176,7 @@ class BundleReader(TensorReader):
     def _placed(self, entry: Entry, name: str) -> tuple[BinaryIO, str]:
         """Return the file that has an entry's bytes, and its path.
 
-        DataLossError if the bytes' location or number is impossible.
+        Raises DataLossError if the bytes' location or number is impossible.
         """
         if entry.dtype not in STORED:
             raise DataLossError(

@@ -62,9 +62,9 @@ def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int =
 
     threads: the maximum number of concurrent readers.
 
-    NotFoundError, InvalidArgumentError, DataLossError as in `BundleReader.read`; ValueError for an
-    array whose shape differs from the tensor's shape. DataLossError is also raised for a file that
-    changes during the call; in this case arrays may have been set.
+    NotFoundError, InvalidArgumentError, DataLossError as in `BundleReader.read`; raises ValueError
+    for an array whose shape differs from the tensor's shape. DataLossError is also raised for a
+    file that changes during the call; in this case arrays may have been set.
     """
     pieces, values = [], []
     for name, spec, array in targets:
@@ -142,7 +142,7 @@ def _state(reader: BundleReader, run: Sequence[_Piece]) -> tuple[int, int]:
 
 
 def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
-    """Compare all bytes of a run with their checksums; DataLossError for a difference."""
+    """Compare all bytes of a run with their checksums; raise DataLossError for a difference."""
     file, path = _file(reader, run)
     block = memoryview(bytearray(_BLOCK))
     offset, left = run[0].entry.offset, sum(piece.entry.size for piece in run)

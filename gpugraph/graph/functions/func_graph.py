@@ -143,7 +143,7 @@ class FuncGraph(Graph):
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
         """Return the function's tensor for one of an outer graph; a tensor of its own as it is.
 
-        ValueError for a tensor of a graph that is not around this one.
+        Raises ValueError for a tensor of a graph that is not around this one.
         """
         if tensor.graph is self:
             return tensor

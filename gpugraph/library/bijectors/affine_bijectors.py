@@ -70,8 +70,8 @@ class AffineScalar(Bijector):
 class AffineLinearOperator(Bijector):
     """y = scale @ x + shift of vectors, with a linear operator.
 
-    TypeError for a scale that is not an operator, ValueError for one with promises that are not
-    those of a square matrix with an inverse.
+    Raises TypeError for a scale that is not an operator, ValueError for one with promises that are
+    not those of a square matrix with an inverse.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ def scale_operator(
 ) -> LinearOperator | None:
     """Return the operator multiplier * identity + diag + tril + factor @ diag @ factor^T.
 
-    like: a vector that determines the size, for a multiplier alone. None without any part;
+    like: a vector that determines the size, for a multiplier alone. None without any part; raise
     ValueError for a perturbation of nothing.
     """
     multiplier = None
@@ -179,8 +179,8 @@ class Affine(Bijector):
 
     The scale is scale_identity_multiplier * identity + diag(scale_diag) + scale_tril +
     scale_perturb_factor @ diag(scale_perturb_diag) @ transpose(scale_perturb_factor), of which all
-    but one may be None; without any, it is the identity. ValueError for a `scale_perturb_diag`
-    without a factor.
+    but one may be None; without any, it is the identity. Raises ValueError for a
+    `scale_perturb_diag` without a factor.
     """
 
     def __init__(

@@ -199,7 +199,7 @@ class Bijector:
     ) -> Any:
         """Return log |det dx/dy| of events of `event_ndims` axes.
 
-        ValueError for less axes than `inverse_min_event_ndims`.
+        Raises ValueError for less axes than `inverse_min_event_ndims`.
         """
         with self._scope(name, y):
             y = self._argument(y, "y")
@@ -223,8 +223,8 @@ class Bijector:
     ) -> Any:
         """Return log |det dy/dx| of events of `event_ndims` axes.
 
-        ValueError for less axes than `forward_min_event_ndims`; NotImplementedError if several x
-        have the same y.
+        Raises ValueError for less axes than `forward_min_event_ndims`; NotImplementedError if
+        several x have the same y.
         """
         if not self._is_injective:
             raise NotImplementedError(
@@ -271,7 +271,7 @@ def _for_each(logs: Any, function: Any) -> Any:
 
 
 def _checked_rank(event_ndims: Any, minimum: int) -> Any:
-    """Return the number of axes as an int if it is known; ValueError for too few."""
+    """Return the number of axes as an int if it is known; raise ValueError for too few."""
     tensor = convert_to_tensor(event_ndims, name="event_ndims")
     if not tensor.dtype.is_integer:
         raise ValueError(f"Expected integer dtype, got dtype {tensor.dtype}")

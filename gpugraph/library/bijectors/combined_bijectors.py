@@ -14,7 +14,7 @@ from gpugraph.ops.framework.identity_and_shape import size
 class Chain(Bijector):
     """bijectors[0](bijectors[1](...(x))).
 
-    ValueError for bijectors that are not injective.
+    Raises ValueError for bijectors that are not injective.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ def _needed(pairs: Sequence[tuple[int, int]]) -> int:
 class Invert(Bijector):
     """The inverse of a bijector.
 
-    NotImplementedError for one that is not injective.
+    Raises NotImplementedError for one that is not injective.
     """
 
     def __init__(
@@ -182,8 +182,8 @@ class Invert(Bijector):
 class Inline(Bijector):
     """A bijector of the program's functions.
 
-    The functions take and return what the methods of the same names do. NotImplementedError for a
-    method whose function is not passed.
+    The functions take and return what the methods of the same names do. Raises NotImplementedError
+    for a method whose function is not passed.
     """
 
     def __init__(

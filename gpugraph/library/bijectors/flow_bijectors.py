@@ -54,8 +54,8 @@ def masked_dense(
 ) -> Tensor:
     """Return a dense layer whose kernel is masked: block i depends on the blocks up to i.
 
-    Source: Germain et al., arXiv:1502.03509. kwargs: `activation`. NotImplementedError for an
-    unknown size of the inputs.
+    Source: Germain et al., arXiv:1502.03509. kwargs: `activation`. Raises NotImplementedError for
+    an unknown size of the inputs.
     """
     del reuse, args
     inputs = convert_to_tensor(inputs, name="inputs")
@@ -203,7 +203,7 @@ class RealNVP(Bijector):
 
     shift_and_log_scale_fn: a function of the first elements and the number of others, which returns
     the shift and the logarithm of the scale, or None for them. Source: Dinh et al.,
-    arXiv:1605.08803. ValueError for a negative number.
+    arXiv:1605.08803. Raises ValueError for a negative number.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def triangle_size(count: int) -> int:
-    """Return n for n (n + 1) / 2 elements of a triangle; ValueError for other counts."""
+    """Return n for n (n + 1) / 2 elements of a triangle; raise ValueError for other counts."""
     size = (math.isqrt(8 * count + 1) - 1) // 2
     if size * (size + 1) // 2 != count:
         raise ValueError(
@@ -47,7 +47,8 @@ def fill_triangular(x: Any, upper: bool = False, name: str | None = None) -> Ten
     """Return triangular matrices [..., n, n] of vectors [..., n (n + 1) / 2].
 
     The elements go around clockwise from the last row: [1, 2, 3, 4, 5, 6] is [[4, 0, 0], [6, 5, 0],
-    [3, 2, 1]]. upper: whether the triangles are the upper ones. ValueError for other lengths.
+    [3, 2, 1]]. upper: whether the triangles are the upper ones. Raises ValueError for other
+    lengths.
     """
     with name_scope(name, "fill_triangular", [x]):
         x = convert_to_tensor(x, name="x")
@@ -84,7 +85,7 @@ def _places(size: int, upper: bool) -> list[int]:
 def fill_triangular_inverse(x: Any, upper: bool = False, name: str | None = None) -> Tensor:
     """Return the vectors [..., n (n + 1) / 2] of triangular matrices [..., n, n].
 
-    ValueError for an unknown n.
+    Raises ValueError for an unknown n.
     """
     with name_scope(name, "fill_triangular_inverse", [x]):
         x = convert_to_tensor(x, name="x")

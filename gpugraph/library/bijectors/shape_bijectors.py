@@ -30,8 +30,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_prod, reduce_sum
 class Permute(Bijector):
     """y[..., i] = x[..., permutation[i]].
 
-    TypeError for a permutation that is not of integers, ValueError for one of other numbers than 0
-    to its length.
+    Raises TypeError for a permutation that is not of integers, ValueError for one of other numbers
+    than 0 to its length.
     """
 
     def __init__(
@@ -73,8 +73,8 @@ class Permute(Bijector):
 class Reshape(Bijector):
     """Events of shape `event_shape_in` as ones of shape `event_shape_out`.
 
-    One size of each may be -1. event_shape_in: a vector by default. ValueError for sizes that do
-    not fit.
+    One size of each may be -1. event_shape_in: a vector by default. Raises ValueError for sizes
+    that do not fit.
     """
 
     def __init__(

@@ -20,7 +20,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def assert_element_shape(expected_shapes: Any) -> Transformation:
     """Return the transformation that sets the static shapes of components.
 
-    ValueError for a shape that is known to differ; a run raises InvalidArgumentError for others.
+    Raises ValueError for a shape that is known to differ; a run raises InvalidArgumentError for
+    others.
     """
 
     def check(*element: Any) -> Any:
@@ -58,7 +59,7 @@ def sliding_window_batch(
 ) -> Transformation:
     """Return the transformation to stacks of `window_size` neighbouring elements.
 
-    ValueError if both `stride` and its newer name `window_shift` are set.
+    Raises ValueError if both `stride` and its newer name `window_shift` are set.
     """
     if stride is not None and window_shift is not None:
         raise ValueError("Cannot specify both `stride` and `window_shift`")

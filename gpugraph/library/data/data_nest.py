@@ -45,7 +45,9 @@ def flatten(structure: Any) -> list[Any]:
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
-    """Return a structure like another one, with other leaves; ValueError for a wrong number."""
+    """Return a structure like another one, with other leaves; raise ValueError for a wrong
+    number.
+    """
     leaves = list(flat_sequence)
     expected = len(flatten(structure))
     if not is_sequence(structure) and len(leaves) == 1:

@@ -47,7 +47,7 @@ class OptionsBase:
         return not self == other
 
     def merge(self, other: Any) -> Any:
-        """Return the options of both; ValueError for two values of one option."""
+        """Return the options of both; raise ValueError for two values of one option."""
         result = type(self)()
         for name in self.fields:
             ours, others = self._options.get(name), other._options.get(name)

@@ -19,8 +19,8 @@ def cardinality(dataset: Any) -> Tensor:
 def get_single_element(dataset: Any) -> Any:
     """Return the only element of a dataset.
 
-    TypeError for anything but a dataset. A run raises InvalidArgumentError unless there is exactly
-    one element.
+    Raises TypeError for anything but a dataset. A run raises InvalidArgumentError unless there is
+    exactly one element.
     """
     variant, spec = variant_of(dataset), dataset.element_spec
     return from_tensor_list(spec, raw_ops.DatasetToSingleElement(variant, **flat_attrs(spec)))

@@ -55,7 +55,7 @@ class DatasetSources(DatasetBase):
     def from_tensor_slices(cls, tensors: Any) -> Any:
         """Return a dataset of the rows of a structure of tensors.
 
-        ValueError for a scalar and for different numbers of rows.
+        Raises ValueError for a scalar and for different numbers of rows.
         """
         element = normalize_element(tensors)
         whole = type_spec_from_value(element)
@@ -244,7 +244,7 @@ class _Generators:
     def arrays(self, values: Any) -> list[Any]:
         """Return the arrays of an element.
 
-        TypeError for another structure or dtype, ValueError for another shape.
+        Raises TypeError for another structure or dtype, ValueError for another shape.
         """
         if self.is_plain:
             flat = [values]

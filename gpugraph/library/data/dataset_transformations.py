@@ -83,7 +83,7 @@ class DatasetTransformations(DatasetBase):
     def concatenate(self, dataset: Any) -> Any:
         """Return the elements of this dataset, then those of another one.
 
-        TypeError if the dtypes or classes differ.
+        Raises TypeError if the dtypes or classes differ.
         """
         if legacy_types(self.element_spec) != legacy_types(dataset.element_spec):
             raise TypeError(
@@ -237,7 +237,7 @@ class DatasetTransformations(DatasetBase):
         return self._of(variant, function.spec.element_spec, [self])
 
     def _nested(self, function: Callable[..., Any], method: str, name: str) -> StructuredFunction:
-        """Return a function whose result is a dataset; TypeError for another one."""
+        """Return a function whose result is a dataset; raise TypeError for another one."""
         traced = self._function(function, method)
         if not isinstance(traced.spec, DatasetSpec):
             raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(traced.spec)}")
@@ -271,7 +271,9 @@ class DatasetTransformations(DatasetBase):
         return from_tensor_list(spec, results)
 
     def apply(self, transformation_func: Callable[..., Any]) -> Any:
-        """Return the dataset that a function makes of this one; TypeError for something else."""
+        """Return the dataset that a function makes of this one; raise TypeError for something
+        else.
+        """
         dataset = transformation_func(self)
         if not isinstance(dataset, DatasetBase):
             raise TypeError(f"`transformation_func` must return a Dataset. Got {dataset}.")
@@ -279,7 +281,7 @@ class DatasetTransformations(DatasetBase):
         return dataset
 
     def with_options(self, options: Options) -> Any:
-        """Return the dataset with options; ValueError for two values of one option."""
+        """Return the dataset with options; raise ValueError for two values of one option."""
         result = self._of(self._variant_tensor, self.element_spec, [self])
         result._options_attr = merge_options(result._options_attr, options)
         return result

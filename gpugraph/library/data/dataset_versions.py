@@ -47,7 +47,7 @@ class DatasetV1(DatasetV2):
     def make_one_shot_iterator(self) -> Iterator:
         """Return an iterator that needs no initializer, and iterates once.
 
-        ValueError if the dataset uses placeholders, variables, or other state.
+        Raises ValueError if the dataset uses placeholders, variables, or other state.
         """
         return self._make_one_shot_iterator()
 
@@ -140,7 +140,9 @@ def get_legacy_output_classes(dataset_or_iterator: Any) -> Any:
 
 
 def get_structure(dataset_or_iterator: Any) -> Any:
-    """Return the specs of the elements; TypeError for anything but a dataset or an iterator."""
+    """Return the specs of the elements; raise TypeError for anything but a dataset or an
+    iterator.
+    """
     try:
         return dataset_or_iterator.element_spec
     except AttributeError:

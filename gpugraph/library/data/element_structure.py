@@ -24,7 +24,7 @@ from gpugraph.ops.tensor_arrays.tensor_array_spec import TensorArraySpec
 
 
 def type_spec_from_value(element: Any) -> Any:
-    """Return the structure of specs of an element; TypeError for a value without a spec."""
+    """Return the structure of specs of an element; raise TypeError for a value without a spec."""
     if data_nest.is_sequence(element):
         return data_nest.map_structure(type_spec_from_value, element)
     return _leaf_spec(element)
@@ -79,7 +79,9 @@ def _tensors(spec: Any, leaf: Any) -> Sequence[Tensor]:
 
 
 def to_batched_tensor_list(spec: Any, element: Any) -> list[Tensor]:
-    """Return the flat tensors of an element whose rows are elements; ValueError for scalars."""
+    """Return the flat tensors of an element whose rows are elements; raise ValueError for
+    scalars.
+    """
     tensors: list[Tensor] = []
     for one, leaf in zip(data_nest.flatten(spec), data_nest.flatten(element)):
         tensors += one._to_batched_tensor_list(leaf)
@@ -124,7 +126,7 @@ def batched(spec: Any, size: int | None) -> Any:
 
 
 def unbatched(spec: Any) -> Any:
-    """Return the structure of the rows of elements; ValueError for scalars."""
+    """Return the structure of the rows of elements; raise ValueError for scalars."""
     return data_nest.map_structure(lambda one: one._unbatch(), spec)
 
 

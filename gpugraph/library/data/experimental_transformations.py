@@ -60,7 +60,7 @@ def map_and_batch(
 ) -> Transformation:  # fmt: skip
     """Return the transformation to batches of a function's results.
 
-    ValueError if both `num_parallel_batches` and `num_parallel_calls` are set.
+    Raises ValueError if both `num_parallel_batches` and `num_parallel_calls` are set.
     """
     if num_parallel_batches is not None and num_parallel_calls is not None:
         raise ValueError(

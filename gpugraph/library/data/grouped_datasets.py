@@ -27,7 +27,7 @@ def group_by_window(
     """Return the transformation to datasets made of groups of elements with equal keys.
 
     key_func: returns a scalar of int64. reduce_func: returns a dataset for a key and a dataset of
-    its elements. ValueError unless one of the sizes is set.
+    its elements. Raises ValueError unless one of the sizes is set.
     """
     if (window_size is None) == (window_size_func is None):
         raise ValueError("Must pass either window_size or window_size_func.")
@@ -126,7 +126,7 @@ def bucket_by_sequence_length(
 ) -> Transformation:  # fmt: skip
     """Return the transformation to padded batches of elements of similar lengths.
 
-    ValueError unless there is one batch size more than boundaries.
+    Raises ValueError unless there is one batch size more than boundaries.
     """
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
         raise ValueError("len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1")

@@ -97,7 +97,7 @@ class Iterator:
 
     @property
     def initializer(self) -> Operation:
-        """The op that initializes the iterator; ValueError if there is none."""
+        """The op that initializes the iterator; raises ValueError if there is none."""
         if self._initializer is None:
             raise ValueError("Iterator does not have an initializer.")
         return self._initializer
@@ -105,7 +105,7 @@ class Iterator:
     def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
         """Return an op that initializes the iterator with a dataset.
 
-        TypeError if the dataset's elements have other dtypes, shapes or classes.
+        Raises TypeError if the dataset's elements have other dtypes, shapes or classes.
         """
         ours, other = self._spec, dataset.element_spec
         data_nest.assert_same_structure(legacy_types(ours), legacy_types(other))

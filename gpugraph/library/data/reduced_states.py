@@ -22,8 +22,8 @@ def stateful_function(
     """Return a traced function of (state, element), and the structure of the states.
 
     Static shapes of the state are relaxed until the function keeps them. picks: returns the
-    structure of the state in that of the function's results. TypeError if dtypes or classes of the
-    state change.
+    structure of the state in that of the function's results. Raises TypeError if dtypes or classes
+    of the state change.
     """
     for _ in range(_TRIES):
         traced = StructuredFunction(function, method, (state_spec, element_spec))

@@ -77,7 +77,7 @@ def _directed(selector: Any, datasets: Sequence[Any]) -> Any:
 def sample_from_datasets(datasets: Sequence[Any], weights: Any = None, seed: Any = None) -> Any:
     """Return elements of datasets, of which each is chosen with a probability.
 
-    weights: a list, a tensor, or a dataset of vectors; by default all are equally likely.
+    weights: a list, a tensor, or a dataset of vectors; by default all are equally likely. Raises
     TypeError for weights of another dtype, ValueError for another number of them.
     """
     if isinstance(weights, DatasetBase):

@@ -346,7 +346,7 @@ class RecordWriter:
         )
 
     def write(self, dataset: Any) -> Any:
-        """Return the op that writes a dataset; TypeError unless its elements are strings."""
+        """Return the op that writes a dataset; raise TypeError unless its elements are strings."""
         if not isinstance(dataset, DatasetBase):
             raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
         if dataset.element_spec != TensorSpec([], string):

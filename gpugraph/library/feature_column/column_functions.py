@@ -81,8 +81,8 @@ def sequence_numeric_column(
 def bucketized_column(source_column: Any, boundaries: Sequence[float]) -> BucketizedColumn:
     """Return a column of the buckets of a numeric column's numbers.
 
-    Boundaries (0., 1.) make buckets (-inf, 0.), [0., 1.), [1., inf). ValueError for another column,
-    for a shape of more than one axis, and for boundaries that are not ascending.
+    Boundaries (0., 1.) make buckets (-inf, 0.), [0., 1.), [1., inf). Raises ValueError for another
+    column, for a shape of more than one axis, and for boundaries that are not ascending.
     """
     if not isinstance(source_column, NumericColumn):
         raise ValueError(
@@ -106,7 +106,7 @@ def categorical_column_with_hash_bucket(
 ) -> HashedCategoricalColumn:
     """Return a column of strings or integers, each of which is hashed to one of the buckets.
 
-    ValueError for less than one bucket and other dtypes.
+    Raises ValueError for less than one bucket and other dtypes.
     """
     if hash_bucket_size is None:
         raise ValueError(f"hash_bucket_size must be set. key: {key}")
@@ -139,7 +139,7 @@ def categorical_column_with_vocabulary_file(
     """Return a column of words, whose ids are their lines in a file.
 
     vocabulary_size: the number of lines that are used, by default all. Other words get the id of
-    one of `num_oov_buckets` buckets, or `default_value`, by default -1, which is ignored.
+    one of `num_oov_buckets` buckets, or `default_value`, by default -1, which is ignored. Raises
     ValueError for other arguments and a file that does not exist.
     """
     if not vocabulary_file:
@@ -198,7 +198,7 @@ def categorical_column_with_vocabulary_list(
     """Return a column of words, whose ids are their positions in a list.
 
     Other words get the id of one of `num_oov_buckets` buckets, or `default_value`; -1 is ignored.
-    ValueError for no words, equal words, and other arguments.
+    Raises ValueError for no words, equal words, and other arguments.
     """
     if vocabulary_list is None or len(vocabulary_list) < 1:
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
@@ -225,7 +225,7 @@ def categorical_column_with_identity(
 ) -> IdentityCategoricalColumn:
     """Return a column of integers, which are ids in [0, num_buckets).
 
-    Other integers become `default_value`; without one, a run raises InvalidArgumentError.
+    Other integers become `default_value`; without one, a run raises InvalidArgumentError. Raises
     ValueError for less than one bucket and a default out of range.
     """
     if num_buckets < 1:
@@ -248,7 +248,7 @@ def weighted_categorical_column(
 ) -> WeightedCategoricalColumn:
     """Return a categorical column whose ids have the weights of another feature.
 
-    ValueError for a dtype that is not that of numbers.
+    Raises ValueError for a dtype that is not that of numbers.
     """
     if dtype is None or not (dtype.is_integer or dtype.is_floating):
         raise ValueError(f"dtype {dtype} is not convertible to float.")
@@ -260,8 +260,8 @@ def crossed_column(
 ) -> CrossedColumn:
     """Return a column of all combinations of the values of features, hashed to buckets.
 
-    keys: names of string features, and categorical columns that do not hash. ValueError for less
-    than two keys, and for other keys.
+    keys: names of string features, and categorical columns that do not hash. Raises ValueError for
+    less than two keys, and for other keys.
     """
     if not hash_bucket_size or hash_bucket_size < 1:
         raise ValueError(f"hash_bucket_size must be > 1. hash_bucket_size: {hash_bucket_size}")
@@ -313,8 +313,8 @@ def embedding_column(
 
     combiner: "mean", "sum" or "sqrtn". initializer: by default a truncated normal distribution of
     standard deviation 1/sqrt(dimension). ckpt_to_load_from, tensor_name_in_ckpt: the checkpoint and
-    the tensor that initialize the variable. max_norm: the maximum norm of an embedding. ValueError
-    for other arguments.
+    the tensor that initialize the variable. max_norm: the maximum norm of an embedding. Raises
+    ValueError for other arguments.
     """
     initializer = embedding_initializer(
         dimension,

@@ -38,7 +38,7 @@ def check_numbers(dtype: DType, normalizer_fn: Any, key: str) -> None:
 def checked_default(shape: tuple[int, ...], default_value: Any, dtype: DType, key: str) -> Any:
     """Return a default value as nested tuples of the shape; a scalar is repeated.
 
-    ValueError for another shape, TypeError for numbers that the dtype can't represent.
+    Raises ValueError for another shape, TypeError for numbers that the dtype can't represent.
     """
     if default_value is None:
         return None

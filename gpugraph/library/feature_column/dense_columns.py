@@ -65,7 +65,7 @@ class NumericColumn(
         return [self.key]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the feature, normalized, as float32; ValueError for a SparseTensor."""
+        """Return the feature, normalized, as float32; raise ValueError for a SparseTensor."""
         feature = transformation_cache.get(self.key, state_manager)
         if isinstance(feature, SparseTensor):
             raise ValueError(
@@ -184,12 +184,12 @@ class IndicatorColumn(
         return reduce_sum(one_hot(dense, depth=depth, on_value=1.0, off_value=0.0), axis=[-2])
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the counts [batch, categories]; ValueError for sequences."""
+        """Return the counts [batch, categories]; raise ValueError for sequences."""
         refuse_sequence(self, "indicator_column")
         return transformation_cache.get(self, state_manager)
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the counts [batch, time, categories]; ValueError for ids without time."""
+        """Return the counts [batch, time, categories]; raise ValueError for ids without time."""
         require_sequence(self, "indicator_column")
         dense = transformation_cache.get(self, state_manager)
         ids, _ = sparse_tensors_of(self.categorical_column, transformation_cache, state_manager)

@@ -123,12 +123,12 @@ class EmbeddingColumn(
         return self._looked_up(pair, variable)
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, dimension]; ValueError for sequences."""
+        """Return the embeddings [batch, dimension]; raise ValueError for sequences."""
         refuse_sequence(self, _KIND)
         return self._embedded(self._pair(transformation_cache, state_manager), state_manager)
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, time, dimension]; ValueError for ids without time."""
+        """Return the embeddings [batch, time, dimension]; raise ValueError for ids without time."""
         require_sequence(self, _KIND)
         pair = self._pair(transformation_cache, state_manager)
         dense = self._embedded(pair, state_manager)
@@ -306,12 +306,12 @@ class SharedEmbeddingColumn(
             return pair, self._looked_up(pair, variable)
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, dimension]; ValueError for sequences."""
+        """Return the embeddings [batch, dimension]; raise ValueError for sequences."""
         refuse_sequence(self, _KIND)
         return self._pair_and_embedded(transformation_cache, state_manager)[1]
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, time, dimension]; ValueError for ids without time."""
+        """Return the embeddings [batch, time, dimension]; raise ValueError for ids without time."""
         require_sequence(self, _KIND)
         pair, dense = self._pair_and_embedded(transformation_cache, state_manager)
         return TensorSequenceLengthPair(dense, sequence_lengths(pair.id_tensor))

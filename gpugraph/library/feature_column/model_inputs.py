@@ -164,7 +164,7 @@ class InputLayer:
 def make_parse_example_spec(feature_columns: Iterable[Any]) -> dict[str, Any]:
     """Return the features that the columns need, for `tf.io.parse_example`.
 
-    ValueError for other objects, and for columns that need one feature in different kinds.
+    Raises ValueError for other objects, and for columns that need one feature in different kinds.
     """
     return _joined_specs(feature_columns, OldFeatureColumn, "_FeatureColumn")
 

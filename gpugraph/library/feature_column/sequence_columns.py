@@ -115,8 +115,8 @@ def sequence_input_layer(
 ) -> tuple[Tensor, Tensor]:
     """Return the columns of sequences, [batch, time, numbers], and the lengths [batch].
 
-    A run raises InvalidArgumentError if two columns have sequences of different lengths. ValueError
-    for other columns.
+    A run raises InvalidArgumentError if two columns have sequences of different lengths. Raises
+    ValueError for other columns.
     """
     columns = sorted_columns(feature_columns)
     for column in columns:

@@ -15,7 +15,9 @@ from gpugraph.library.feature_column.embedding_columns import (
 
 
 def _check_alike(categorical_columns: Sequence[Any]) -> str:
-    """Return the default name of the shared matrix; ValueError if the columns differ in kind."""
+    """Return the default name of the shared matrix; raise ValueError if the columns differ in
+    kind.
+    """
     columns = sorted(categorical_columns, key=lambda column: str(column.name))
     first = columns[0]
     if not isinstance(first, OldCategoricalColumn):
@@ -61,7 +63,7 @@ def shared_embedding_columns(
 
     The graph's collection of the name `shared_embedding_collection_name` has the variable; by
     default, the names of the columns make the name. Other arguments are those of
-    `embedding_column`. ValueError for columns of different kinds or numbers of categories.
+    `embedding_column`. Raises ValueError for columns of different kinds or numbers of categories.
     """
     initializer = embedding_initializer(
         dimension, initializer, (ckpt_to_load_from, tensor_name_in_ckpt)

@@ -24,7 +24,7 @@ class StateManager:
         use_resource: bool = True,
         initializer: Any = None,
     ) -> Any:
-        """Create a variable of a column; ValueError if it has one of this name."""
+        """Create a variable of a column; raise ValueError if it has one of this name."""
         raise NotImplementedError("StateManager.create_variable")
 
     def add_variable(self, feature_column: Any, var: Any) -> None:
@@ -32,7 +32,7 @@ class StateManager:
         raise NotImplementedError("StateManager.add_variable")
 
     def get_variable(self, feature_column: Any, name: str) -> Any:
-        """Return a variable of a column; ValueError if there is none of this name."""
+        """Return a variable of a column; raise ValueError if there is none of this name."""
         raise NotImplementedError("StateManager.get_var")
 
     def add_resource(self, feature_column: Any, name: str, resource: Any) -> None:
@@ -40,7 +40,7 @@ class StateManager:
         raise NotImplementedError("StateManager.add_resource")
 
     def get_resource(self, feature_column: Any, name: str) -> Any:
-        """Return a table of a column; ValueError if there is none of this name."""
+        """Return a table of a column; raise ValueError if there is none of this name."""
         raise NotImplementedError("StateManager.get_resource")
 
 
@@ -65,7 +65,7 @@ class LayerStateManager(StateManager):
         use_resource: bool = True,
         initializer: Any = None,
     ) -> Any:
-        """Create a variable of the layer; ValueError if the column has one of this name."""
+        """Create a variable of the layer; raise ValueError if the column has one of this name."""
         variables = self._variables[feature_column]
         if name in variables:
             raise ValueError("Variable already exists.")
@@ -85,7 +85,7 @@ class LayerStateManager(StateManager):
         return {"getter": get_variable}
 
     def get_variable(self, feature_column: Any, name: str) -> Any:
-        """Return a variable of a column; ValueError if there is none of this name."""
+        """Return a variable of a column; raise ValueError if there is none of this name."""
         if name in self._variables[feature_column]:
             return self._variables[feature_column][name]
         raise ValueError("Variable does not exist.")
@@ -95,7 +95,7 @@ class LayerStateManager(StateManager):
         self._resources[feature_column][name] = resource
 
     def get_resource(self, feature_column: Any, name: str) -> Any:
-        """Return a table of a column; ValueError if there is none of this name."""
+        """Return a table of a column; raise ValueError if there is none of this name."""
         if name in self._resources[feature_column]:
             return self._resources[feature_column][name]
         raise ValueError("Resource does not exist.")

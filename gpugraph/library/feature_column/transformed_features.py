@@ -35,8 +35,8 @@ class FeatureTransformationCache:
     def get(self, key: Any, state_manager: Any = None) -> Any:
         """Return the tensor of a feature, by its name, or of a column.
 
-        A feature of rank 1 becomes one of rank 2, [batch_size, 1]. ValueError for an unknown name,
-        TypeError for other keys.
+        A feature of rank 1 becomes one of rank 2, [batch_size, 1]. Raises ValueError for an unknown
+        name, TypeError for other keys.
         """
         if key not in self._tensors:
             if key in self._features:
@@ -64,7 +64,7 @@ class FeatureTransformationCache:
 
 
 def _with_two_axes(feature: Any, key: Any) -> Any:
-    """Return a feature as a tensor of rank 2 or more; ValueError for a scalar."""
+    """Return a feature as a tensor of rank 2 or more; raise ValueError for a scalar."""
     tensor = convert_to_tensor_or_sparse_tensor(feature)
     rank = tensor.get_shape().ndims
     scalar = f"Feature (key: {key}) cannot have rank 0. Given: {tensor}"
@@ -104,8 +104,8 @@ def to_sparse_input(input_tensor: Any, ignore_value: Any = None) -> SparseTensor
 def sorted_columns(feature_columns: Any, base: type = OldFeatureColumn) -> list[Any]:
     """Return the columns as a list, sorted by their names.
 
-    ValueError for a dict, no columns, objects that are not of the class `base`, and two columns
-    with the same name.
+    Raises ValueError for a dict, no columns, objects that are not of the class `base`, and two
+    columns with the same name.
     """
     if isinstance(feature_columns, base):
         feature_columns = [feature_columns]

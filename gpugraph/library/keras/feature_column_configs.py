@@ -43,7 +43,7 @@ _COLUMNS = ("categorical_column", "source_column")
 def serialize_feature_column(column: Any) -> Any:
     """Return a column's class name and configuration, or the name of a feature as it is.
 
-    ValueError for other objects, and for columns that share variables.
+    Raises ValueError for other objects, and for columns that share variables.
     """
     if isinstance(column, str):
         return column
@@ -74,7 +74,7 @@ def deserialize_feature_column(
     """Return the column of a configuration, or the name of a feature as it is.
 
     columns_by_name: columns that were made before; one of an equal name is returned in place of a
-    new one. ValueError for an unknown class and other fields than those of the class.
+    new one. Raises ValueError for an unknown class and other fields than those of the class.
     """
     if isinstance(config, str):
         return config

@@ -20,7 +20,7 @@ class LinearOperatorFullMatrix(LinearOperator):
     """Dense matrices, the tensor `matrix` [..., rows, columns].
 
     The other arguments are promises, see `LinearOperator`: with `is_self_adjoint` and
-    `is_positive_definite`, systems are solved by Cholesky factors. TypeError for integers,
+    `is_positive_definite`, systems are solved by Cholesky factors. Raises TypeError for integers,
     ValueError for a rank less than 2.
     """
 

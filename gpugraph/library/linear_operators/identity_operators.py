@@ -35,8 +35,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_min
 def checked_sizes(value: Any, name: str, rank: int, is_checked: bool) -> tuple[Tensor, Any]:
     """Return a size or a shape as an integer tensor, and its static value or None.
 
-    is_checked: whether a run checks the rank and the sign. TypeError for other dtypes, ValueError
-    for another static rank and negative sizes.
+    is_checked: whether a run checks the rank and the sign. Raises TypeError for other dtypes,
+    ValueError for another static rank and negative sizes.
     """
     dtype = None if isinstance(value, Tensor) or np.size(value) else int32
     sizes = convert_to_tensor(value, dtype, name=name)
@@ -102,7 +102,7 @@ class LinearOperatorIdentity(SizedOperator):
     """Identity matrices [*batch_shape, num_rows, num_rows].
 
     assert_proper_shapes: whether runs check the sizes. The other arguments are the promises of
-    `LinearOperator`; ValueError if one of them is not true.
+    `LinearOperator`; raises ValueError if one of them is not true.
     """
 
     def __init__(

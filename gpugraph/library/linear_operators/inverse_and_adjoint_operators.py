@@ -15,7 +15,8 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of
 
 
 def shared_promise(operator: LinearOperator, name: str, promise: bool | None, relation: str) -> Any:
-    """Return the promise of an operator, or `promise` if it has none; ValueError if they differ.
+    """Return the promise of an operator, or `promise` if it has none; raise ValueError if they
+    differ.
 
     relation: the reason why they can't differ, for the message.
     """

@@ -40,7 +40,7 @@ class LinearOperator(OperatorShape):
       is_non_singular, is_self_adjoint, is_positive_definite, is_square: the caller's promises about
         the matrix; None for no promise. Only the `assert_` methods check them.
 
-    ValueError for contradictory promises. Functions that a subclass does not define raise
+    Raises ValueError for contradictory promises. Functions that a subclass does not define raise
     NotImplementedError.
     """
 
@@ -121,7 +121,7 @@ class LinearOperator(OperatorShape):
         """Multiply the matrix, or with `adjoint` its adjoint, by x [..., columns, k].
 
         adjoint_arg: whether to use the adjoint of x. If x is an operator, the result is one too.
-        ValueError for incompatible shapes, and TypeError for another dtype.
+        Raises ValueError for incompatible shapes, and TypeError for another dtype.
         """
         if isinstance(x, LinearOperator):
             left, right = self._pair(x, adjoint, adjoint_arg, "x")
@@ -136,7 +136,7 @@ class LinearOperator(OperatorShape):
     def _pair(
         self, other: LinearOperator, adjoint: bool, adjoint_arg: bool, name: str
     ) -> tuple[LinearOperator, LinearOperator]:
-        """Return both operators, or their adjoints; ValueError if their sizes differ."""
+        """Return both operators, or their adjoints; raise ValueError if their sizes differ."""
         left = self.adjoint() if adjoint else self
         right = other.adjoint() if adjoint_arg else other
         columns, rows = left.domain_dimension.value, right.range_dimension.value
@@ -163,8 +163,8 @@ class LinearOperator(OperatorShape):
         """Solve matrix @ x = rhs [..., rows, k] for x; with `adjoint`, adjoint(matrix) @ x = rhs.
 
         adjoint_arg: whether to use the adjoint of rhs. If rhs is an operator, the result is one
-        too. NotImplementedError if the matrix is known to have no inverse; other errors are those
-        of `matmul`.
+        too. Raises NotImplementedError if the matrix is known to have no inverse; other errors are
+        those of `matmul`.
         """
         self._check_solvable()
         if isinstance(rhs, LinearOperator):
@@ -200,7 +200,7 @@ class LinearOperator(OperatorShape):
         return self.adjoint()
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """Return the inverse as an operator; ValueError if it is known that there is none."""
+        """Return the inverse as an operator; raise ValueError if it is known that there is none."""
         for known, kind in ((self.is_square, "non square"), (self.is_non_singular, "singular")):
             if known is False:
                 raise ValueError(
@@ -212,7 +212,7 @@ class LinearOperator(OperatorShape):
     def cholesky(self, name: str = "cholesky") -> LinearOperator:
         """Return the Cholesky factor as an operator.
 
-        ValueError unless the operator was promised to be self-adjoint and positive definite.
+        Raises ValueError unless the operator was promised to be self-adjoint and positive definite.
         """
         if not self._can_use_cholesky():
             raise ValueError(
@@ -277,9 +277,8 @@ class LinearOperator(OperatorShape):
             return self._trace()
 
     def determinant(self, name: str = "det") -> Tensor:
-        """Return the determinant, of shape batch_shape; NotImplementedError if it is known not to
-        be
-        square.
+        """Return the determinant, of shape batch_shape; raise NotImplementedError if it is known
+        not to be square.
         """
         self._check_square()
         with self._scope(name):

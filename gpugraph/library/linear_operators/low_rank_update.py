@@ -36,7 +36,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     u, v: [..., n, k] with k < n; v is u by default. diag_update: [..., k], by default ones. Systems
     and determinants take the base's and those of a k by k matrix (Woodbury's identity).
     is_diag_update_positive: the caller's promise. The other arguments are the promises of
-    `LinearOperator`. ValueError for sizes and promises that contradict each other.
+    `LinearOperator`. Raises ValueError for sizes and promises that contradict each other.
     """
 
     def __init__(

@@ -23,7 +23,9 @@ class Registry:
         self._functions: dict[tuple[type, ...], Function] = {}
 
     def register(self, classes: tuple[type, ...], function: Function) -> Function:
-        """Register a function. TypeError unless it is callable, ValueError for a second one."""
+        """Register a function. Raises TypeError unless it is callable, ValueError for a second
+        one.
+        """
         if not callable(function):
             raise TypeError(f"{self._kind}_fn must be callable, received: {function}")
         if classes in self._functions:
@@ -36,7 +38,7 @@ class Registry:
         return function
 
     def __call__(self, *operators: Any, name: str | None = None) -> Any:
-        """Call the function of the nearest classes; ValueError if there is none."""
+        """Call the function of the nearest classes; raise ValueError if there is none."""
         orders = [enumerate(type(operator).__mro__) for operator in operators]
         candidates = (
             (sum(distance for distance, _ in row), tuple(parent for _, parent in row))

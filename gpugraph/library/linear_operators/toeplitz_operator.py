@@ -34,7 +34,7 @@ class LinearOperatorToeplitz(LinearOperator):
     diagonals.
 
     Products are computed by Fourier transforms of a circulant matrix of twice the size. The element
-    in the corner is that of `col`. The other arguments are promises, see `LinearOperator`.
+    in the corner is that of `col`. The other arguments are promises, see `LinearOperator`. Raises
     ValueError for vectors of different lengths.
     """
 

@@ -24,8 +24,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_logsumexp, reduce
 class Independent(Distribution):
     """The last axes of a batch of distributions as axes of one event.
 
-    reinterpreted_batch_ndims: their number, by default all but the first. ValueError for more than
-    there are.
+    reinterpreted_batch_ndims: their number, by default all but the first. Raises ValueError for
+    more than there are.
     """
 
     def __init__(
@@ -127,8 +127,8 @@ def _independent_divergence(a: Independent, b: Independent, name: str | None = N
 class MixtureSameFamily(Distribution):
     """A mixture of the last axis of a batch of distributions.
 
-    mixture_distribution: a Categorical of the numbers of the components. ValueError for other
-    distributions and shapes.
+    mixture_distribution: a Categorical of the numbers of the components. Raises ValueError for
+    other distributions and shapes.
     """
 
     def __init__(
@@ -249,7 +249,7 @@ class MixtureSameFamily(Distribution):
 class Mixture(Distribution):
     """A mixture of a list of distributions, whose probabilities are those of a Categorical.
 
-    TypeError for other objects, ValueError for components of different shapes and dtypes.
+    Raises TypeError for other objects, ValueError for components of different shapes and dtypes.
     """
 
     def __init__(

@@ -93,7 +93,7 @@ class VectorDeterministic(Deterministic):
 class QuantizedDistribution(Distribution):
     """The distribution of ceil(x), for x of another distribution, cut off at `low` and `high`.
 
-    low, high: integers, or None. ValueError for a `low` that is not less than `high`.
+    low, high: integers, or None. Raises ValueError for a `low` that is not less than `high`.
     """
 
     def __init__(

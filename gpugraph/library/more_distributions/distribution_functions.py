@@ -49,7 +49,7 @@ def matrix_diag_transform(matrix: Any, transform: Any = None, name: str | None =
 def tridiag(below: Any = None, diag: Any = None, above: Any = None, name: Any = None) -> Tensor:
     """Return matrices [..., n, n] with elements below, on and above the diagonal.
 
-    below, above: vectors of n - 1 elements. ValueError without any of the three.
+    below, above: vectors of n - 1 elements. Raises ValueError without any of the three.
     """
     if below is None and diag is None and above is None:
         raise ValueError("Must specify at least one of `below`, `diag` and `above`.")
@@ -99,8 +99,8 @@ def percentile(
 ) -> Tensor:
     """Return the q-th percentile of x along axes, all by default.
 
-    q: a number in [0, 100]. interpolation: "nearest" by default, "lower" or "higher". ValueError
-    for others.
+    q: a number in [0, 100]. interpolation: "nearest" by default, "lower" or "higher". Raises
+    ValueError for others.
     """
     del validate_args
     interpolation = interpolation or "nearest"
@@ -137,7 +137,7 @@ def percentile(
 def normal_conjugates_known_scale_posterior(prior: Any, scale: Any, s: Any, n: Any) -> Normal:
     """Return the posterior of the mean of normals with a known scale: of n samples with the sum s.
 
-    prior: a Normal. TypeError for another distribution.
+    prior: a Normal. Raises TypeError for another distribution.
     """
     if not isinstance(prior, Normal):
         raise TypeError("Expected prior to be an instance of type Normal")
@@ -152,7 +152,7 @@ def normal_conjugates_known_scale_posterior(prior: Any, scale: Any, s: Any, n: A
 def normal_conjugates_known_scale_predictive(prior: Any, scale: Any, s: Any, n: Any) -> Normal:
     """Return the distribution of a further sample after n samples with the sum s.
 
-    prior: a Normal of the mean. TypeError for another distribution.
+    prior: a Normal of the mean. Raises TypeError for another distribution.
     """
     posterior = normal_conjugates_known_scale_posterior(prior, scale, s, n)
     return Normal(loc=posterior.loc, scale=sqrt(square(posterior.scale) + square(scale)))

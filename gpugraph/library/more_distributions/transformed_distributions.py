@@ -181,7 +181,7 @@ class TransformedDistribution(Distribution):
 
 
 def _override(sizes: Any, name: str, base: TensorShape) -> list[int] | None:
-    """Return a shape for a distribution that has none, or None; ValueError if it has one."""
+    """Return a shape for a distribution that has none, or None; raise ValueError if it has one."""
     if sizes is None:
         return None
     numbers = [int(size or 0) for size in TensorShape(sizes).as_list()]

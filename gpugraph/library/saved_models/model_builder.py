@@ -145,7 +145,7 @@ class SavedModelBuilder:
         return os.fsencode(path)
 
     def _add_train_op(self, train_op: Any) -> None:
-        """Record the op of a training step; TypeError if it is no tensor or operation.
+        """Record the op of a training step; raise TypeError if it is no tensor or operation.
 
         Estimators call this function.
         """

@@ -126,7 +126,7 @@ def supervised_train_signature_def(
 ) -> Any:
     """Return the signature of a training step; all arguments are dicts of tensors by name, or None.
 
-    ValueError if there are no inputs.
+    Raises ValueError if there are no inputs.
     """
     outputs = (loss, predictions, metrics)
     return _supervised(model_names.SUPERVISED_TRAIN_METHOD_NAME, inputs, outputs)

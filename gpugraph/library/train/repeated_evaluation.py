@@ -41,7 +41,7 @@ _LOGS = 10
 def get_or_create_eval_step() -> Any:
     """Return the counter of evaluated batches, a local variable that is created on first use.
 
-    ValueError if the collection EVAL_STEP has several.
+    Raises ValueError if the collection EVAL_STEP has several.
     """
     counters = get_default_graph().get_collection(GraphKeys.EVAL_STEP)
     if len(counters) > 1:
@@ -68,7 +68,7 @@ def get_latest_eval_step_value(update_ops: Any) -> Tensor:
 def get_or_create_steps_per_run_variable() -> Any:
     """Return the variable with the number of steps that one run executes.
 
-    RuntimeError if there are several.
+    Raises RuntimeError if there are several.
     """
     graph = get_default_graph()
     known = graph.get_collection(_STEPS_PER_RUN)

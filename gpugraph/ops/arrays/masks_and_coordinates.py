@@ -174,7 +174,7 @@ _broadcast_args = index_op(
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """Return the shape to which two shapes, int vectors, broadcast, as an int vector.
 
-    InvalidArgumentError in a run if they are incompatible.
+    Raises InvalidArgumentError in a run if they are incompatible.
     """
     return _broadcast_args(shape_x, shape_y)
 

@@ -351,7 +351,7 @@ _invert_permutation = index_op(
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     """Return the inverse permutation y of an int vector x: y[x[i]] = i.
 
-    InvalidArgumentError in a run if x is not a permutation of 0, 1, ..., n - 1.
+    Raises InvalidArgumentError in a run if x is not a permutation of 0, 1, ..., n - 1.
     """
     return _invert_permutation(int_argument(x), name=name)
 

@@ -94,8 +94,8 @@ def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple
 def merge_sizes(first: int | None, second: int | None) -> int | None:
     """Return the size of an axis that two inputs share, as far as it is known.
 
-    ValueError with TensorFlow's words for dimensions, which differ from those for shapes, if the
-    sizes are known and differ.
+    Raises ValueError with TensorFlow's words for dimensions, which differ from those for shapes, if
+    the sizes are known and differ.
     """
     if None not in (first, second) and first != second:
         raise value_error(

@@ -32,7 +32,7 @@ _MAX_WEIGHTS = 1 << 20
 
 
 def pixel_kind(dtype: DType) -> int:
-    """Return the number of a dtype of pixels. NotImplementedError for others."""
+    """Return the number of a dtype of pixels. Raises NotImplementedError for others."""
     if dtype.base_dtype not in PIXELS:
         raise NotImplementedError(f"pixels are real numbers, not {dtype.base_dtype.name}")
     return PIXELS.index(dtype.base_dtype)

@@ -11,7 +11,7 @@ _MAX_SIZE = 256
 
 
 def _size_of(signature: Signature) -> tuple[int, int]:
-    """Return the number of matrices and their size; NotImplementedError for large ones."""
+    """Return the number of matrices and their size; raise NotImplementedError for large ones."""
     *batch, size, _ = signature.input_shapes[0]
     if size > _MAX_SIZE:
         raise NotImplementedError(f"matrices of {size} rows are LAPACK's")

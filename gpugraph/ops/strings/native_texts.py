@@ -24,8 +24,9 @@ Numbers = Callable[[Signature], Sequence[int]]
 
 @cache
 def _addresses() -> list[int]:
-    """Return the addresses of the type bytes and of CPython's functions; NotImplementedError if
-    bytes have another layout."""
+    """Return the addresses of the type bytes and of CPython's functions; raise NotImplementedError
+    if bytes have another layout.
+    """
     is_usual = sys.implementation.name == "cpython" and sys.byteorder == "little"
     if not is_usual or bytes.__basicsize__ != _BYTES_BEFORE + 1:
         raise NotImplementedError("strings have another layout than CPython's")

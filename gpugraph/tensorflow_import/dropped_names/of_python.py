@@ -152,7 +152,9 @@ def load_source(name: str, path: str, file: Any = None) -> types.ModuleType:
 
 
 def find_module(name: str, path: Any = None) -> tuple[Any, str, tuple[str, str, int]]:
-    """Return (open file, path, (suffix, mode, kind)) of a module; ImportError if it is missing."""
+    """Return (open file, path, (suffix, mode, kind)) of a module; raise ImportError if it is
+    missing.
+    """
     spec = importlib.machinery.PathFinder.find_spec(name, path)
     if spec is None or (spec.origin is None and not spec.submodule_search_locations):
         raise ImportError(f"No module named {name!r}", name=name)

@@ -58,8 +58,8 @@ def _as_vector(size: Any, name: str) -> tuple[Any, list[int | None] | None]:
 def concat_sizes(prefix: Any, suffix: Any, static: bool = False) -> Any:
     """Return `prefix` and `suffix` as one size: a tensor, or a list if `static`.
 
-    Each is a number, a TensorShape or a tensor. ValueError if a tensor is asked for and a number is
-    unknown.
+    Each is a number, a TensorShape or a tensor. Raises ValueError if a tensor is asked for and a
+    number is unknown.
     """
     (first, first_known), (last, last_known) = (
         _as_vector(prefix, "prefix"),
@@ -86,7 +86,7 @@ def transpose_batch_time(x: Any) -> Any:
 
 
 def assert_float_dtype(dtype: Any) -> Any:
-    """Return the dtype; ValueError if it is not floating point."""
+    """Return the dtype; raise ValueError if it is not floating point."""
     if not dtype.is_floating:
         raise ValueError(f"Expected floating point type, got {dtype}.")
     return dtype

@@ -11,7 +11,7 @@ from gpugraph.platform import logging
 def init_run_config(config: Any, tf_config: dict[str, Any]) -> None:
     """Read the cluster of `TF_CONFIG` into a RunConfig of estimators.
 
-    UnimplementedError for a remote cluster of `experimental_distribute`.
+    Raises UnimplementedError for a remote cluster of `experimental_distribute`.
     """
     distribute = config._experimental_distribute
     if distribute:

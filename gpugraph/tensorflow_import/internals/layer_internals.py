@@ -54,7 +54,9 @@ def convert_collection_to_dict(
 
 
 def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
-    """Return a constant's value, or None; ValueError for None, TypeError for another dtype."""
+    """Return a constant's value, or None; raise ValueError for None, TypeError for another
+    dtype.
+    """
     if value_or_tensor_or_var is None:
         raise ValueError("value_or_tensor_or_var cannot be None")
     value = value_or_tensor_or_var
@@ -67,7 +69,7 @@ def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
 
 
 def static_cond(pred: bool, fn1: Any, fn2: Any) -> Any:
-    """Return `fn1()` or `fn2()`; TypeError if one is not callable."""
+    """Return `fn1()` or `fn2()`; raise TypeError if one is not callable."""
     for name, function in (("fn1", fn1), ("fn2", fn2)):
         if not callable(function):
             raise TypeError(f"{name} must be callable.")
@@ -105,7 +107,7 @@ def channel_dimension(shape: Any, data_format: str, min_rank: int = 1) -> int:
 
 
 def last_dimension(shape: Any, min_rank: int = 1) -> int:
-    """Return the size of the last dimension; ValueError if it is unknown."""
+    """Return the size of the last dimension; raise ValueError if it is unknown."""
     return _get_dimension(shape, -1, min_rank)
 
 
@@ -115,7 +117,7 @@ def two_element_tuple(int_or_tuple: Any) -> tuple[int, int]:
 
 
 def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
-    """Return a number `n` times, or a sequence of `n` numbers; ValueError for others."""
+    """Return a number `n` times, or a sequence of `n` numbers; raise ValueError for others."""
     if isinstance(value, TensorShape):
         value = value.as_list()
     sizes = numbers(value, n, "value")

@@ -70,7 +70,7 @@ def inside_function() -> bool:
 
 
 def register_dense_tensor_like_type(tensor_type: type) -> None:
-    """Check that a class has the properties `name` and `dtype`; TypeError if not."""
+    """Check that a class has the properties `name` and `dtype`; raise TypeError if not."""
     for name in ("name", "dtype"):
         if not isinstance(getattr(tensor_type, name, None), property):
             raise TypeError(f"Type {tensor_type.__name__} does not define a `{name}` property")

@@ -122,7 +122,9 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def load_cublaslt(versions: Sequence[int]) -> ctypes.CDLL:
-    """Load cublasLt of the first of these CUDA versions that is installed. OSError if none is."""
+    """Load cublasLt of the first of these CUDA versions that is installed. Raises OSError if none
+    is.
+    """
     return load_library("cublasLt", versions)
 
 

@@ -37,7 +37,7 @@ def load_library(stem: str, versions: Sequence[int]) -> ctypes.CDLL:
     """Load the CUDA library whose name has this stem, such as `cublasLt`, in the first of these
     major CUDA versions that is found.
 
-    OSError, with the loader's errors, if none can be loaded.
+    Raises OSError, with the loader's errors, if none can be loaded.
     """
     failures = []
     for version in versions:

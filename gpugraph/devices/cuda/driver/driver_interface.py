@@ -241,8 +241,9 @@ class Driver(Protocol):
     def compile(self, source: str, name: str) -> Any:
         """Return the loaded module of a CUDA source; the compiled code is cached on disk.
 
-        DriverError with the compiler's log and the path of a file with the source, if it does not
-        compile."""
+        Raises DriverError with the compiler's log and the path of a file with the source, if it
+        does not compile.
+        """
 
     def launcher(
         self,

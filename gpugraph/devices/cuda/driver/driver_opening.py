@@ -26,14 +26,16 @@ def binding_problem() -> str:
 
 
 def binding_version() -> int:
-    """Return the version of CuPy's CUDA runtime, such as 12090 for 12.9. DriverError if it can't be
-    determined.
+    """Return the version of CuPy's CUDA runtime, such as 12090 for 12.9. Raises DriverError if it
+    can't be determined.
     """
     return int(_cupy_driver().runtime_version())
 
 
 def open_driver(ordinal: int) -> Driver:
-    """Open a driver for the visible GPU with this ordinal. DriverError if it can't be used."""
+    """Open a driver for the visible GPU with this ordinal. Raises DriverError if it can't be
+    used.
+    """
     return _cupy_driver().CupyDriver(ordinal, compile_source, _products)
 
 
@@ -61,8 +63,8 @@ def _none(product: Product, workspace: tuple[int, int], stream: int) -> None:
 
 
 def compile_source(source: str, arch: str, name: str) -> bytes:
-    """Compile a CUDA source to a cubin with NVRTC. DriverError if there is no NVRTC, or the source
-    does not compile.
+    """Compile a CUDA source to a cubin with NVRTC. Raises DriverError if there is no NVRTC, or the
+    source does not compile.
     """
     nvrtc, reason = find_nvrtc()
     if nvrtc is None:

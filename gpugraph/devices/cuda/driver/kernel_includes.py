@@ -26,8 +26,8 @@ def with_includes(
     file of each line.
 
     name: the source's name, for `#line`. read: returns a file's content. included: names of files
-    that are not included again; the files that are included now are added. KeyError, with the name,
-    for a missing file.
+    that are not included again; the files that are included now are added. Raises KeyError, with
+    the name, for a missing file.
     """
     done = set() if included is None else included
 

@@ -52,7 +52,9 @@ def version_text(number: int) -> str:
 
 
 class LibCuda:
-    """The driver's library, loaded. OSError with the loader's message if there is no driver."""
+    """The driver's library, loaded. Raises OSError with the loader's message if there is no
+    driver.
+    """
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(_NAME)
@@ -64,8 +66,8 @@ class LibCuda:
         return number.value
 
     def initialize(self) -> None:
-        """Initialize the driver in this process (cuInit). DriverError with CUDA's status if that
-        fails.
+        """Initialize the driver in this process (cuInit). Raises DriverError with CUDA's status if
+        that fails.
         """
         self._call("cuInit", ctypes.c_uint(0))
 

@@ -87,7 +87,7 @@ class Nvrtc:
         """Compile a CUDA source to a cubin for an architecture such as `sm_90`, or load it from the
         cache.
 
-        DriverError, with NVRTC's log and the path of a file with the source, if it does not
+        Raises DriverError, with NVRTC's log and the path of a file with the source, if it does not
         compile.
         """
         try:
@@ -114,8 +114,9 @@ class Nvrtc:
         """Return the architecture to compile for, so that a GPU of architecture `arch` can run the
         result.
 
-        The target is `arch` itself if NVRTC supports `arch`. DriverError if NVRTC supports only
-        newer architectures."""
+        The target is `arch` itself if NVRTC supports `arch`. Raises DriverError if NVRTC supports
+        only newer architectures.
+        """
         match = _ARCH.fullmatch(arch)
         if match is None or int(match[1]) in self.archs:
             return arch

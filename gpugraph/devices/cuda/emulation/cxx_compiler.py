@@ -111,7 +111,7 @@ def host_source(source: str) -> tuple[str, tuple[str, ...]]:
     """Return the C++ source for a CUDA source, with an entry function for each kernel, and the
     kernels' names.
 
-    DriverError if an included file is missing, or the source has no kernel.
+    Raises DriverError if an included file is missing, or the source has no kernel.
     """
     included: set[str] = set()
     try:
@@ -205,8 +205,8 @@ class HostModule:
     def launch(
         self, function: str, geometry: Geometry, arguments: Sequence[Any], backwards: bool = False
     ) -> None:
-        """Execute a kernel and return when it has ended. DriverError if CUDA would refuse the
-        launch, or if the kernel fails.
+        """Execute a kernel and return when it has ended. Raises DriverError if CUDA would refuse
+        the launch, or if the kernel fails.
 
         backwards: run the blocks and threads from the last to the first.
         """
@@ -263,8 +263,8 @@ def _check_geometry(function: str, geometry: Geometry) -> None:
 def load(source: str, name: str) -> HostModule:
     """Return the module of a CUDA source, compiled for the host and loaded. `name` is for messages.
 
-    DriverError, with the compiler's log and the path of a file with the source, if it does not
-    compile.
+    Raises DriverError, with the compiler's log and the path of a file with the source, if it does
+    not compile.
     """
     source, names = host_source(source)
     compilation = host_compiler().start(source, name, waits=True)

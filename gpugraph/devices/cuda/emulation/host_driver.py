@@ -228,8 +228,8 @@ class HostDriver(HostGPU):
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """Return a callable that enqueues a launch of a kernel. DriverError for invalid arguments
-        or spans; an invalid pointer fails when the kernel runs.
+        """Return a callable that enqueues a launch of a kernel. Raises DriverError for invalid
+        arguments or spans; an invalid pointer fails when the kernel runs.
         """
         module.check(function, geometry, arguments)
         arguments = tuple(arguments)

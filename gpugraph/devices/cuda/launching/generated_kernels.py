@@ -120,8 +120,8 @@ def launches(
     """Return the launches of a program for these arrays.
 
     scratch: allocates memory for a number of elements of a dtype and returns its address.
-    error_flag: returns the address of the error flag for a message. NotNativeError if there are
-    more arrays than a kernel's parameters allow.
+    error_flag: returns the address of the error flag for a message. Raises NotNativeError if there
+    are more arrays than a kernel's parameters allow.
     """
     arrays = [*inputs, *outputs]
     text = CudaSource(program, variant_for(program, sizes, arrays))

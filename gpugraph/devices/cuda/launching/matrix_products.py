@@ -49,7 +49,8 @@ class _Matrix(NamedTuple):
         """Return the number of elements from one row in memory to the next, and whether the matrix
         is stored transposed.
 
-        NotNativeError if neither its rows nor its columns are contiguous in memory."""
+        Raises NotNativeError if neither its rows nor its columns are contiguous in memory.
+        """
         if self.column == 1 or columns == 1:
             return (self.row if rows > 1 else max(columns, 1)), False
         if self.row == 1 or rows == 1:

@@ -78,7 +78,9 @@ class StandIns:
 
 
 def _address_range(num_bytes: int) -> Any:
-    """Return an array of bytes that reserves addresses. NotNativeError if the system refuses."""
+    """Return an array of bytes that reserves addresses. Raises NotNativeError if the system
+    refuses.
+    """
     if num_bytes < _MAX_PLAIN_BYTES:
         return np.empty(num_bytes, np.uint8)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
@@ -90,8 +92,8 @@ def _address_range(num_bytes: int) -> Any:
 
 def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
     """Return the work that copies `source`, a view of a stand-in or a number, to `target`, a view
-    of a stand-in; an empty list if the copy is empty, or is a copy onto itself. NotNativeError if
-    no kernel supports it.
+    of a stand-in; an empty list if the copy is empty, or is a copy onto itself. Raises
+    NotNativeError if no kernel supports it.
     """
     if not target.size:
         return []

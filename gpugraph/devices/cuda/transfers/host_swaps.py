@@ -24,8 +24,8 @@ class HostSwap:
     """The copies of one tensor: from `source`, where the tensor is computed, to the host, and back
     to `target`, where later ops use it.
 
-    Its pinned memory is allocated for the life of the plan. ResourceExhaustedError if there is not
-    enough.
+    Its pinned memory is allocated for the life of the plan. Raises ResourceExhaustedError if there
+    is not enough.
     """
 
     def __init__(self, staging: Staging, source: Array, target: Array, lock: Any) -> None:

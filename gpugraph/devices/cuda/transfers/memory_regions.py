@@ -24,7 +24,7 @@ class DeviceSubAllocator(SubAllocator):
         self._sizes: dict[int, int] = {}
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Allocate a region and return its address, or None if there is not enough memory.
+        """Allocate a region and return its address, or None if there is not enough memory. Raises
         InvalidArgumentError for an alignment above `_ALIGNMENT`.
         """
         _check_alignment(self, alignment)
@@ -37,7 +37,7 @@ class DeviceSubAllocator(SubAllocator):
     def free(self, address: int, num_bytes: int) -> None:
         """Free a region, after waiting for all work on the GPU, as cudaFree does.
 
-        InvalidArgumentError if no allocated region has this address and size.
+        Raises InvalidArgumentError if no allocated region has this address and size.
         """
         with self._lock:
             if self._sizes.get(address) != num_bytes:
@@ -57,7 +57,7 @@ class PinnedSubAllocator(SubAllocator):
         self._regions = HostRegions("pinned")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Allocate a region and return its address, or None if there is not enough memory.
+        """Allocate a region and return its address, or None if there is not enough memory. Raises
         InvalidArgumentError for an alignment above `_ALIGNMENT`.
         """
         _check_alignment(self, alignment)
@@ -68,15 +68,15 @@ class PinnedSubAllocator(SubAllocator):
         return region.base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region. InvalidArgumentError for an address and size that are not those of an
-        allocated region.
+        """Free a region. Raises InvalidArgumentError for an address and size that are not those of
+        an allocated region.
         """
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
         self._driver.free_host(address)
 
     def region(self, address: int) -> HostRegion:
-        """Return the region that contains `address`. InvalidArgumentError if no region
+        """Return the region that contains `address`. Raises InvalidArgumentError if no region
         contains it.
         """
         return self._regions.find(address)

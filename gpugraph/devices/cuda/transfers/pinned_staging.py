@@ -156,7 +156,8 @@ class Staging:
 
     def _take(self, num_bytes: int) -> int:
         """Free the pinned memory of copies that have ended, and return the address of new pinned
-        memory. ResourceExhaustedError if there is not enough even after waiting for all copies.
+        memory. Raises ResourceExhaustedError if there is not enough even after waiting for all
+        copies.
         """
         while self._inward_copies and self.driver.is_done(self._inward_copies[0][0]):
             self._release()

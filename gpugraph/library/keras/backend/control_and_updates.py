@@ -32,7 +32,7 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
 
     then_expression, else_expression: tensors, or functions that return tensors.
     condition: a scalar, for which one branch runs. Or a tensor with all axes of the expressions or
-      only their first axes: both branches are computed, and the condition selects elements.
+      only their first axes: both branches are computed, and the condition selects elements. Raises
       ValueError for a condition with more axes.
     """
     condition = convert_to_tensor(condition)

@@ -135,7 +135,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def network_graph(self) -> NetworkGraph:
-        """The layers and their calls, by depth; AttributeError for a subclass with a `call`."""
+        """The layers and their calls, by depth; raises AttributeError for a subclass with a
+        `call`.
+        """
         if self._network_graph is None:
             raise AttributeError(
                 f"{self.name} is a subclassed {type(self).__name__}: it has no graph of layers"

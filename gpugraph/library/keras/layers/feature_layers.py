@@ -49,7 +49,7 @@ def _features(inputs: Any) -> dict[str, Any]:
 class ColumnsLayer(Layer):
     """The base class of layers of columns.
 
-    expected_column_type: the class of the columns; ValueError for others.
+    expected_column_type: the class of the columns; raises ValueError for others.
     """
 
     _is_feature_layer = True

@@ -46,7 +46,8 @@ _OUTSIDE = (
 def strategy_to_train(model: Any) -> Any:
     """Return the strategy in effect if it has several replicas, which are to train the model.
 
-    None in a replica, and for a single replica. ValueError for a strategy of several processes.
+    None in a replica, and for a single replica. Raises ValueError for a strategy of several
+    processes.
     """
     strategy = get_strategy() if in_cross_replica_context() else None
     if strategy is None:
@@ -94,7 +95,7 @@ class _Part:
         self.losses = model.get_losses_for(self.inputs)
 
     def of(self, values: Any) -> Tensor:
-        """Return this replica's rows of a batch. TypeError unless it is a tensor."""
+        """Return this replica's rows of a batch. Raises TypeError unless it is a tensor."""
         if not isinstance(values, Tensor):
             raise TypeError(f"Only batches of tensors can be divided among replicas, not {values}")
         begin = self._total * self._replica // self._count
@@ -238,7 +239,7 @@ class ReplicatedSetup(TrainingSetup):
 
 
 class _ReplicatedFunction(StepFunction):
-    """A step over replicas. ValueError for a batch of fewer than `least` examples."""
+    """A step over replicas. Raises ValueError for a batch of fewer than `least` examples."""
 
     def __init__(self, least: int, *arguments: Any) -> None:
         super().__init__(*arguments)

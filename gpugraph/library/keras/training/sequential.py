@@ -19,9 +19,8 @@ class Sequential(Model):
     """A chain of layers, each of which is called on the outputs of the one before.
 
     It is built immediately if the first layer is an InputLayer or has an input shape; else by the
-    first call, `build(input_shape)` or `fit`.
-    TypeError for an object that is not a layer; ValueError for layers with several outputs, and for
-    two layers with the same name.
+    first call, `build(input_shape)` or `fit`. Raises TypeError for an object that is not a layer;
+    ValueError for layers with several outputs, and for two layers with the same name.
     """
 
     def __init__(self, layers: Any = None, name: str | None = None) -> None:
@@ -78,7 +77,7 @@ class Sequential(Model):
     def set_inputs(self, x: Any, y: Any = None) -> None:
         """Create inputs that match data; see `CompiledNetwork`.
 
-        ValueError for a dict, unless the first layer takes a dict of features.
+        Raises ValueError for a dict, unless the first layer takes a dict of features.
         """
         takes_dicts = bool(self._layers) and getattr(self._layers[0], "_is_feature_layer", False)
         if isinstance(x, dict) and not self.outputs and not takes_dicts:
@@ -142,7 +141,7 @@ class Sequential(Model):
     def build(self, input_shape: Any = None) -> None:
         """Build all layers for an input shape, which includes the batch axis.
 
-        ValueError if no shape is passed and the model is not built.
+        Raises ValueError if no shape is passed and the model is not built.
         """
         if self.is_graph_network:
             self.built = True

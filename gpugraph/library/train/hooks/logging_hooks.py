@@ -131,7 +131,8 @@ class StepCounterHook(SessionRunHook):
 
     Args:
       every_n_steps: global steps between two reports.
-      every_n_secs: seconds between two reports. ValueError unless exactly one of both is set.
+      every_n_secs: seconds between two reports. Raises ValueError unless exactly one of both is
+        set.
       output_dir: the folder of the event file, if there is no `summary_writer`.
       summary_writer: the FileWriter. Without both, the rate is only logged.
     """

@@ -28,7 +28,7 @@ class ProfilerHook(SessionRunHook):
 
     Args:
       save_steps: global steps between two traces.
-      save_secs: seconds between two traces. ValueError unless exactly one of both is set.
+      save_secs: seconds between two traces. Raises ValueError unless exactly one of both is set.
       output_dir: the folder of the files.
       show_dataflow, show_memory: see `Timeline.generate_chrome_trace_format`.
     """

@@ -25,7 +25,7 @@ def merged_apply(
 ) -> Any:
     """Apply the sums of the gradients of all replicas: `apply_gradients` within a strategy.
 
-    RuntimeError outside of replicas.
+    Raises RuntimeError outside of replicas.
     """
     context = get_replica_context()
     if context is None:
