@@ -15,7 +15,10 @@ from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel, kernel
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Nodes that must be on one device. why: by node id, the reason why a node joined the group."""
+    """Nodes that must be on one device.
+
+    why: the reason why each node joined the group, by node id.
+    """
 
     nodes: list[Node]
     why: dict[int, str] = field(default_factory=dict)
@@ -66,8 +69,8 @@ class Candidates:
             )
 
     def of_one(self, node: Node) -> tuple[list[str], str]:
-        """Return the devices that can run a node that belongs to no group, and the reason, as `of`
-        does.
+        """Like `of`, return the devices that can run a node in no group, and the reason for the
+        preference.
         """
         types = tuple([kind for kind in self._types if _runs_on(node, kind)])
         key = node.requested_device, types

@@ -9,7 +9,8 @@ that leaves no device. These rules come first, in this order:
   1. if a variable has memory on a device since an earlier run, it and its group stay there;
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for
      loop counters, which stay on the host;
-  3. ops without inputs (constants, fed tensors) follow their readers, if all are on one device;
+  Members also include ops of other runs that refer to the group's variable, unless no device could
+  run all of them.
   4. fetched tensors are read from the device that computes them.
 
 A request that no device can satisfy raises InvalidArgumentError, unless `allow_soft_placement`
@@ -66,8 +67,8 @@ def place(unit: Unit) -> Outcome:
 
 
 def _groups(nodes: list[Node]) -> dict[int, Group]:
-    """Return, by node id, the groups of nodes that must share a device; a node that shares with
-    none has no entry.
+    """Return the groups of nodes that must share a device, by node id. A node without such a group
+    has no entry.
     """
     group_of: dict[int, Group] = {}
     by_name = {node.name: node for node in nodes}
@@ -121,9 +122,7 @@ def _is_generator(node: Node, group_of: dict[int, Group]) -> bool:
 
 
 def _place_alone(unit: Unit, candidates: Candidates, node: Node) -> bool:
-    """Place a node that is in no group if only one device can run it; return whether it was
-    placed.
-    """
+    """Place a node without a group if only one device can run it. Return whether it was placed."""
     if node.node_class is NodeClass.VARIABLE or node.id in unit.kin:
         return False
     devices, reason = candidates.of_one(node)
