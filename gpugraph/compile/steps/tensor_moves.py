@@ -14,7 +14,7 @@ from gpugraph.plan import Run
 
 def move(arrays: Arrays, device: Device, source: Place, target: Place, take: bool = False) -> Run:
     """Return a callable that copies a tensor to another storage on a device. take: whether the
-    source is not needed afterwards, so that the target may take over its memory.
+    source is not used afterwards, so that the target may take over its memory.
     """
     (_, home), (_, target_home) = source, target
     if take and is_cell(home.storage) and target_home.storage.kind == "cell":
@@ -64,7 +64,7 @@ def releasing(run: Run, cells: Sequence[Cell]) -> Run:
 
 
 def do_nothing() -> None:
-    """Do nothing; used for a tensor that is in its target storage already."""
+    """Do nothing: the step for a tensor that is already in its target storage."""
 
 
 def _taking(source: Cell, target: Cell) -> Run:
