@@ -80,8 +80,8 @@ class DeviceFactory:
 
     @classmethod
     def device_types(cls) -> list[str]:
-        """Return the device types with a factory, in the order of preference for placement: by
-        priority, then by name.
+        """Return the device types that have a factory, by preference in placement: by priority,
+        then by name.
         """
         entries = cls._entries
         return sorted(

@@ -1,10 +1,10 @@
 """GPU devices: one factory creates CUDA GPUs, emulated GPUs or virtual GPUs.
 
 A virtual GPU is a device of type GPU with its own memory space and memory limit on the host.
-Programs are placed, partitioned and planned for it as for a CUDA GPU, and binding a kernel to
-arrays in another device's memory is an error. So placement and memory use can be tested without a
-GPU. A virtual GPU runs the NumPy `Call` of each kernel, so its results are equal to the CPU's, bit
-for bit. An emulated GPU runs CUDA kernels on the host.
+Programs are placed, partitioned and planned for it as for a CUDA GPU. Binding a kernel to arrays in
+another device's memory raises an error. So placement and memory use can be tested without a GPU. A
+virtual GPU runs the NumPy `Call` of each kernel, so its results are equal to the CPU's, bit for
+bit. An emulated GPU runs CUDA kernels on the host.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def _is_emulating() -> bool:
-    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs in place of virtual GPUs. Raises
+    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs instead of virtual GPUs. Raises
     InvalidArgumentError for an invalid value.
     """
     return setting("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
@@ -55,8 +55,8 @@ class VirtualGPUDevice(HostDevice):
 
 
 class GPUDeviceFactory:
-    """Creates the virtual GPUs of `gpu_options.virtual_gpus`, or the emulated ones of
-    `emulated_gpus` (each a list of limits in MiB); if neither is set, the CUDA GPUs.
+    """Creates the virtual GPUs of `gpu_options.virtual_gpus`, or the emulated GPUs of
+    `emulated_gpus` (each is a list of limits in MiB). If neither is set, it creates the CUDA GPUs.
 
     `device_count["GPU"]` limits their number. Raises InvalidArgumentError if virtual or emulated
     GPUs are combined with other options for the number or memory of GPUs. If there is no GPU, such
@@ -80,8 +80,8 @@ class GPUDeviceFactory:
 
 
 def _emulated(machine: HostMachine, name: str, index: int, limit: int) -> Device:
-    """Create an emulated GPU. Its total memory exceeds `limit` by 64 MiB, for the driver's
-    own use.
+    """Create an emulated GPU. Its total memory is `limit` plus 64 MiB, which the driver itself
+    uses.
     """
     driver = HostDriver(index, machine, total_bytes=limit + (64 << 20))
     return CudaDevice(name, index, driver, limit)
