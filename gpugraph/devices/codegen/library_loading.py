@@ -1,5 +1,5 @@
-"""Loading of libraries from bytes in memory, so that the bytes that were checked are also the bytes
-that run.
+"""Loading of libraries from bytes in memory, so that the bytes that run are the bytes that were
+checked.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ after they are opened, and then used by their descriptors.
         write_file(folder, name, content)   whole, or not at all
         read_file(folder, name, max)        a regular file of this user or root, of a bounded size
 
-With write access to a folder, a user can replace the folders in it, so all folders above are
-checked too, as ssh does. Each folder must belong to this user or to root. No other user may be able
-to write to the folder, unless it has the sticky bit (as /tmp has).
+A user who can write to a folder can replace the folders in it, so all folders above are checked
+too, as ssh does. Each folder must belong to this user or to root. No other user may be able to
+write to the folder, unless it has the sticky bit (as /tmp has).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def open_folder(path: Path) -> Iterator[int]:
     """Yield a descriptor (for `dir_fd`) of a folder that only this user can write; missing folders
     are created.
 
-    PermissionError names the folder that other users could write; raises OSError if the folder
-    can't be created.
+    Raises PermissionError, with the name of the folder, if other users could write to it. Raises
+    OSError if the folder can't be created.
     """
     try:
         handle = _walk(os.path.abspath(path))

@@ -1,15 +1,16 @@
 """The driver of a CUDA GPU through CuPy's bindings: the only file that imports CuPy.
 
 It uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`); CuPy's array
-library is not imported. One Python call is one CUDA call. The module can also be imported if CuPy
-is missing or broken: `PROBLEM` is then the error's text, and `CupyDriver` raises it.
+library is not imported. One Python call is one CUDA call. The module can be imported even if CuPy
+is missing or broken. `PROBLEM` is then the error's text, and `CupyDriver` raises it.
 
 Launches are prepared when they are bound: a launch is two calls of C functions with arguments that
-need no conversion. CuPy's bindings are compiled and take plain integers, so a call through them
-takes 0.1 to 0.2 us, and by ctypes 0.7 to 0.9 us (measured with functions that do nothing).
+need no conversion. CuPy's bindings are compiled and take plain integers. A call takes 0.1 to 0.2
+us, but by ctypes it takes 0.7 to 0.9 us (measured with functions that do nothing).
 
-Each call first makes its GPU's context the current one of the thread. So any thread may use a
-driver, and one thread may use several drivers. Checking the context first would take longer."""
+Each call first makes its GPU's context current in the thread. So any thread may use a driver, and
+one thread may use several drivers. Checking the context first would take longer.
+"""
 
 from __future__ import annotations
 
@@ -50,27 +51,34 @@ else:
 
 
 Compiler = Callable[[str, str, str], bytes]
-"""A function (source, architecture such as `sm_90`, name for messages) that returns a cubin."""
+"""A function that compiles a source to a cubin. Its arguments are the source, the architecture such
+as `sm_90`, and a name for messages.
+"""
 
 ProductBinder = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
-"""A function of a product, a workspace (address, bytes) and a stream; see `CupyDriver.product`."""
+"""A function that binds a product. Its arguments are the product, a workspace (address, bytes) and
+a stream; see `CupyDriver.product`.
+"""
 
 _MULTIPROCESSORS, _MAJOR, _MINOR, _SHARED_BYTES = 16, 75, 76, 97
 """Numbers of the enum cudaDeviceAttr."""
 _MAX_DYNAMIC_SHARED_BYTES = 8
-"""The CUfunction_attribute to raise for launches with more than 48 KiB of shared memory."""
+"""The CUfunction_attribute that must be raised for launches with more than 48 KiB of shared
+memory.
+"""
 
 
 def runtime_version() -> int:
-    """Return the version of CuPy's CUDA runtime in CUDA's numbering: 12090 is 12.9."""
+    """Return the version of CuPy's CUDA runtime as CUDA numbers it: 12090 is 12.9."""
     return int(_call("report its version", runtime.runtimeGetVersion))
 
 
 class CupyDriver:
     """The driver of one GPU (see `Driver`). Streams are CUDA's handles, as integers.
 
-    compiler: compiles kernel sources. make_products: called once, for the first matrix product, to
-    return the function that binds products. Without it, `product` returns None."""
+    compiler: compiles kernel sources. make_products: a function that is called for the first matrix
+    product and returns the function that binds products. Without it, `product` returns None.
+    """
 
     def __init__(
         self,
@@ -97,7 +105,10 @@ class CupyDriver:
 
     @property
     def properties(self) -> Properties:
-        """The GPU's properties; `free_bytes` is the value when the driver was created."""
+        """The GPU's properties.
+
+        `free_bytes` is the value at the time when the driver was created.
+        """
         return self._properties
 
     def _call(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -106,7 +117,7 @@ class CupyDriver:
     # -- memory
 
     def free_bytes(self) -> int:
-        """Return the number of bytes of the GPU's memory that are allocated by no process."""
+        """Return the number of bytes of the GPU's memory that no process has allocated."""
         return int(self._call("report its memory", runtime.memGetInfo)[0])
 
     def malloc(self, num_bytes: int) -> int | None:
@@ -172,7 +183,7 @@ class CupyDriver:
         self._call("record an event", runtime.eventRecord, event.handle, stream)
 
     def wait(self, stream: Stream, event: Any) -> None:
-        """Make work that is enqueued on the stream later wait for the event."""
+        """Make work that is enqueued on the stream after this call wait for the event."""
         self._call("wait for an event", runtime.streamWaitEvent, stream, event.handle)
 
     def is_done(self, event: Any) -> bool:
@@ -344,8 +355,9 @@ class CupyDriver:
             self._call("destroy a graph", runtime.graphDestroy, graph)
 
     def close(self) -> None:
-        """Wait for all work, then release streams, modules and memory, which nothing may use then.
-        Errors of a lost GPU are ignored."""
+        """Wait for all work, then release streams, modules and memory, which must not be used any
+        more. Errors of a lost GPU are ignored.
+        """
         self._products = self._make_products = None
         with self._lock:
             self._closed = True

@@ -47,7 +47,7 @@ Bind = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
 
 
 def _products() -> Bind:
-    """Return a function that binds matrix products by cublasLt, preferably of CuPy's CUDA version.
+    """Return a function that binds matrix products by cublasLt, preferably for CuPy's CUDA version.
     If cublasLt can't be loaded, the function returns None for each product.
     """
     runtime = binding_version() // 1000

@@ -26,7 +26,7 @@ _TEXTS = {
     804: "the compatibility libraries of CUDA do not support this GPU",
     999: "unknown error",
 }
-"""Messages for CUDA statuses, for drivers that are too old or too broken to provide messages."""
+"""Messages for CUDA statuses, used if the driver is too old or too broken to provide messages."""
 
 
 class Gpu(NamedTuple):
@@ -47,7 +47,7 @@ class Gpu(NamedTuple):
 
 
 def version_text(number: int) -> str:
-    """Format CUDA's version number: 12090 is 12.9."""
+    """Format a CUDA version number: 12090 is 12.9."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 

@@ -27,8 +27,8 @@ class Graph(NamedTuple):
 
 
 class HostCapture:
-    """A capture in progress. streams: by captured stream, the stream of the capture's timeline that
-    gets its commands.
+    """A capture in progress. streams: for each captured stream, the stream of the capture's
+    timeline that receives its commands.
     """
 
     def __init__(self, stream: HostStream, raises_hazards: bool, seed: int | None) -> None:

@@ -12,7 +12,7 @@ from gpugraph.memory import HostRegion
 
 
 class Regions:
-    """Mappings of one kind, with a total of at most `limit` bytes. fill: the value of each byte in
+    """Mappings of one kind, with at most `limit` bytes in total. fill: the value of each byte in
     new memory; None: 0.
     """
 
