@@ -1,11 +1,11 @@
-"""Compilation with open sizes: the units of a runner whose fed shapes vary.
+"""Compilation with open sizes: the units of a runner whose feeds have varying shapes.
 
-The first set of shapes is compiled for exactly these shapes. From the second on, the sizes that
-have differed are left open (`base/sizes`): the passes run once for many sets, and each set only
-takes binding. A unit holds for the sets of shapes that meet its conditions (such as "more than one
-row"); other sets need another unit. Further sets of shapes are compiled to exact plans if the
-runner has too many units. The same applies if the sizes of many tensors depend on values, as a unit
-saves little then.
+The first set of shapes is compiled for exactly these shapes. From the second set on, sizes that
+have differed are left open (`base/sizes`). The passes then run once for many sets of shapes, and
+each set only needs binding. A unit is valid for the sets of shapes that meet its conditions (such
+as "more than one row"). Other sets need another unit. If the runner has too many units, further
+sets of shapes are compiled to exact plans. This also happens if the sizes of many tensors depend on
+values, because a unit then saves little.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from gpugraph.session.room_for_open_sizes import Shapes
 _LOG = logging.getLogger("gpugraph")
 
 MAX_UNITS = 8
-"""The maximum number of units of a runner, for feeds of the same ranks."""
+"""The maximum number of units that a runner has for feeds of the same ranks."""
 
 
 class UnitForShapes(NamedTuple):
-    """A unit that holds for a set of shapes, and the values of its open sizes for these shapes."""
+    """A unit that is valid for a set of shapes, and the values of its open sizes for these
+    shapes.
+    """
 
     unit: OpenUnit
     values: SizeValues
@@ -35,10 +37,10 @@ class UnitForShapes(NamedTuple):
 
 
 class _OpenFeeds(NamedTuple):
-    """A unit, with the positions of the fed sizes that it leaves open, and the values of all other
-    fed sizes.
+    """A unit, the positions of the fed sizes that it leaves open, and the values of all other fed
+    sizes.
 
-    inputs: for each input of the trace, the positions of the fed sizes that it stands for.
+    inputs: for each input of the trace, the positions of the fed sizes that it represents.
     """
 
     unit: OpenUnit
@@ -46,7 +48,7 @@ class _OpenFeeds(NamedTuple):
     closed: dict[int, int]
 
     def at(self, sizes: Sequence[int]) -> SizeValues | None:
-        """Return the values of the unit's Sizes for these fed sizes; None if the unit does not hold
+        """Return the values of the unit's Sizes for these fed sizes; None if the unit is not valid
         for them.
         """
         if any(sizes[position] != size for position, size in self.closed.items()):
@@ -58,15 +60,18 @@ class _OpenFeeds(NamedTuple):
         return self.unit.at(first)
 
     def of(self, shapes: Shapes) -> SizeValues | None:
-        """Return the values of the unit's sizes for these fed shapes; None if it does not hold."""
+        """Return the values of the unit's sizes for these fed shapes; None if the unit is not valid
+        for them.
+        """
         return self.at([size for shape in shapes for size in shape])
 
 
 class OpenShapes:
     """The units of one runner.
 
-    compile_open: compiles a unit for shapes with Sizes of a trace. is_strict: raise errors that an
-    op or a pass has with Sizes only; otherwise log them and compile exact plans.
+    compile_open: a function that compiles a unit for shapes with Sizes of a trace. is_strict:
+    whether to raise errors that ops or passes raise only for Sizes; otherwise they are logged, and
+    exact plans are compiled.
     """
 
     def __init__(
@@ -82,8 +87,8 @@ class OpenShapes:
         self._exact_only: set[tuple[int, ...]] = set()  # ranks for which no unit is compiled
 
     def find(self, shapes: Shapes) -> UnitForShapes | None:
-        """Return a unit for a set of shapes; None for the first set, and if there would be too many
-        units.
+        """Return a unit for a set of shapes. Return None for the first set, and if there would be
+        too many units.
         """
         ranks = tuple(map(len, shapes))
         sizes = [size for shape in shapes for size in shape]
@@ -121,8 +126,8 @@ class OpenShapes:
         return UnitForShapes(compiled.unit, values, compiled.of)
 
     def _compile(self, shapes: Shapes, sizes: Sequence[int], varying: set[int]) -> _OpenFeeds:
-        """Compile a unit with the varying sizes open; sizes that were equal in all sets become one
-        input of its trace.
+        """Compile a unit in which the varying sizes are open. Sizes that were equal in all sets
+        become one input of its trace.
         """
         inputs: dict[int, list[int]] = {}
         for position in sorted(varying):

@@ -1,4 +1,4 @@
-"""Executions of a plan with a time limit, or with statistics of the steps."""
+"""Runs of a plan with a time limit, or with statistics of the steps."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from gpugraph.plan import FetchDestination, GraphRecord, Plan, Take, TimeLimit
 from gpugraph.runtime import StepTrace, execute_traced
 
 RUN_LISTENERS: list[Callable[[Any, TracedExecution], None]] = []
-"""Functions that are called with the runner and the execution after each run.
+"""Functions that are called after each run, with the runner and the execution.
 
-They apply to runners that are prepared while this list is not empty; all runs of these runners are
-traced."""
+They apply to runners that are prepared while this list is not empty. All runs of these runners are
+traced.
+"""
 
 
 class TracedExecution:
@@ -26,8 +27,9 @@ class TracedExecution:
     trace: whether to record the times of the steps. limit_ms: the time limit in milliseconds from
     now; 0 for none. one_thread: whether all work is done in the calling thread.
 
-    times, plan: the recorded times and the plan, after the run. take: receives the inputs of
-    collectives from kernels during the run. place: provides the memory of fetched arrays.
+    times, plan: the recorded times and the plan, after the run. take: a function that receives the
+    inputs of collectives from kernels during the run. place: a function that returns memory for
+    fetched arrays.
     """
 
     def __init__(self, trace: bool, limit_ms: int, one_thread: bool = False) -> None:
@@ -107,7 +109,7 @@ class CostModelRuns:
     def count_run(self, options: GraphOptions) -> bool:
         """Count a run; return whether it gets a cost graph.
 
-        After `build_cost_model_after` runs, each `build_cost_model`-th one does.
+        After the first `build_cost_model_after` runs, every `build_cost_model`-th run gets one.
         """
         number = self._count - options.build_cost_model_after
         self._count += 1

@@ -17,7 +17,9 @@ class DefaultStrategy(Strategy):
         super().__init__(StrategyExtended(self))
 
     def scope(self) -> Any:
-        """Return a context without effect; RuntimeError inside the scope of another strategy."""
+        """Return a context manager without effect. Raise RuntimeError inside the scope of another
+        strategy.
+        """
         if has_strategy():
             raise RuntimeError("Must not nest tf.distribute.Strategy scopes.")
         return nullcontext(self)

@@ -1,4 +1,4 @@
-"""`ReduceOp`: how values of several replicas are combined into one."""
+"""`ReduceOp`: how the values of several replicas are combined into one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class ReduceOp(enum.Enum):
 
 
 def as_reduce_op(value: Any) -> ReduceOp:
-    """Return a ReduceOp, given as such, as a VariableAggregation, or by its name in any case."""
+    """Return a ReduceOp. value: a ReduceOp, a VariableAggregation, or the name of a ReduceOp in
+    upper or lower case.
+    """
     if isinstance(value, ReduceOp):
         return value
     if isinstance(value, str):

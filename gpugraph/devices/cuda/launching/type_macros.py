@@ -1,4 +1,4 @@
-"""Type macros: the definitions with which CUDA files of `kernels/` are compiled for different
+"""Type macros: the C macros with which CUDA files of `kernels/` are compiled for different
 dtypes.
 """
 

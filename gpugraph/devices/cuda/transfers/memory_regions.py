@@ -1,5 +1,5 @@
-"""Memory regions: sub-allocators that obtain a GPU's memory and pinned host memory from a CUDA
-driver, for BFC allocators.
+"""Memory regions: sub-allocators for BFC allocators, which obtain a GPU's memory and pinned host
+memory from a CUDA driver.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class DeviceSubAllocator(SubAllocator):
 
 
 class PinnedSubAllocator(SubAllocator):
-    """Regions of pinned host memory, from and to which the GPU can copy asynchronously.
+    """Regions of pinned host memory, which the GPU can copy asynchronously.
 
     A freed region is unmapped immediately, so arrays over it become invalid.
     """
@@ -68,8 +68,8 @@ class PinnedSubAllocator(SubAllocator):
         return region.base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region. Raises InvalidArgumentError for an address and size that are not those of
-        an allocated region.
+        """Free a region. Raises InvalidArgumentError if no allocated region has this address and
+        size.
         """
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
