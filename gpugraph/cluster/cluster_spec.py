@@ -11,8 +11,8 @@ from gpugraph.formats import messages_pb2
 class ClusterSpec:
     """The addresses, `"host:port"`, of each task of each job.
 
-    cluster: a mapping from job names to lists of addresses, or to mappings from task numbers to
-    addresses; a ClusterDef; another ClusterSpec.
+    cluster: a mapping from job names to lists of addresses or to mappings from task numbers to
+    addresses; or a ClusterDef; or another ClusterSpec.
 
     Raises TypeError for anything else, and ValueError for a task number that is not an integer.
     """
@@ -83,7 +83,7 @@ class ClusterSpec:
 
 
 def _jobs(cluster: Any) -> Mapping[Any, Any]:
-    """Return the mapping from job names to tasks in any argument that ClusterSpec accepts."""
+    """Return a mapping from job names to tasks for any argument that ClusterSpec accepts."""
     if isinstance(cluster, ClusterSpec):
         return cluster._tasks
     if isinstance(cluster, Mapping):

@@ -15,7 +15,7 @@ class DaemonThreads(Executor):
     """An executor that starts each call immediately, in an idle thread or, if there is none, in a
     new thread.
 
-    A call that waits for another call never prevents that call from starting.
+    So a call that waits for another call never prevents that call from starting.
     """
 
     def __init__(self, name: str) -> None:
@@ -48,7 +48,10 @@ class DaemonThreads(Executor):
             self._idle.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Accept no more calls; threads end after their calls, without being waited for."""
+        """Accept no more calls.
+
+        Threads end after their calls; this method does not wait for them.
+        """
         del wait, cancel_futures
         self._is_over = True
         for _ in range(self._num_threads):
