@@ -21,9 +21,7 @@ Ready = tuple[int, int, bytes, list[Any]]
 
 
 class KeyedElements(Attempts):
-    """Incomplete elements by key, and complete elements in the order of the inserts that created
-    them.
-    """
+    """Elements by key. Complete elements are in the order in which they were first inserted."""
 
     def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape], name: str) -> None:
         super().__init__(1)
@@ -37,7 +35,7 @@ class KeyedElements(Attempts):
     def insert(self, component: int, keys: Sequence[bytes], values: Any) -> None:
         """Insert the rows of `values` as a component of the elements with these keys.
 
-        If one of them is rejected, none is inserted.
+        If one of the values is rejected, none is inserted.
         """
         self._check(component, keys, values)
         with self.lock:

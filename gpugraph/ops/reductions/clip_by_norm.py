@@ -42,12 +42,12 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def _values(t: Any) -> Tensor:
-    """Return the tensor to clip; for IndexedSlices, their values."""
+    """Return the tensor to clip. For IndexedSlices, it is their values."""
     return convert_to_tensor(_rows(t), name="t")
 
 
 def _like(t: Any, values: Tensor) -> Any:
-    """Return the clipped `values`; as IndexedSlices if `t` is IndexedSlices."""
+    """Return the clipped `values`, as IndexedSlices if `t` is IndexedSlices."""
     if isinstance(t, IndexedSlices):
         return IndexedSlices(values, t.indices, t.dense_shape)
     return values
@@ -56,9 +56,10 @@ def _like(t: Any, values: Tensor) -> Any:
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """Return `t`, or t * clip_norm / norm where its l2 norm exceeds `clip_norm`.
 
-    axes: the axes over which norms are taken; by default all, which gives one norm. clip_norm: a
-    scalar above 0, or a tensor that broadcasts against the norms. Raise ValueError if the result
-    would have another shape than `t`. A tensor of zeros is unchanged and has a finite gradient.
+    axes: the axes over which norms are computed; by default all axes, which gives one norm.
+    clip_norm: a scalar above 0, or a tensor that broadcasts against the norms. Raise ValueError if
+    the result would have another shape than `t`. A tensor of zeros is unchanged and has a finite
+    gradient.
     """
     with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
         values = _values(t)
@@ -108,10 +109,10 @@ def clip_by_global_norm(
     """Scale tensors down by one factor so that their global norm is at most `clip_norm`.
 
     t_list: a sequence of tensors of one floating point dtype, or None for no tensor. clip_norm: a
-      scalar above 0. use_norm: the global norm, if the caller has it already.
-    Return the list of `t * clip_norm / max(norm, clip_norm)`, with None unchanged, and the norm.
-    If the norm is infinite or NaN, all elements become NaN, which makes the failure visible.
-    Raise TypeError if `t_list` is not a sequence.
+      scalar above 0. use_norm: the global norm, if the caller has already computed it. Return the
+      list of `t * clip_norm / max(norm, clip_norm)`, with None unchanged, and the norm. If the norm
+      is infinite or NaN, all elements become NaN, which makes the failure visible. Raise TypeError
+      if `t_list` is not a sequence.
     Source: Pascanu et al., arXiv:1211.5063.
     """
     _check_sequence(t_list)
@@ -136,7 +137,7 @@ def _check_sequence(t_list: Any) -> None:
 
 
 def _tensors(t_list: Sequence[Any]) -> list[Tensor | None]:
-    """Return the items as tensors, or None; for IndexedSlices, their values."""
+    """Return the items as tensors or None. For IndexedSlices, their values are returned."""
     return [
         None if item is None else convert_to_tensor(_rows(item), name=f"t_{index}")
         for index, item in enumerate(t_list)

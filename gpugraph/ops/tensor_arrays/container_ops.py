@@ -22,13 +22,15 @@ Run = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """A step that accesses a container, described so that native loops can perform it themselves.
+    """A step that accesses a stack or TensorArray, with a description that native loops use to
+    perform it themselves.
 
     run: performs the step in Python. form: "push" or "pop" for stacks; "put" (write) or "take"
-    (read) for arrays; "find" for the gradient array of an array. value: the array from or to which
-    the element is copied; kind: its shape and dtype; index: the index in an array container. copy:
-    a second destination of a push or put: for a stack the op's output, for an array the flow, which
-    becomes 0. For "find", `value` is the gradient array's handle, and `kind` is None.
+    (read) for arrays; "find" for the gradient array of an array. value: the array from which or to
+    which the element is copied. kind: its shape and dtype. index: the array with the index in a
+    TensorArray. copy: a second destination of a push or put: for a stack the op's output, for an
+    array the flow, which becomes 0. For "find", `value` is the gradient array's handle, and `kind`
+    is None.
     """
 
     run: Run
@@ -44,8 +46,8 @@ class Access:
 
 
 def container_op(op_type: str, bind: Callable[..., Run], **declaration: Any) -> None:
-    """Declare an op whose input 0 is a container's handle; by default, only this input is on the
-    host.
+    """Declare an op whose input 0 is the handle of a container (a stack or TensorArray). By
+    default, only this input is on the host.
     """
     call = Call(make=bind, late=True)
     declaration = {"host": (0,), "grad": NO_GRADIENT, **declaration}
@@ -101,7 +103,7 @@ def writing_op(
 
 
 HANDLE_SHAPE = TensorShape.of((2,))
-"""The static shape of handles, as in TensorFlow, whose handles were two strings; here they are
+"""The static shape of handles is TensorFlow's, where a handle is two strings. Here handles are
 scalars.
 """
 
@@ -124,8 +126,8 @@ def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
 
 
 def pass_flow(run: Run, flow_in: Any, flow_out: Any) -> Run:
-    """Return `run`, followed by a write of 0 to the output flow unless it has the memory of the
-    input flow.
+    """Return `run`, followed by a write of 0 to the output flow unless that is the same memory as
+    the input flow.
     """
     if flow_out is flow_in:
         return run
