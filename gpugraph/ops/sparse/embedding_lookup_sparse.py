@@ -126,8 +126,8 @@ def safe_embedding_lookup_sparse(
     Weights are checked only for combiners other than "sum". A row without remaining ids gives the
     embedding of `default_id`, or zeros if that is None. sparse_ids: a SparseTensor of rank 2 or
     more; the embeddings along the last dimension are combined. Shape of the result:
-    sparse_ids.shape[:-1] + (columns,). Raise ValueError without a table, and for a table whose
-    dtype is not that of the weights.
+    sparse_ids.shape[:-1] + (columns,). Raise ValueError if there is no table, or if a table's dtype
+    is not the dtype of the weights.
     """
     if embedding_weights is None or (
         isinstance(embedding_weights, (list, tuple)) and not embedding_weights
@@ -176,7 +176,7 @@ def _table(table: Any, dtype: DType | None) -> Any:
 
 
 def _as_matrix(sparse: SparseTensor) -> SparseTensor:
-    """Reshape to a matrix: all dimensions except the last become one."""
+    """Reshape to a matrix: all dimensions except the last are merged."""
     last = sparse.dense_shape[-1]
     rows = raw_ops.Prod(sparse.dense_shape[:-1], np.array([0], np.int32))
     indices, shape = raw_ops.SparseReshape(
@@ -200,7 +200,7 @@ def _without_invalid(
 
 
 def _zero_empty_rows(rows: Tensor, empty: Tensor, name: str) -> Tensor:
-    """Return `rows` with zeros in the rows whose entry in `empty` is true."""
+    """Return `rows`, with zeros in the rows for which `empty` is true."""
     mask = raw_ops.Reshape(empty, np.array([-1, 1], np.int32))
     columns = raw_ops.Shape(rows)[1]
     wide = raw_ops.Tile(mask, raw_ops.Pack([np.array(1, np.int32), columns]))

@@ -32,8 +32,8 @@ class SparseTensor(Composite):
     """A tensor of `dense_shape` with `dense[indices[i]] = values[i]` and 0 everywhere else.
 
     indices: int64, shape (n, rank). values: any dtype, shape (n,). dense_shape: int64, shape
-    (rank,). Each of them may be a tensor or a value that converts to a tensor. The constructor
-    raises ValueError for other ranks, and if their static shapes contradict each other.
+    (rank,). Each of them may be a tensor, or a value that can be converted to a tensor. The
+    constructor raises ValueError for other ranks, and if their static shapes contradict each other.
 
     The operators `sparse * dense` and `sparse / dense` compute only the elements present.
     """
@@ -174,10 +174,10 @@ def expect_sparse(value: Any) -> SparseTensor:
 def convert_to_tensor_or_sparse_tensor(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Any:
-    """Return a SparseTensor unchanged; convert a SparseTensorValue to a SparseTensor, others to a
-    tensor.
+    """Return a SparseTensor unchanged. Convert a SparseTensorValue to a SparseTensor, and anything
+    else to a tensor.
 
-    Raise RuntimeError for a SparseTensor whose dtype is not `dtype`; further errors are those of
+    Raise RuntimeError for a SparseTensor whose dtype is not `dtype`. Other errors are those of
     `convert_to_tensor`.
     """
     if isinstance(value, SparseTensorValue):

@@ -74,8 +74,8 @@ class SparseTensorSpec(ShapedTypeSpec):
 
     @property
     def _flat_tensor_specs(self) -> list[Any]:
-        """The spec of one variant tensor that holds the serialized parts, as tf.data batches
-        them.
+        """The spec of one variant tensor that holds the serialized parts; tf.data batches tensors
+        in this form.
         """
         return [TensorSpec(None, variant)]
 

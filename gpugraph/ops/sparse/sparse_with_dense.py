@@ -299,7 +299,7 @@ def _quotient(x: Any, y: Any) -> Any:
 def _places(indices: Any, dense: Any) -> Any:
     """Return, for each sparse element, the indices of the dense element that it was combined with.
 
-    The dense tensor has the trailing dimensions of the sparse one, or sizes of 1.
+    The dense tensor has the last dimensions of the sparse tensor, or sizes of 1.
     """
     rank = raw_ops.Rank(dense)
     skipped = raw_ops.Sub(raw_ops.Shape(indices)[1], rank)
