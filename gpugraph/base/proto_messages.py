@@ -50,10 +50,10 @@ class _Descriptor:
 class Message:
     """Base class of messages: records of declared fields, which are passed by keyword or assigned.
 
-    Two messages are equal if they are of one class, have the same nested messages, and all fields
-    are equal. None as a keyword's value means the default; a dict can stand for a nested message.
-    A nested message is present once it, or a field of it, was assigned or changed. `str` returns
-    protobuf's text format.
+    Two messages are equal if they have the same class, the same nested messages, and equal fields.
+    Passing None for a field means its default. A dict can be passed for a nested message. A nested
+    message is present once it, or a field of it, was assigned or changed. `str` returns protobuf's
+    text format.
 
     Raises:
       AttributeError: assignment to a field that does not exist.
@@ -173,7 +173,7 @@ class Message:
         raise ValueError(f'Protocol message {type(self).__name__} has no "{name}" field.')
 
     def IsInitialized(self) -> bool:
-        """Return True: there are no required fields."""
+        """Return True, since there are no required fields."""
         return True
 
     def ByteSize(self) -> int:
@@ -181,11 +181,11 @@ class Message:
         return len(self.SerializeToString())
 
     def FindInitializationErrors(self) -> list[str]:
-        """Return an empty list: there are no required fields."""
+        """Return an empty list, since there are no required fields."""
         return []
 
     def DiscardUnknownFields(self) -> None:
-        """Do nothing: unknown fields are not kept."""
+        """Do nothing, since unknown fields are not kept."""
 
     def _set_fields(self) -> list[tuple[str, Any]]:
         """Return (name, value) of the fields that differ from their defaults or hold a message."""

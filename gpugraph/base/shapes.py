@@ -1,12 +1,12 @@
-"""Static shapes: the part of a tensor's shape that is known at graph construction.
+"""Static shapes: the parts of tensors' shapes that are known at graph construction.
 
 A size is an int of at least 0, or None if it is unknown; a shape is a tuple of sizes, or None if
 even the rank is unknown. `TensorShape` holds exactly that in `sizes`, which all other modules read.
 A `Dimension`, the result of `shape[i]` in programs, is created on access and never stored.
 
 Shapes are immutable values, compared and hashed by `sizes`. Two shapes with equal `sizes` are
-equal, so `TensorShape([None]) == TensorShape([None])`, although the comparison of two unknown
-Dimensions returns None, for unknown.
+equal. So `TensorShape([None]) == TensorShape([None])`, although the comparison of two unknown
+Dimensions returns None.
 """
 
 from __future__ import annotations
@@ -112,7 +112,9 @@ class TensorShape:
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other: object) -> bool:
-        """Return whether a tensor can have both shapes: ranks and sizes known in both are equal."""
+        """Return whether a tensor can have both shapes: wherever both ranks or both sizes are
+        known, they are equal.
+        """
         a = self.sizes
         if type(other) is tuple and other == a:  # usually the shape of an array
             return True
@@ -145,7 +147,7 @@ class TensorShape:
         return TensorShape.of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
-        """Return the shape with the sizes that are equal in both shapes; sizes that differ become
+        """Return the shape with the sizes that are equal in both shapes. Sizes that differ become
         unknown.
 
         The rank is unknown if the ranks differ or one is unknown.
@@ -350,8 +352,8 @@ def matrix(rows: object, cols: object) -> TensorShape:
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """Return `shape[index]`; an unknown Dimension if the rank is unknown, IndexError if there is no
-    such dimension.
+    """Return `shape[index]`, or an unknown Dimension if the rank is unknown. Raise IndexError if
+    there is no such dimension.
     """
     return shape[index]
 
@@ -359,9 +361,10 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
 def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
     """Return the shape of an elementwise result of operands of shapes `a` and `b`.
 
-    Sizes are aligned at the right; a missing size counts as 1, and size 1 broadcasts to the size of
-    the other operand. An unknown size and a size above 1 give the size above 1; an unknown size and
-    1, or two unknown sizes, give an unknown size. The rank is unknown if one of the ranks is.
+    Sizes are aligned at the right. A missing size counts as 1, and size 1 broadcasts to the size of
+    the other operand. If one size is unknown and the other is above 1, the result is the latter. An
+    unknown size and 1, or two unknown sizes, give an unknown size. The rank is unknown if one of
+    the ranks is.
 
     Raises:
       ValueError: two known sizes differ and neither is 1.

@@ -1,7 +1,7 @@
 """Elements of tensors of dtype variant: objects whose types TensorFlow registers in C++ by name.
 
-Graphs hold such tensors as constants. Ops of this package can copy them, and make zeros of the
-numeric types.
+Graphs hold such tensors as constants. Ops of this package can copy these elements, and create zeros
+for the numeric types.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Atomic creation of files, opening of files for reading, and the system's errors as OpErrors.
 
-The error numbers map to the same classes as in TensorFlow's core/platform/error.cc; a number that
-is not in the table becomes an UnknownError.
+Error numbers map to the same classes as in TensorFlow's core/platform/error.cc. A number that is
+not in the table becomes an UnknownError.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
 
 @contextlib.contextmanager
 def kept(paths: Sequence[str]) -> Iterator[None]:
-    """Keep `remove_stale` of all processes from removing these files, also after a rename."""
+    """Prevent `remove_stale`, in any process, from removing these files, even after a rename."""
     with contextlib.ExitStack() as stack:
         for path in paths:
             with contextlib.suppress(OSError):  # the code that uses the file will report it

@@ -31,7 +31,7 @@ from gpugraph.config.eager_settings import (
 
 
 class Watcher(Protocol):
-    """An object, such as a session, whose state depends on the settings."""
+    """An object, such as a session, with state that depends on the settings."""
 
     def settings_changed(self) -> None:
         """Rebuild the state that depends on the settings; called after a setting has changed."""

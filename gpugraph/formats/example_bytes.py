@@ -103,10 +103,11 @@ def example_features(content: bytes) -> dict[bytes, Span]:
 
 
 def _plain_entries(content: bytes) -> dict[bytes, Span] | None:
-    """Return the spans of an Example whose bytes have the form in which protobuf writes them.
+    """Return the spans of an Example whose bytes have the form that protobuf writes.
 
-    That is one `Features` message, whose entries have a key and then a value. Other bytes give
-    None, IndexError or ValueError; the caller then uses a general parser.
+    In this form there is one `Features` message, and each of its entries has a key and then a
+    value. For other bytes, return None or raise IndexError or ValueError; the caller then uses a
+    general parser.
     """
     end = len(content)
     if not end or content[0] != _ENTRY:

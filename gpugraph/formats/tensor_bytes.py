@@ -30,7 +30,7 @@ _FIELD_OF: dict[DType, int] = {
     **dict.fromkeys(dtypes.QUANTIZED, 7),
 }
 _LARGEST_EXPANSION = 1 << 24
-"""The maximum number of elements of a tensor if its message has values for less than half of
+"""The maximum number of elements of a tensor whose message has values for less than half of
 them.
 """
 

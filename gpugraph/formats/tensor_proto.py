@@ -1,8 +1,8 @@
 """Arrays as TensorProto messages, and back: the form of constants in files.
 
-An array of several numbers of the usual dtypes is stored as raw bytes in `tensor_content`; other
-values are in the field for their dtype, whose last value stands for all remaining elements. float16
-and bfloat16 are bit patterns in `half_val`; a complex number is a pair of values.
+An array of several numbers of the usual dtypes is stored as raw bytes in `tensor_content`. Other
+values are in the field for their dtype, whose last value is repeated for all remaining elements.
+float16 and bfloat16 are bit patterns in `half_val`, and a complex number is a pair of values.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ def write_record(target: Any, record: Any) -> int:
 def read_records(source: Any, name: Any) -> Iterator[bytes]:
     """Yield the records from the current position of a binary file to its end.
 
-    source: an object whose `read(n)` returns at most n bytes, none at the end; `consumed`, if it
-    exists and is not None, is the number of compressed bytes it has read.
+    source: an object whose `read(n)` returns at most n bytes, and none at the end. `consumed`, if
+    it exists and is not None, is the number of compressed bytes that it has read.
     name: the path for errors.
 
     Raises DataLossError, with the record's offset, for a wrong checksum, for an end within a
@@ -54,7 +54,7 @@ def read_record(source: Any, name: Any, offset: int) -> bytes | None:
 
     offset: the position in bytes from the start, for errors.
 
-    DataLossError as in `read_records`; the position is then somewhere in the record.
+    Raises DataLossError as `read_records` does; the position is then somewhere in the record.
     """
     head = _read(source, _HEAD, name, offset)
     if not head:

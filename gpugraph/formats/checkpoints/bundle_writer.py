@@ -1,7 +1,8 @@
 """Writer of V2 checkpoints: tensors one by one into a data file, then the index.
 
-Everything is written under temporary names, synced and renamed; the index is renamed last. If a
-checkpoint of the same name exists, its index refers to its data files until the new index replaces
+Everything is written under temporary names, synced, and then renamed; the index is renamed last. If
+a checkpoint of the same name exists, its index refers to its data files until the new index
+replaces
 it: the new data files first get names with another number of shards, and the usual names after
 that.
 """
@@ -63,7 +64,7 @@ class BundleWriter:
     prefix: the common prefix of its files' paths. Its folder is created if missing, but not the
     folder's parents.
 
-    tf.errors.OpError for errors of the file system.
+    Raises tf.errors.OpError for errors of the file system.
     """
 
     def __init__(self, prefix: str) -> None:

@@ -1,4 +1,4 @@
-"""V1 checkpoints, from before TensorFlow 0.12: each file is one sorted table with all its tensors.
+"""V1 checkpoints, from before TensorFlow 0.12. Each file is one sorted table with all its tensors.
 
     key                       value
     ""                        SavedTensorSlices.meta: name, shape, dtype and slices of each tensor

@@ -1,4 +1,5 @@
-"""Slices (parts of tensors): their textual form in ops, their keys in an index, their overlaps.
+"""Slices, which are parts of tensors: their text form in ops, their keys in an index, and their
+overlaps.
 
 A slice is a (start, length) pair per dimension; the length -1 means the whole dimension.
 """

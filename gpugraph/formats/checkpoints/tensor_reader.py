@@ -71,7 +71,7 @@ class TensorReader(ABC):
         """Return a tensor that is not stored in parts."""
 
     def read_slice(self, name: str, shape: Sequence[int], part: Slice) -> Any:
-        """Return a part of a tensor, whichever parts it is stored in.
+        """Return a part of a tensor, regardless of the parts in which it is stored.
 
         shape: the full shape that the caller expects.
 

@@ -1,4 +1,4 @@
-"""Encoding and decoding of the protobuf fields that a checkpoint's index needs."""
+"""Encoding and decoding of the protobuf fields in a checkpoint's index."""
 
 from __future__ import annotations
 

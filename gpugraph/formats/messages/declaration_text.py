@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 
 class FieldDeclaration(NamedTuple):
-    """A declared field; `key_type` (of a map) and `oneof` are empty where they don't apply."""
+    """A declared field. `key_type` (for maps) and `oneof` are empty where they don't apply."""
 
     number: int
     name: str

@@ -67,7 +67,7 @@ _TABLES = (
 
 
 class _FileBuilder:
-    """Converter of the declarations of one protobuf package to the descriptor of a file."""
+    """Converts the declarations of one protobuf package to the descriptor of a file."""
 
     def __init__(self, name: str, package: str, known_enums: frozenset[str] = frozenset()) -> None:
         self.file: Any = descriptor_pb2.FileDescriptorProto(name=name, package=package)
@@ -180,7 +180,7 @@ _LOADED = frozenset(f"{_PACKAGE}.{name}" for name in ("GraphDef", "MetaGraphDef"
 
 
 def _name_pointers(cls: Any) -> None:
-    """Make parsing errors of a message class say so if the bytes are a Git LFS pointer."""
+    """Make a message class mention it in parsing errors if the bytes are a Git LFS pointer."""
     parse = cls.ParseFromString
 
     def parse_from_string(self: Any, serialized: Any) -> Any:

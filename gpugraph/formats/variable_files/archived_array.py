@@ -51,8 +51,8 @@ class ArrayFile(abc.ABC):
 
     `arrays` has the descriptions by name; `read` returns one array.
 
-    Raises OSError if the file can't be opened; DataLossError, with the file and the byte offset, if
-    it violates the format; no array of such a file is read.
+    Raises OSError if the file can't be opened. Raises DataLossError, with the file and the byte
+    offset, if it violates the format; then no array is read.
     """
 
     def __init__(self, path: str) -> None:

@@ -40,7 +40,8 @@ class Flag:
     """One flag.
 
     Attributes: `name`, `default`, `help`, `value`; `present`: the number of its occurrences in the
-    command line; `boolean`; `multiple`: whether the flag may be repeated, and its value is a list.
+    command line; `boolean`; `multiple`: whether the flag may be repeated, in which case its value
+    is a list.
     """
 
     def __init__(
