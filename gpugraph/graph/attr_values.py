@@ -202,8 +202,8 @@ def complete_attrs(
 def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) -> int:
     """Return the number of tensors in one argument of an op.
 
-    If no attr gives the length of a list and the op has no other list, the list gets all tensors
-    that the other arguments leave.
+    If no attr gives the length of a list, and the op has no other list, the list gets all tensors
+    that are left over from the other arguments.
     """
     if not arg.is_list:
         return 1

@@ -1,7 +1,7 @@
 """Operators of converted functions that choose between branches: `if`, `and`, `or`, `assert`.
 
-Each receives functions in place of the statements. If the condition is a tensor, both branches are
-called and become branches of a `tf.cond`; otherwise the Python statement runs.
+Each function receives functions in place of the statements. If the condition is a tensor, both
+branches are called and become branches of a `tf.cond`. Otherwise the Python statement runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values that stand for the variables of a converted function that have no value."""
+"""Values for those variables of a converted function that have no value yet."""
 
 from __future__ import annotations
 

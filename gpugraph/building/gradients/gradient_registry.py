@@ -1,4 +1,4 @@
-"""The gradient function of an op: that of its op type, or one that the program registers.
+"""The gradient function of an op: the function of its op type, or one that the program registers.
 
 A program may register gradient functions under names of its choice, and apply them to ops made
 inside a `graph.gradient_override_map({"Relu": "GuidedRelu"})` block; such ops carry the name in
@@ -27,7 +27,7 @@ class RegisterGradient:
 
     The function is called with the op and the gradient at each of its outputs, and returns the
     gradient at each of its inputs (None if there is none). The constructor raises KeyError for a
-    type that has one already.
+    type that already has a gradient function.
     """
 
     def __init__(self, op_type: str) -> None:

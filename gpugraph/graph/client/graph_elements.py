@@ -47,8 +47,8 @@ class GraphElements:
     def as_graph_element(
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Tensor | Operation:
-        """Return the tensor or operation that `obj` is or names, or the one that represents a
-        variable.
+        """Return the tensor or operation that `obj` is, or that it names; for a variable, the
+        tensor or operation that represents it.
 
         allow_tensor, allow_operation: the kinds of elements that the caller accepts.
 

@@ -144,9 +144,9 @@ class Scopes(GraphElements):
 
         Inner requests override outer requests, field by field; None clears the requests of outer
         scopes. A function receives the new op, whose `device` is then the merged request of the
-        scopes inside of the function's scope; its result replaces that request, unless it is None.
-        Raise ValueError for a string that is not a device specification, and RuntimeError if a
-        block is left before a block inside it.
+        scopes inside of the function's scope. The function's result replaces that request unless it
+        is None. Raise ValueError for a string that is not a device specification, and RuntimeError
+        if a block is left before a block inside it.
         """
         request = device_name_or_function
         if request is not None and not callable(request):
@@ -166,7 +166,8 @@ class Scopes(GraphElements):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
-        """Make ops inside run after `control_inputs`; None clears the dependencies of outer blocks.
+        """Make ops inside the block run after `control_inputs`. None clears the dependencies of
+        outer blocks.
 
         The elements are operations, tensors, variables or names. Raise TypeError for anything else.
         """
@@ -266,7 +267,7 @@ class Scopes(GraphElements):
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> Iterator[None]:
         """Add attrs to the ops created inside, unless an op already has an attr of the same name.
 
-        The values of `attr_map` are AttrValue messages or their content; None removes an attr that
+        The values of `attr_map` are AttrValue messages or plain values. None removes an attr that
         an outer scope would add. Raise TypeError for anything but a dict with string keys.
         """
         if not isinstance(attr_map, Mapping) or not all(isinstance(key, str) for key in attr_map):
@@ -282,7 +283,7 @@ class Scopes(GraphElements):
 
     @contextmanager
     def _variable_creator_scope(self, creator: Callable[..., Any]) -> Iterator[None]:
-        """Let `creator(next_creator, **arguments)` create the variables of the block.
+        """In the block, create variables by `creator(next_creator, **arguments)`.
 
         Raise RuntimeError if the scope is left before an inner one.
         """

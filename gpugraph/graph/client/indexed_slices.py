@@ -43,11 +43,7 @@ class IndexedSlices:
 
     @property
     def values(self) -> Any:
-        """The rows: a tensor of shape [n, ...].
-        ~1021 indices_shape: None if it is unknown. The constructor raises ValueError for a shape
-          that is not a vector's. => indices_shape: None if it is unknown. The constructor raises
-          ValueError for a shape of another rank than 1.
-        """
+        """The rows: a tensor of shape [n, ...]."""
         return self._values
 
     @property

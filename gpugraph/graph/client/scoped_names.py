@@ -24,7 +24,7 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
 
 
 def prepend_name_scope(name: str, import_scope: str | None) -> str:
-    """Return a name with the scope prefixed, after a prefix `^` or `loc:@` if there is one."""
+    """Return a name in the scope `import_scope`. A prefix `^` or `loc:@` stays in front."""
     if not import_scope:
         return name
     scope = text_of("import_scope", import_scope).removesuffix("/").replace("\\", r"\\")

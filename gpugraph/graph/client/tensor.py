@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class _SymbolicTensorError(NotImplementedError, TypeError):
     """TensorFlow's NotImplementedError.
 
-    Also a TypeError, as for other values of an invalid type.
+    It is also a TypeError, as for other values of an invalid type.
     """
 
 

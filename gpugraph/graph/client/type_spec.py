@@ -1,9 +1,9 @@
 """TypeSpec: the static type of a value. Each kind of value has a separate spec class.
 
 A spec is determined by its `_serialize()`: shapes, dtypes, names and flags, nested in tuples and
-dicts. Two specs are equal (or compatible) if each part of one serialization is equal to (or
-compatible with) the same part of the other. A value is determined by its components: a structure of
-tensors and of values that have specs, or the flat list of all tensors in it.
+dicts. Two specs are equal (or compatible) if the parts of their serializations are equal (or
+compatible), one by one. A value is determined by its components: a structure of tensors and of
+values that have specs, or the flat list of all tensors in that structure.
 """
 
 from __future__ import annotations
@@ -181,7 +181,9 @@ class ShapedTypeSpec(BatchableTypeSpec):
 
 
 def _flat(specs: Any) -> list[Any]:
-    """Return the specs of all tensors in a structure of specs; composite values are expanded."""
+    """Return the specs of all tensors in a structure of specs. Composite values are replaced by
+    their components.
+    """
     return [
         part
         for leaf in flatten(specs)
@@ -190,7 +192,9 @@ def _flat(specs: Any) -> list[Any]:
 
 
 def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
-    """Return a structure of values like that of `specs`, built from the iterator's next tensors."""
+    """Return a structure of values like that of `specs`, built from the next tensors of the
+    iterator `tensors`.
+    """
     leaves = [
         next(tensors)
         if leaf._component_specs is leaf
@@ -201,7 +205,7 @@ def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
 
 
 def _comparable(value: Any, owner: str) -> Any:
-    """Return a hashable form of a part of a serialization; raise ValueError for an unsupported
+    """Return a hashable form of a part of a serialization. Raise ValueError for an unsupported
     type.
 
     owner: the name of the spec class, for the message.

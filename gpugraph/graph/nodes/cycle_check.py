@@ -1,7 +1,7 @@
-"""Detection of cycles in a runtime graph: only an edge from a NextIteration to a Merge may close
-one.
+"""Detection of cycles in a runtime graph. Only an edge from a NextIteration to a Merge may close a
+cycle.
 
-A graph with another cycle could never run; the error lists the nodes of the cycle in order. Follows
+A graph with any other cycle can't run. The error lists the nodes of the cycle in order. Follows
 TensorFlow's core/graph/validate.cc.
 """
 

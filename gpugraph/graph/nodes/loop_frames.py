@@ -85,7 +85,7 @@ def is_loop_merge(node: Node) -> bool:
 def enters_once(node: Node) -> bool:
     """Return whether only the first iteration uses the value of the node, an Enter.
 
-    That is an Enter that is not constant and feeds only the loop's Merges.
+    This is an Enter that is not constant and feeds only the loop's Merges.
     """
     return (
         node.node_class is NodeClass.ENTER

@@ -179,13 +179,14 @@ class RuntimeGraph:
 
     @property
     def num_node_ids(self) -> int:
-        """One more than the largest id ever assigned: the length of a table indexed by id."""
+        """The largest id ever assigned, plus 1: the length of a table that is indexed by id."""
         return self._next_node_id
 
     # Edges
 
     def add_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Add an edge from an output slot to an input slot; -1 on both sides is a control edge.
+        """Add an edge from an output slot to an input slot. If both slots are -1, it is a control
+        edge.
 
         Raises InvalidArgumentError for slots that do not exist, a control slot joined to a data
         slot, dtypes that do not fit (a reference may feed an input for values, but a value can't
@@ -236,7 +237,7 @@ class RuntimeGraph:
             self._unlink(twin)
 
     def update_edge(self, new_src: Node, new_src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Connect data input `dst_input` of `dst` to another output in place of its present one.
+        """Connect data input `dst_input` of `dst` to another output instead of the present one.
 
         Return the new edge. Raise the errors of `add_edge`, and InvalidArgumentError for a control
         slot or an input without an edge.

@@ -1,7 +1,4 @@
 """Moving averages of variables: shadow variables that slowly follow the variables, for evaluation.
-~315 The biased average and the number of updates are two more variables, `biased` and `local_step`
-  in a scope named like the variable. => The biased average and the number of updates are kept in
-  the variables `biased` and `local_step`, in a scope with the name of the variable.
 """
 
 from __future__ import annotations

@@ -61,10 +61,8 @@ class ObjectRestore:
     # -- matching
 
     def match(self) -> None:
-        """Match the program's present objects with the checkpoint's objects, by names from the root
-        on. ~391 Raises NotFoundError or InvalidArgumentError for values that do not fit. only_new:
-        whether to leave values that a former run restored as they are. => only_new: whether to keep
-        values that an earlier run restored.
+        """Match the program's present objects with the checkpoint's objects, by names, starting at
+        the root.
 
         Raise NotFoundError or InvalidArgumentError for values that do not fit.
         """
