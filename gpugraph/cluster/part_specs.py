@@ -85,8 +85,7 @@ class StepOptions(NamedTuple):
 
 Begin = Callable[[Sequence[str], Sequence[Any]], Any]
 """A function that starts another task's part. Its arguments are the rendezvous keys and the values
-of
-the first tensors that the part receives.
+of the first tensors that the part receives.
 """
 
 NO_BEGINS: Mapping[str, Begin] = MappingProxyType({})

@@ -29,9 +29,8 @@ _FILES = Path("/proc/self/fd")
 _LOOK_S, _BETWEEN_S = 0.2, 0.05
 MAX_LOOKS = 4
 """The number of inspections that a connection without a proof survives. Inspections are counted
-instead of
-seconds, because a busy process may not have read a proof that has arrived; but then inspections are
-delayed as well.
+instead of seconds, because a busy process may not have read a proof that has arrived; but then
+inspections are delayed as well.
 """
 
 MAX_LOOKS_OF_TLS = 12

@@ -4,10 +4,9 @@ A master counts the steps of its session that contain the collective. In a loop,
 often the step has already executed the collective. When members meet, the leader records the counts
 of all members. From then on a member's **place** is the number of its steps since the meeting, and
 members meet only at equal places. If a member's step fails before the meeting, its place is lost
-for all
-members. A member that waits at that place, or reaches it later, fails, too. A member beyond that
-place is not affected. So members whose steps fail together stay in step, even if they learn late of
-each other's failure.
+for all members. A member that waits at that place, or reaches it later, fails, too. A member beyond
+that place is not affected. So members whose steps fail together stay in step, even if they learn
+late of each other's failure.
 
 Members that have not yet met in a collective meet there at any place. If one of two such members
 then fails, another collective of the group, in which the two have met, decides whether the failure

@@ -6,9 +6,9 @@ skipped as a whole. For the ops around it, a loop is a single op; it runs if its
 alive. Guards of ops in a loop are relative to the start of an iteration. For a graph without
 control flow, `unit.flow` stays None.
 
+An op with a dead input is dead, even if the input is a control edge or comes from another device.
 There are two exceptions. A Merge is alive if one of its data inputs is, whatever its control inputs
-are. A ControlTrigger is always alive. There are two exceptions: a Merge is alive if one of its data
-inputs is, whatever its control inputs are, and a ControlTrigger is always alive.
+are. A ControlTrigger is always alive.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@ writes of variables come last, then by creation.
 
 The depth of an op is the length of the longest path to it. It is measured over the whole graph,
 with an edge from each Send to its Recv, so one thread that executes the sequence never reaches a
-Recv before its Send. In TensorFlow, such a read also sees the old value, since it waits for no
-write. In TensorFlow, too, such a read sees the old value, since it waits for no write. Inputs of a
-collective over several processes come before all other ops of their depth.
+Recv before its Send. An op that writes a variable comes after all other ops of its depth and
+device, so reads of the same depth see the old value, whichever op was created first. In TensorFlow,
+such a read also sees the old value, since it waits for no write. Inputs of a collective over
+several processes come before all other ops of their depth.
 
 With control flow, ops with equal guards stay together as long as possible. A loop's ops take the
 position of the loop, in their own order: Enters, Merges, then all others. In the resulting order,

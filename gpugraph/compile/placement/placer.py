@@ -3,14 +3,13 @@
 Ops that must share a device form a group: ops colocated by an attr (`_class`), a variable and the
 ops that take a reference to it, and variables with one shared name. A group may be on the devices
 that the requests and kernels of all members permit; the device with the highest priority is chosen
-(GPU before CPU). Members also include ops that refer to the group's variable in other runs, unless
-that leaves no device. These rules come first, in this order:
+(GPU before CPU). Members also include ops of other runs that refer to the group's variable, unless
+no device could run all of them. These rules come first, in this order:
 
   1. if a variable has memory on a device since an earlier run, it and its group stay there;
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for
      loop counters, which stay on the host;
-  Members also include ops of other runs that refer to the group's variable, unless no device could
-  run all of them.
+  3. ops without inputs (constants, fed tensors) follow their readers, if all are on one device;
   4. fetched tensors are read from the device that computes them.
 
 A request that no device can satisfy raises InvalidArgumentError, unless `allow_soft_placement`

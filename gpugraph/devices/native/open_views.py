@@ -85,12 +85,12 @@ class OpenView:
 
     @property
     def flags(self) -> _Flags:
-        """The flags that binding reads."""
+        """The array flags that binding reads."""
         return _Flags(self._is_contiguous(), True, True)
 
     @property
     def T(self) -> OpenView:
-        """The array flags that binding reads."""
+        """The view with its axes reversed."""
         return self.transpose()
 
     @property

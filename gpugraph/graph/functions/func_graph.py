@@ -44,13 +44,16 @@ class FuncGraph(Graph):
     """The graph of a function.
 
     inputs: the tensors of the arguments, without captures. outputs: the results.
-    structured_outputs: the results as the Python function returned them. captures: by the tensor
-    of an outer graph, its tensor in the function. captures_by_value: whether captured tensors are
-    computed by copies of their ops in the function, which then has no captures. controls: the
-    operations that a call runs even if no result needs them. resource_uses: by the op of a handle,
-    or a key for other effects, whether the function only reads it. python_call: a Python function
-    of arrays that computes the same as the graph, faster. rows_function: the function for stacked
-    elements; False if there is none, None before it is first used.
+    structured_outputs: the results as the Python function returned them.
+    captures: for each captured tensor of an outer graph, its tensor in the function.
+    captures_by_value: whether captured tensors are computed by copies of their ops in the
+      function, which then has no captures.
+    controls: the operations that a call runs even if no result needs them.
+    resource_uses: for each op that creates a handle (or a key for other effects), whether the
+      function only reads it.
+    python_call: a Python function of arrays that computes the same as the graph, faster.
+    rows_function: the function for stacked elements; False if there is none, None before it is
+      first used.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:

@@ -1,5 +1,4 @@
-"""Moving averages of variables: shadow variables that slowly follow the variables, for evaluation.
-"""
+"""Moving averages of variables: shadow variables that slowly follow the variables, for evaluation."""
 
 from __future__ import annotations
 
