@@ -21,7 +21,8 @@ def getfullargspec(obj: Any) -> inspect.FullArgSpec:
 
 
 def getargspec(obj: Any) -> ArgSpec:
-    """Return the arguments of a function, method or class; for a `partial`, those of its function.
+    """Return the arguments of a function, method or class. For a `partial`, return those of its
+    function.
 
     Raise ValueError for keyword-only arguments, as in older Python.
     """
@@ -56,8 +57,8 @@ def has_kwargs(fn: Any) -> bool:
 
 
 def get_func_name(func: Any) -> str:
-    """Return a function's name; for a `partial`, that of its function; for other objects, the type
-    as text.
+    """Return the name of a function. For a `partial`, return the name of its function; for other
+    objects, their type as text.
     """
     if isinstance(func, functools.partial):
         return get_func_name(func.func)

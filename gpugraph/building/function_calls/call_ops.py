@@ -59,20 +59,25 @@ def named_call(
 ) -> Operation:
     """Return a call by an op whose type is the name of the function.
 
-    attrs: further attrs of the op. gradient: that of the call, instead of those of its ops.
+    attrs: additional attrs of the op. gradient: the gradient function of the call, which replaces
+      the gradients of its ops.
     """
     op_def = op_def_of_message(function.definition().signature)
     return _called(function, op_def, attrs or {}, args, name or function.name, gradient)
 
 
 def local(graph: Graph, tensor: Tensor) -> Tensor:
-    """Return the graph's tensor for one of a graph around it: in a function, the capture."""
+    """Return the graph's tensor for a tensor of an outer graph; in a function, this is the
+    capture.
+    """
     captured: Tensor = graph.capture(tensor) if isinstance(graph, FuncGraph) else tensor
     return captured
 
 
 Build = Callable[[Operation], tuple[Sequence[Tensor], Sequence[Operation]]]
-"""Builds the operations of a call in the scope of its op; returns results and effects."""
+"""A function that builds the operations of a call in the scope of its op. It returns results and
+effects.
+"""
 
 
 def _called(
@@ -111,8 +116,8 @@ def built_call(
 ) -> Operation:
     """Return a call op whose operations `build` makes.
 
-    like: a tensor of the dtype and the shape of each output. uses: the resources that the call
-    uses, as of `resource_uses`. is_written: whether GraphDefs have the call op.
+    like: for each output, a tensor with its dtype and shape. uses: the resources that the call
+    uses, a result of `resource_uses`. is_written: whether GraphDefs contain the call op.
     """
     graph = get_default_graph()
     order = graph._scope.automatic
@@ -130,7 +135,7 @@ def built_call(
 
 
 def _inline(graph: Graph, op: Operation, build: Build, is_written: bool) -> None:
-    """Turn the op of a call into the operations that `build` makes in its scope."""
+    """Turn the op of a call into the operations that `build` creates in its scope."""
     first = len(graph._ops)
     state = graph._scope
     inputs, control_inputs = op._inputs, op._control_inputs
@@ -169,7 +174,9 @@ class CallView:
 def _with_gradient(
     op: Operation, results: Sequence[Tensor], inputs: Sequence[Tensor], gradient: Gradient
 ) -> list[Tensor]:
-    """Pass results and arguments through an IdentityN whose gradient is that of the call."""
+    """Pass results and arguments through an IdentityN whose gradient is the gradient of the
+    call.
+    """
     count = len(results)
     passed: list[Tensor] = identity_n([*results, *inputs])
     maker = passed[0].op

@@ -35,13 +35,15 @@ _CALL_OPTIONS = ("noinline", "compiled", "separate_compiled_gradients")
 class Defun:
     """Decorator that defines a function whose arguments have these types.
 
-    Without types, the function is defined anew for the types of each call. Its `func_name` names
-    the op type of calls; by default it is made of the Python function's name.
+    Without types, the function is defined again for the argument types of each call. Its
+    `func_name` is the op type of calls; by default it is derived from the name of the Python
+    function.
 
-    grad_func: a function defined by Defun that computes the gradient: it takes the arguments and
+    grad_func: a function defined by Defun that computes the gradient; it takes the arguments and
     the gradients at the results. python_grad_func: a Python function of (op, *gradients at the
-    results) instead. shape_func: returns the static shapes of the results for the op of a call.
-    out_names: the names of the results. capture_by_value and further options are accepted.
+    results) that does the same. shape_func: a function from the op of a call to the static shapes
+    of the results.
+    out_names: the names of the results. capture_by_value and other options are accepted.
     """
 
     def __init__(self, *input_types: Any, **kwargs: Any) -> None:
@@ -181,7 +183,8 @@ class DefinedFunction:
             self.traced().gradient_name = self._grad_func.name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a call to the default graph; return its result, a tuple of several, or the op.
+        """Add a call to the default graph. Return its result, a tuple of several results, or the op
+        if there is none.
 
         name: of the op. Raises ValueError for a wrong number of arguments.
         """

@@ -136,7 +136,7 @@ class FunctionSpec:
 
 
 def _flat_up_to(structure: Any, values: Any) -> list[Any]:
-    """Return the values at the leaves of `structure`; a value may be nested itself.
+    """Return the values at the leaves of `structure`. Such a value may itself be nested.
 
     Raises TypeError or ValueError if the structures differ above the leaves.
     """
@@ -199,7 +199,7 @@ def _outline(structure: Any) -> Any:
 
 
 def common_shape(one: TensorShape, two: TensorShape) -> TensorShape:
-    """Return the most specific shape with which both are compatible."""
+    """Return the most specific shape with which both shapes are compatible."""
     if one.rank is None or one.rank != two.rank:
         return TensorShape(None)
     return TensorShape([a if a == b else None for a, b in zip(one.as_list(), two.as_list())])

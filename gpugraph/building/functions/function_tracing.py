@@ -53,13 +53,14 @@ def trace(
 ) -> GraphFunction:
     """Call a Python function with a tensor for each of `arguments`; return the function it makes.
 
-    name: of the function in the library of its graph, made unique by a number. flatten: returns the
-    result tensors for the value that the Python function returns, called while the function's
-    graph is the default; by default a list of tensors, one tensor, or None. The value itself
-    becomes `graph.structured_outputs`. outer_graph: the graph around the function, by default the
-    default graph. argument_names: names of the placeholders, by default `args_0` and so on.
-    captures_by_value: whether the function computes what it captures itself; raises ValueError for
-    placeholders and ops with a state.
+    name: the name of the function in the library of its graph, made unique by a number. flatten: a
+    function from the value that the Python function returns to the result tensors; it is called
+    while the function's graph is the default. By default the value is a list of tensors, one
+    tensor, or None. The value itself becomes `graph.structured_outputs`. outer_graph: the graph
+    around the function, by default the default graph. argument_names: names of the placeholders, by
+    default `args_0` and so on.
+    captures_by_value: whether the function itself computes the values that it captures. This raises
+    ValueError for placeholders and ops with a state.
     """
     outer = get_default_graph() if outer_graph is None else outer_graph
     variable_store(outer)  # made there, so that the function shares it

@@ -154,7 +154,9 @@ def _without(nodes: Iterable[Any], passes: dict[str, str], drop_controls: bool) 
 
 
 def _around(text: str, passes: dict[str, str]) -> str:
-    """Return the input that replaces `text`: the nearest input whose node is not in `passes`."""
+    """Return the input that replaces `text`: the nearest preceding input whose node is not in
+    `passes`.
+    """
     seen: set[str] = set()
     while not text.startswith("^") and (name := node_name(text)) in passes and name not in seen:
         seen.add(name)

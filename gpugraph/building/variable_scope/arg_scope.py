@@ -6,9 +6,9 @@
     with arg_scope(defaults):                           # all of them again
         ...
 
-Only functions decorated with `add_arg_scope` take part. Each thread has its own scopes, initially
-none, so threads that build models concurrently do not disturb each other; in TensorFlow, all
-threads share one stack. If entering a scope fails, the scopes around it stay unchanged.
+It applies only to functions decorated with `add_arg_scope`. Each thread has its own scopes,
+initially none, so threads that build models concurrently do not disturb each other; in TensorFlow,
+all threads share one stack. If entering a scope fails, the scopes around it stay unchanged.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
 def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
     """Make `kwargs` the default arguments of these functions inside the block.
 
-    list_ops_or_scope: a list or tuple of functions, whose arguments are added to the ones in
-      effect; or a scope, the result of `with arg_scope(...) as scope`, which replaces all arguments
-      that apply (`{}` removes all).
+    list_ops_or_scope: a list or tuple of functions, whose arguments are added to the current ones;
+      or a scope, the result of `with arg_scope(...) as scope`, which replaces all current arguments
+      (`{}` removes all).
 
     Yields the scope. Raise TypeError for another first argument; raise ValueError for a scope with
     `kwargs`, and for a function that is not decorated with `add_arg_scope`. An argument that a

@@ -30,7 +30,7 @@ from gpugraph.memory import human_readable_bytes
 
 @dataclass(frozen=True)
 class Site:
-    """A line that created a variable, or got an existing one, and how often (`times`)."""
+    """A line that created a variable or got an existing one, and how often it did so (`times`)."""
 
     origin: Origin
     created: bool

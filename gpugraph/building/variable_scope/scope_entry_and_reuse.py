@@ -28,7 +28,7 @@ _SETTINGS = (
 class pure_variable_scope:
     """Enters a variable scope without a name scope.
 
-    name_scope: the value of the variable scope's `original_name_scope`.
+    name_scope: the variable scope's `original_name_scope`.
 
     Raise RuntimeError if scopes are not left in the opposite order of entering.
     """
@@ -95,8 +95,8 @@ class variable_scope:
     name_or_scope: a name, relative to the current scope; or a scope, whose name is absolute.
     default_name: the name if `name_or_scope` is None, made unique in the current scope.
     values: input tensors of the function in the scope; their graph becomes the default inside.
-    reuse: True: variables must exist; tf.AUTO_REUSE: missing ones are created; None or False:
-      inherited from the outer scope; at the root, variables must not exist. initializer,
+    reuse: True: variables must exist; tf.AUTO_REUSE: missing variables are created; None or False:
+      the setting of the outer scope; at the root, variables must not exist. initializer,
       regularizer, caching_device,
     partitioner, custom_getter, dtype, use_resource: the defaults of `get_variable`; inherited by
       inner scopes.

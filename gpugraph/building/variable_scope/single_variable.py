@@ -1,6 +1,6 @@
 """One variable of the store: an existing variable is checked, a missing variable is created.
 
-The initializer runs outside of control dependencies, branches and loops, so a variable that is
+The initializer runs outside of control dependencies, branches and loops. So a variable that is
 first requested inside of them can be initialized by a separate run, like any other variable.
 """
 

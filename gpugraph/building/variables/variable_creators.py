@@ -52,7 +52,7 @@ class CreatedByScopes(type):
 
 
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> AbstractContextManager[None]:
-    """Let `variable_creator` create the default graph's variables in the block, in this thread.
+    """In the block, in this thread, create the default graph's variables by `variable_creator`.
 
     variable_creator: `creator(next_creator, **arguments)`, called with all arguments of
     `tf.Variable` by name; it returns the result of `next_creator(**arguments)`, or a replacement.
