@@ -1,4 +1,4 @@
-"""Moving averages of variables: shadow variables that follow the variables slowly, for evaluation.
+"""Moving averages of variables: shadow variables that follow the variables, for evaluation."""
 
 from __future__ import annotations
 
