@@ -60,5 +60,5 @@ _guarantee_const = op(
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
-    """Return `input`, marked by the caller's promise that it has the same value in every run."""
+    """Return `input`, which the caller guarantees to have the same value in every run."""
     return _guarantee_const(input, name=name)

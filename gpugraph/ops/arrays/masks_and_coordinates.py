@@ -1,5 +1,6 @@
-"""Sequence masks, coordinate grids, unravelled indices, and the shape to which two shapes
-broadcast."""
+"""Sequence masks, coordinate grids, conversion of flat indices to coordinates, and the shape to
+which two shapes broadcast.
+"""
 
 from __future__ import annotations
 

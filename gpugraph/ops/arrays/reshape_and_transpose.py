@@ -30,11 +30,11 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 
 def by_index(inputs: str, outputs: str = "output: T", **attrs: Attr) -> dict[str, Any]:
-    """Return keywords of `op` for an op on a tensor of any dtype whose second input has sizes or
-    axes.
+    """Return keyword arguments of `op` for an op on a tensor of any dtype whose second input has
+    sizes or axes.
 
     The second input has a dtype of `INDEX` and is in host memory. The name of its type attr is the
-    last word of `inputs`. attrs: further attrs of the op.
+    last word of `inputs`. attrs: additional attrs of the op.
     """
     index_type = inputs.rpartition(" ")[2]
     return {
@@ -52,8 +52,8 @@ def index_op(
     """Declare an op without a gradient whose output has a dtype of `INDEX`, as most of its inputs
     have.
 
-    host: indices of the inputs that are in host memory; if there are any, the output is too. attrs:
-    further attrs of the op.
+    host: indices of the inputs that are in host memory; if there are any, the output is also in
+    host memory. attrs: additional attrs of the op.
     """
     return op(
         op_type,

@@ -78,9 +78,9 @@ def _infer_depth(to_depth: bool, context: InferContext) -> Sequence[TensorShape]
 def _split_space(signature: Signature, deep: Any, wide: Any) -> tuple[Any, Any]:
     """Return views of `deep` and `wide` in which corresponding elements have the same position.
 
-    deep: the array with space moved into channels; wide: the array with full height and width. The
-    axes of the views are batch, block row, block column, row within a block, column within a block,
-    channel.
+    deep: the array in which space was moved into channels. wide: the array with full height and
+    width. The axes of the views are batch, block row, block column, row within a block, column
+    within a block, channel.
     """
     block = _block(signature.attrs)
     if _axes(signature.attrs)[2] == 3:
@@ -198,9 +198,11 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
 def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[slice, slice]:
     """Return slices (blocks, positions) of the elements at `offset` within each block of one axis.
 
-    The axis has `size` elements; `count` blocks of `by` elements cover it and its padding, of which
-    `before` elements precede the axis. The first slice selects the blocks whose element at `offset`
-    is not padding, the second the positions of these elements on the axis."""
+    The axis has `size` elements. `count` blocks of `by` elements cover the axis and its padding, of
+    which `before` elements precede the axis. The first slice selects the blocks in which the
+    element at `offset` is not padding. The second slice selects the positions of these elements on
+    the axis.
+    """
     start = offset - before
     first = max(0, -(start // by))
     last = min(count, (size - 1 - start) // by + 1)

@@ -22,7 +22,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _filled_gradients(op: Any, dys: Sequence[Any]) -> list[Any]:
-    """Return the gradients of all outputs; zeros stand in for a gradient of None."""
+    """Return the gradients of all outputs. A gradient of None is replaced by zeros."""
     return [
         raw_ops.ZerosLike(output) if dy is None else dy
         for output, dy in zip(op.outputs, dys, strict=True)
@@ -99,8 +99,8 @@ def _infer_parts(
 ) -> InferFunction:
     """Return the shape inference of a split.
 
-    tensor, split_dim: the input numbers of the tensor and of the axis. lengths: computes the sizes
-    of the parts along the axis from the context and the size of the whole, which may be None.
+    tensor, split_dim: the input numbers of the tensor and of the axis. lengths: a function from the
+    context and the size of the whole axis (or None) to the sizes of the parts.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:

@@ -1,7 +1,7 @@
 """CheckNumerics: forwards a tensor, and raises an error if it contains NaN or infinity.
 
-The op is stateful, as in TensorFlow. A run thus executes it even where only a control input refers
-to it; the compiler drops a stateless op there.
+The op is stateful, as in TensorFlow. So a run executes it even if it is only a control input; the
+compiler would drop a stateless op in that case.
 """
 
 from __future__ import annotations

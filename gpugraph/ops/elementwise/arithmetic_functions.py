@@ -153,7 +153,8 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
     """Return the gradient function of Maximum or Minimum.
 
-    The gradient dz goes to x where `compare(x, y)` holds, which includes ties, and to y elsewhere.
+    The gradient dz goes to x where `compare(x, y)` is true, which includes ties, and to y
+    elsewhere.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:

@@ -52,8 +52,8 @@ greater_equal = _comparison("GreaterEqual", np.greater_equal, "x >= y")
 def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
     """Infer the shape to which the inputs broadcast.
 
-    If the attr incompatible_shape_error is false, incompatible shapes give a scalar instead of an
-    error.
+    If the attr incompatible_shape_error is false, the result for incompatible shapes is a scalar
+    instead of an error.
     """
     x, y = context.shapes
     if context.attrs["incompatible_shape_error"]:

@@ -127,7 +127,7 @@ def _matrix(path: str, name: str) -> Any:
 
 
 def _check_places(remapping: Any, size: int, what: str) -> None:
-    """Check a remapping from new to old line numbers; -1 stands for a new line without an old line.
+    """Check a remapping from new to old line numbers. -1 means that a new line has no old line.
 
     Raise UnimplementedError for an old line used twice, and InternalError for an old line outside
     the matrix.

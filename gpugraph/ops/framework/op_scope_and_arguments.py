@@ -1,4 +1,6 @@
-"""Functions that ops' functions and gradients share: name scopes; sizes and attrs as arguments."""
+"""Functions that the ops' functions and gradients share: for name scopes, and for sizes and attrs
+as arguments.
+"""
 
 from __future__ import annotations
 

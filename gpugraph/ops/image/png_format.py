@@ -30,7 +30,7 @@ _DEPTHS = {
 }
 _LEFT = 1
 _LONGEST, _LARGEST = 1 << 27, 1 << 29
-"""The number of pixels along a side, and the number in an image, from which TensorFlow rejects a
+"""The number of pixels along a side, and the number in an image, from which on TensorFlow rejects a
 file.
 """
 _HEADER = struct.Struct(">IIBBBBB")
