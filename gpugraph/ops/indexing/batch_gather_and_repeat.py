@@ -17,8 +17,7 @@ from gpugraph.ops.indexing.gather import gather
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    """Gather along the last axis of `indices`, separately in each batch: its other axes are batch
-    axes.
+    """Gather rows along the last axis of `indices`; the axes of `indices` before it are batch axes.
 
     Raises ValueError if `indices` is a scalar or of unknown rank.
     """

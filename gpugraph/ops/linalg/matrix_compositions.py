@@ -101,7 +101,7 @@ def matvec(
 ) -> Tensor:
     """Return the products of matrices [..., m, n] and vectors [..., n]: [..., m].
 
-    The flags are those of `matmul`.
+    The flags have the same meaning as in `matmul`.
     """
     del a_is_sparse, b_is_sparse
     with op_scope(name, "MatVec", a, b):

@@ -87,8 +87,8 @@ def triangle(matrices: Any, lower: bool) -> Any:
 
 
 def adjoint_view(matrices: Any) -> Any:
-    """Return the adjoints of matrices (transposed and conjugated), as an array; a view if they are
-    real.
+    """Return the adjoint (transpose and conjugate) of each array of matrices. For real matrices it
+    is a view.
     """
     swapped = matrices.swapaxes(-1, -2)
     return swapped.conj() if swapped.dtype.kind == "c" else swapped

@@ -30,7 +30,8 @@ class FixedLenFeature(
 ):
     """A feature with the same shape in all examples, parsed to a dense tensor.
 
-    default_value: the value in examples without the feature; None: the feature is required.
+    default_value: the value for examples without the feature. None means that the feature is
+      required.
     """
 
     __slots__ = ()
@@ -60,7 +61,7 @@ class SparseFeature(
         defaults=[False],
     )
 ):
-    """Features that form one SparseTensor: one feature has the values, the others have their
+    """Several features that together form one SparseTensor: one has the values, the others have the
     indices.
 
     index_key: the key of the int64 feature with the indices, or a list of keys, one for each

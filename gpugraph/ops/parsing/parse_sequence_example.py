@@ -63,7 +63,7 @@ class _Wanted(NamedTuple):
 
     context_sparse: Sequence[tuple[bytes, DType]]
     context_dense: Sequence[Dense]
-    """The features of the context; the fields below are feature lists."""
+    """The features of the context. The fields below describe feature lists."""
     list_sparse: Sequence[tuple[bytes, DType]]
     list_dense: Sequence[_Row]
     may_be_missing: frozenset[bytes]

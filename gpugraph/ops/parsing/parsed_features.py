@@ -1,4 +1,4 @@
-"""Functions that the ops which parse examples share: dense and sparse features as tensors.
+"""Functions for all ops that parse examples: they convert features to dense or sparse tensors.
 
 The messages of errors are TensorFlow's: they contain the example's name, the feature's key and the
 example's index in the batch.

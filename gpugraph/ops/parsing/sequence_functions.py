@@ -58,7 +58,7 @@ def _features(context_features: Any, sequence_features: Any) -> _Parsed:
 
 
 def _arguments(context: RawFeatures, lists: RawFeatures) -> dict[str, Any]:
-    """Return the attrs that both parsing ops for SequenceExamples have in common."""
+    """Return the attrs that both ops for SequenceExamples have."""
     return {
         "context_sparse_types": list(context.sparse.values()),
         "context_dense_shapes": [shape for _, shape, _ in context.dense.values()],

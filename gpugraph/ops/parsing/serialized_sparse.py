@@ -307,6 +307,6 @@ def deserialize_sparse(
     """Deserialize strings [..., 3] to one SparseTensor, whose leading dimensions are those of
     `...`.
 
-    Other arguments and errors are those of `deserialize_many_sparse`.
+    dtype, rank, errors: see `deserialize_many_sparse`.
     """
     return _result(_deserialize_sparse(serialized_sparse, dtype=dtype, name=name), rank)

@@ -1,4 +1,4 @@
-"""Normalization by norms and moments, composed of other ops."""
+"""Norms and moments that are composed of other ops."""
 
 from __future__ import annotations
 
