@@ -352,7 +352,7 @@ def matrix(rows: object, cols: object) -> TensorShape:
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """Return `shape[index]`, or an unknown Dimension if the rank is unknown. Raise IndexError if
+    """Return `shape[index]`, or an unknown Dimension if the rank is unknown. Raises IndexError if
     there is no such dimension.
     """
     return shape[index]

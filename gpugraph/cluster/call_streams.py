@@ -44,7 +44,7 @@ def sealed(method: str, message: bytes) -> bytes:
 
 
 def unsealed(method: str, content: bytes) -> bytes:
-    """Return the message in the result of `sealed`. Raise InvalidArgumentError if its checksum is
+    """Return the message in the result of `sealed`. Raises InvalidArgumentError if its checksum is
     wrong.
     """
     message = content[4:]

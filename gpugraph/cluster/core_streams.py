@@ -106,7 +106,7 @@ class CoreStream:
             self._wait_for(_SENT)
 
     def receive(self) -> memoryview | bytes:
-        """Wait for the answer to the oldest unanswered frame. Raise StreamEndedError if the stream
+        """Wait for the answer to the oldest unanswered frame. Raises StreamEndedError if the stream
         has ended.
         """
         while not self.is_over:

@@ -248,7 +248,7 @@ class MasterSession:
         }
 
     def keeper(self, tensor: str) -> WorkerLink:
-        """Return the link to the worker that keeps a tensor. Raise InvalidArgumentError if no
+        """Return the link to the worker that keeps a tensor. Raises InvalidArgumentError if no
         worker keeps it.
         """
         link = self.links.get(task_of(tensor.rpartition(";")[2]))
@@ -328,7 +328,7 @@ class Master:
         self._lock = new_lock()
 
     def create_session(self, config: ConfigProto) -> str:
-        """Create a session and return its handle. Raise UnavailableError if a worker does not
+        """Create a session and return its handle. Raises UnavailableError if a worker does not
         answer.
         """
         links = self._seen(config.device_filters)
@@ -393,7 +393,7 @@ class Master:
         return sum(link.release_memory(handle) for link in self.session(handle).links.values())
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return a tensor that a session keeps, by its handle. Raise InvalidArgumentError if there
+        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if there
         is none.
         """
         return self.session(handle).keeper(tensor).read_kept(handle, tensor)

@@ -40,8 +40,8 @@ Addresses = Mapping[str, list[str]]
 
 
 def ray() -> Any:
-    """Return the module `ray`. Raise ModuleNotFoundError, with instructions to install it, if it is
-    missing.
+    """Return the module `ray`. Raises ModuleNotFoundError, with instructions to install it, if it
+    is missing.
     """
     with package_of_extra("ray", "ray", "Clusters on Ray"):
         return importlib.import_module("ray")

@@ -176,7 +176,7 @@ class SessionGraph:
 def parsed_message(name: str, content: bytes) -> Any:
     """Parse a message whose type is `name`.
 
-    Raise InvalidArgumentError if the bytes are malformed.
+    Raises InvalidArgumentError if the bytes are malformed.
     """
     try:
         return messages_pb2.parse_bytes(getattr(messages_pb2, name), content)

@@ -189,7 +189,7 @@ def chunks(memory: Memory) -> Iterator[bytes]:
 
 
 def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
-    """Join pieces into an array of `size` bytes. Raise InvalidArgumentError if their total size
+    """Join pieces into an array of `size` bytes. Raises InvalidArgumentError if their total size
     differs.
     """
     memory: Memory = np.empty(size, np.uint8)
@@ -328,7 +328,7 @@ class Parcels:
         return parcel
 
     def take(self, ticket: str, size: int = -1) -> Memory:
-        """Remove and return the memory under a ticket. Raise NotFoundError for an unknown ticket.
+        """Remove and return the memory under a ticket. Raises NotFoundError for an unknown ticket.
 
         size: the expected number of bytes, -1 for any. Raises InvalidArgumentError for any other
           size.

@@ -359,8 +359,8 @@ class Worker:
         return 0 if session is None else session.direct.release_memory()
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return the value of a tensor that a session keeps. Raise InvalidArgumentError if there is
-        none.
+        """Return the value of a tensor that a session keeps. Raises InvalidArgumentError if there
+        is none.
         """
         return self._kept(handle).read(tensor)
 

@@ -118,7 +118,7 @@ class SessionMemory(ABC):
         return int(self.peer.call("GetMemoryUse", message).given_back)
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return a tensor that a session keeps, by its handle. Raise InvalidArgumentError if there
+        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if there
         is none.
         """
         peer, message = self.peer, message_of("KeptTensors", handle=handle, tensor=[tensor])
@@ -170,7 +170,7 @@ class RemoteWorker(SessionMemory):
         return handle in self._versions
 
     def is_near(self) -> bool:
-        """Return whether the worker and this process share memory. Raise UnavailableError if the
+        """Return whether the worker and this process share memory. Raises UnavailableError if the
         worker is gone.
         """
         return self.peer.is_near()

@@ -193,7 +193,7 @@ Name: TypeAlias = str | DeviceSpecV2 | None
 def canonical_name(device: Name) -> str:
     """Return the canonical spelling: `"/gpu:1"` becomes `"/device:GPU:1"`, None becomes `""`.
 
-    Raise ValueError for an invalid device name, as every function of this module does.
+    Raises ValueError for an invalid device name, as every function of this module does.
     """
     return _fields_of(device).text
 
@@ -234,7 +234,7 @@ def merge_device(spec: Name) -> Callable[[Any], str]:
 def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = False) -> str:
     """Return the device name that satisfies both requests.
 
-    Raise InvalidArgumentError if a field has different values in the two requests. With
+    Raises InvalidArgumentError if a field has different values in the two requests. With
     `allow_soft_placement`, a conflict of device type or index is not an error. The result then has
     no index and, if the types conflict, no type.
     """
@@ -264,7 +264,7 @@ def is_specification_of(spec: Name, name: Name) -> bool:
 def matches(spec: Name, full_name: Name) -> bool:
     """Return whether the device `full_name` fulfils the request `spec`.
 
-    Raise ValueError if `full_name` lacks a field.
+    Raises ValueError if `full_name` lacks a field.
     """
     narrow = _fields_of(full_name)
     if None in narrow:

@@ -135,7 +135,7 @@ def as_output_shape(value: Any) -> TensorShape:
     """Return a vector of sizes as a shape. -1 is an unknown size, and a scalar -1 is an unknown
     rank.
 
-    Raise ValueError for other negative sizes and other ranks.
+    Raises ValueError for other negative sizes and other ranks.
     """
     if getattr(value, "ndim", 1) == 0 and value[()] == -1:
         return TensorShape.of(None)

@@ -106,7 +106,7 @@ def register_conversion(function: Callable[..., Any]) -> None:
 def as_tensor(value: Any, dtype: Any = None) -> Any:
     """Convert `value` to a tensor, of `dtype` unless that is None.
 
-    Raise TypeError or ValueError if it can't be converted.
+    Raises TypeError or ValueError if it can't be converted.
     """
     return _conversions[0](value, dtype)
 

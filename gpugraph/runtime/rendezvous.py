@@ -18,7 +18,7 @@ from gpugraph.base.errors import DeadlineExceededError, OpError, invalid_argumen
 def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:
     """Return (source, incarnation, target, edge, (frame, iteration)).
 
-    Raise InvalidArgumentError if the key has another form.
+    Raises InvalidArgumentError if the key has another form.
     """
     parts = key.split(";")
     try:

@@ -386,7 +386,10 @@ _NOTHING_FED: Mapping[Any, Any] = {}
 
 
 def _feeds(feed_dict: Any) -> Mapping[Any, Any]:
-    """Return the feeds as a mapping; for None, an empty one. Raise TypeError for any other type."""
+    """Return the feeds as a mapping; for None, an empty one.
+
+    Raises TypeError for any other type.
+    """
     fed = _NOTHING_FED if feed_dict is None else feed_dict
     if not isinstance(fed, (dict, Mapping)):
         raise TypeError(

@@ -101,7 +101,7 @@ def connected_tensors(
 
 
 def feed_array(tensor: Tensor, value: Any) -> Any:
-    """Return `value` as an array of the tensor's dtype. Raise TypeError or ValueError if that is
+    """Return `value` as an array of the tensor's dtype. Raises TypeError or ValueError if that is
     impossible.
     """
     if isinstance(value, Tensor):

@@ -87,7 +87,7 @@ def feed_conversion(key: Any) -> FeedConversion | None:
 def feed_parts(key: Any) -> Sequence[Any] | None:
     """Return the tensors to which a feed key of a partial run refers.
 
-    Return None if the key's type is not registered. Raise TypeError if the type was registered
+    Return None if the key's type is not registered. Raises TypeError if the type was registered
     without a function for partial runs.
     """
     known = _conversion(key)

@@ -81,7 +81,7 @@ def run_with(
     options: RunOptions | None = None,
     run_metadata: RunMetadata | None = None,
 ) -> Any:
-    """Run with options and metadata and return the fetches. Raise TypeError if these have other
+    """Run with options and metadata and return the fetches. Raises TypeError if these have other
     types.
     """
     if options is not None and not isinstance(options, RunOptions):

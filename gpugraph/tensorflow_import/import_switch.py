@@ -42,7 +42,7 @@ def as_tensorflow() -> Iterator[MissingNames]:
         print(missing)          # the names that it used and gpugraph lacks
 
     At the end of the block, TensorFlow's modules are removed from `sys.modules`; modules that
-    imported them keep their references. Blocks may be nested, and apply to all threads. Raise
+    imported them keep their references. Blocks may be nested, and apply to all threads. Raises
     ImportError if another TensorFlow is already imported.
     """
     finder = install()
@@ -55,7 +55,7 @@ def as_tensorflow() -> Iterator[MissingNames]:
 def install() -> TensorFlowFinder:
     """Make `import tensorflow` give this package from now on, and return the finder in use.
 
-    Raise ImportError if another TensorFlow is already imported.
+    Raises ImportError if another TensorFlow is already imported.
     """
     with _LOCK:
         finder = next(iter(_users), None)

@@ -27,8 +27,7 @@ def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, 
     answer: the module's original `__getattr__`, which is called first.
 
     That is the result of `answer`, or else a message class, or a name of the module table (as in
-    `tf.compat.v2` and `tf.estimator`). Raise AttributeError with the reason if
-    there is neither.
+    `tf.compat.v2` and `tf.estimator`). Raises AttributeError with the reason if there is neither.
     """
     if name.startswith("__"):
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name)

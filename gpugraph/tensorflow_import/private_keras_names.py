@@ -72,7 +72,7 @@ def deconv_output_length(
 def convert_data_format(data_format: str, ndim: int) -> str:
     """Convert a Keras data format: "channels_last" with `ndim` 4 becomes "NHWC".
 
-    Raise ValueError for another format or an unsupported number of dimensions.
+    Raises ValueError for another format or an unsupported number of dimensions.
     """
     letters = {3: "W", 4: "HW", 5: "DHW"}
     if data_format not in ("channels_first", "channels_last"):

@@ -82,7 +82,7 @@ def _use(path: str, lines: list[int]) -> NameUse:
 def _value(path: str) -> object:
     """Return the value of a path relative to `tensorflow`.
 
-    Raise AttributeError if it does not exist.
+    Raises AttributeError if it does not exist.
     """
     owner = path
     while not is_module(owner):

@@ -117,7 +117,7 @@ def is_module(path: str) -> bool:
 def find(path: str, name: str) -> Any:
     """Return the value of a name in a module; a ModulePath if the value is a module.
 
-    It is a placeholder if this package refuses the name. Raise AttributeError if it is missing.
+    It is a placeholder if this package refuses the name. Raises AttributeError if it is missing.
     """
     here = canonical(path)
     if library_module(here) is not None:
@@ -280,7 +280,7 @@ def sources(path: str) -> Iterator[Any]:
 def target(text: str) -> Any:
     """Return the value that a target in the table names; targets are described in `module_table`.
 
-    Raise an error if there is no such value.
+    Raises an error if there is no such value.
     """
     if text.startswith("'"):
         return text[1:]

@@ -146,7 +146,7 @@ def deprecated_alias(
 def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
     """Return the argument that was passed under its new or its old name.
 
-    Raise ValueError if both were passed.
+    Raises ValueError if both were passed.
     """
     if old_value is None:
         return new_value

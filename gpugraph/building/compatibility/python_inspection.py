@@ -24,7 +24,7 @@ def getargspec(obj: Any) -> ArgSpec:
     """Return the arguments of a function, method or class. For a `partial`, return those of its
     function.
 
-    Raise ValueError for keyword-only arguments, as in older Python.
+    Raises ValueError for keyword-only arguments, as in older Python.
     """
     function = obj.func if isinstance(obj, functools.partial) else obj
     if inspect.isclass(function):
@@ -50,7 +50,7 @@ def fn_args(fn: Any) -> tuple[str, ...]:
 
 
 def has_kwargs(fn: Any) -> bool:
-    """Return whether a function takes `**kwargs`. Raise TypeError if `fn` is not callable."""
+    """Return whether a function takes `**kwargs`. Raises TypeError if `fn` is not callable."""
     if not callable(fn):
         raise TypeError(f"fn should be a function-like object, but is of type {type(fn)}.")
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(fn).parameters.values())

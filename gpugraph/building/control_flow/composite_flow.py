@@ -105,7 +105,7 @@ def invariant_shapes(leaf: Any, invariant: Any) -> Sequence[TensorShape | None]:
 
     In the result, None means the shape at the loop's entry. invariant: a TensorShape or TensorSpec,
     or None for the default, which keeps the shapes at entry. For a SparseTensor, the invariant is
-    the shape of its `dense_shape`, for IndexedSlices the shape of their values. Raise ValueError
+    the shape of its `dense_shape`, for IndexedSlices the shape of their values. Raises ValueError
     for other types.
     """
     if isinstance(invariant, TensorSpec):

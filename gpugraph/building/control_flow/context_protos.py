@@ -102,7 +102,7 @@ def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContex
 def while_from_proto(message: Any, import_scope: str | None = None) -> WhileContext:
     """Return the loop of a WhileContextDef, in the default graph.
 
-    Raise KeyError for unknown names.
+    Raises KeyError for unknown names.
     """
     find = partial(tensor_in_scope, import_scope=import_scope)
     pivot: Tensor = find(message.pivot_name)

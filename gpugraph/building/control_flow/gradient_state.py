@@ -267,7 +267,7 @@ def find_loops(
 
     Returns the loops, or None if there are none, and all their Exits.
 
-    Raise LookupError for inner loops without a context, which come from a GraphDef.
+    Raises LookupError for inner loops without a context, which come from a GraphDef.
     """
     loops = LoopGradients(graph)
     inside = [op for op in between if op._control_flow_context is not None]

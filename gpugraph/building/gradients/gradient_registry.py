@@ -43,7 +43,7 @@ class RegisterGradient:
 def NotDifferentiable(op_type: str) -> None:
     """Declare that ops of this type have no gradient: backpropagation ends there.
 
-    Raise KeyError for a type that already has a gradient function or this declaration.
+    Raises KeyError for a type that already has a gradient function or this declaration.
     """
     if not isinstance(op_type, str):
         raise TypeError(f"op_type must be a string, not {op_type!r}")
@@ -59,7 +59,7 @@ def _register(op_type: str, function: GradientFunction | None) -> None:
 def gradient_function(op: Operation) -> GradientFunction | None:
     """Return the gradient function of `op`, or None if it has no gradient.
 
-    Raise LookupError if neither the op type's declaration nor the program states the gradient or
+    Raises LookupError if neither the op type's declaration nor the program states the gradient or
     its absence.
     """
     name = op._attrs.get("_gradient_op_type")

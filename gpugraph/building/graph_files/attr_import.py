@@ -76,8 +76,8 @@ def read_attrs(node: Any, op_def: OpDef, name: str) -> dict[str, Any]:
     """Return the attrs of a node by name, without attrs that only later versions of TensorFlow
     have.
 
-    name: the node's name in the graph, for errors. Raise ValueError for attrs that the op type does
-    not have, and for values of another kind or that are not allowed.
+    name: the node's name in the graph, for errors. Raises ValueError for attrs that the op type
+    does not have, and for values of another kind or that are not allowed.
     """
     attrs: dict[str, Any] = {}
     for key, message in node.attr.items():
@@ -242,7 +242,7 @@ def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list
 def checked_value_count(op: Operation, tensor: Any) -> int | None:
     """Return the number of values in the TensorProto `tensor` of the constant `op`.
 
-    Return None if it holds them as raw bytes. Raise ValueError if the dtype is not the constant's.
+    Return None if it holds them as raw bytes. Raises ValueError if the dtype is not the constant's.
     """
     dtype = op._attrs["dtype"]
     if tensor.dtype != dtype.as_datatype_enum:

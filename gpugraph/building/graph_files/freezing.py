@@ -85,7 +85,7 @@ def _paths_to_handles(node: Any, nodes: dict[str, Any]) -> _HandlePaths:
     """Return the variables that a read op may read, and the nodes on the way to them.
 
     The search follows first inputs, and all inputs of a Merge, through Identities, branches and
-    loops. Raise ValueError if it ends at another op than a VarHandleOp.
+    loops. Raises ValueError if it ends at another op than a VarHandleOp.
     """
     paths = _HandlePaths([], [])
     pending = [node_name(node.input[0])] if node.input else []

@@ -83,7 +83,7 @@ class GraphDefIndex:
         """Yield the indices of the nodes in topological order. If several nodes are ready, the
         lowest index comes first.
 
-        Raise ValueError for a cycle that is not a loop.
+        Raises ValueError for a cycle that is not a loop.
         """
         waiting, users = self._dependencies(mapped)
         ready = [index for index, count in enumerate(waiting) if count == 0]

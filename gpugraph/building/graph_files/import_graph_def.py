@@ -76,7 +76,7 @@ def import_graph_def(
 def enter_nodes(nodes: NodeImport) -> None:
     """Add finished operations, and the functions of their library, to the graph; inline calls.
 
-    Raise ValueError if the graph has a different function of the same name.
+    Raises ValueError if the graph has a different function of the same name.
     """
     functions = nodes.graph._functions
     for name, function in nodes.library.functions.items():
@@ -124,7 +124,7 @@ def _checked_elements(return_elements: Any) -> list[str] | None:
 
 
 def _parsed(text: str) -> Source:
-    """Return the node and output index in a tensor's name. Raise ValueError if the name is
+    """Return the node and output index in a tensor's name. Raises ValueError if the name is
     malformed.
     """
     name, *numbers = text.split(":")

@@ -17,7 +17,7 @@ class DefaultStrategy(Strategy):
         super().__init__(StrategyExtended(self))
 
     def scope(self) -> Any:
-        """Return a context manager without effect. Raise RuntimeError inside the scope of another
+        """Return a context manager without effect. Raises RuntimeError inside the scope of another
         strategy.
         """
         if has_strategy():

@@ -19,7 +19,7 @@ class Trackable:
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
         """Make this object depend on `trackable` under `name`, and return `trackable`.
 
-        Raise TypeError for anything but a Trackable, and ValueError if another object has the name
+        Raises TypeError for anything but a Trackable, and ValueError if another object has the name
         already, unless `overwrite` is set.
         """
         if not isinstance(trackable, Trackable):

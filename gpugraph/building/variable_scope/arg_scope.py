@@ -65,7 +65,7 @@ def has_arg_scope(func: Any) -> bool:
 def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
     """Return the names of the arguments of a decorated function that have defaults.
 
-    Raise ValueError for a function that is not decorated.
+    Raises ValueError for a function that is not decorated.
     """
     _check_decorated(func)
     return _DECORATED[arg_scope_func_key(func)]
@@ -79,8 +79,8 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
       or a scope, the result of `with arg_scope(...) as scope`, which replaces all current arguments
       (`{}` removes all).
 
-    Yields the scope. Raise TypeError for another first argument; raise ValueError for a scope with
-    `kwargs`, and for a function that is not decorated with `add_arg_scope`. An argument that a
+    Yields the scope. Raises TypeError for another first argument; raises ValueError for a scope
+    with `kwargs`, and for a function that is not decorated with `add_arg_scope`. An argument that a
     function does not have raises TypeError when the function is called.
     """
     entered = _entered(list_ops_or_scope, kwargs)

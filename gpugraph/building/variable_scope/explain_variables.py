@@ -178,7 +178,7 @@ class VariablesExplanation:
     def scope(self, name: str) -> ExplainedScope:
         """Return the scope of this full name, `""` for the root.
 
-        Raise KeyError if there is none.
+        Raises KeyError if there is none.
         """
         explained = self.root
         for part in filter(None, name.split("/")):

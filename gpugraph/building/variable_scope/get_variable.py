@@ -52,7 +52,7 @@ def get_variable(
     custom_getter: replaces this function: `f(getter=..., name=..., ...)` with all arguments.
     constraint: see `tf.Variable`.
 
-    Raise ValueError if the variable exists although `reuse` is False, or is missing although
+    Raises ValueError if the variable exists although `reuse` is False, or is missing although
     `reuse` is True; if it exists with another shape or dtype, or in other parts; and for arguments
     that exclude each other.
     """

@@ -54,7 +54,7 @@ def make_template(
     custom_getter_: the custom getter of the scope, see `tf.get_variable`.
     kwargs: arguments of `func_` in each call, unless the call passes other values.
 
-    Raise ValueError if `name_` is None.
+    Raises ValueError if `name_` is None.
     """
     if kwargs:
         func_ = functools.partial(func_, **kwargs)
@@ -177,7 +177,7 @@ class Template(Trackable):
         return mine
 
     def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the function again. Raise ValueError if it creates a trainable variable; log other
+        """Call the function again. Raises ValueError if it creates a trainable variable; log other
         new variables.
 
         Variables that other threads create at the same time do not count.

@@ -30,7 +30,7 @@ class pure_variable_scope:
 
     name_scope: the variable scope's `original_name_scope`.
 
-    Raise RuntimeError if scopes are not left in the opposite order of entering.
+    Raises RuntimeError if scopes are not left in the opposite order of entering.
     """
 
     def __init__(
@@ -103,8 +103,8 @@ class variable_scope:
     constraint: also a default of `get_variable`, but not inherited.
     auxiliary_name_scope: False opens no name scope.
 
-    Raise TypeError if there is no name, or if it is neither a string nor a scope; raise ValueError
-    for an invalid `reuse`, and for reuse under a default name.
+    Raises TypeError if there is no name, or if it is neither a string nor a scope; raises
+    ValueError for an invalid `reuse`, and for reuse under a default name.
     """
 
     def __init__(

@@ -206,7 +206,7 @@ class VariableScope:
     ) -> PartitionedVariable:
         """Return a variable in parts; without a name, it is named after the scope.
 
-        Raise ValueError if a custom getter is set, since it would be bypassed.
+        Raises ValueError if a custom getter is set, since it would be bypassed.
         """
         if self._custom_getter is not None:
             raise ValueError(
@@ -263,7 +263,7 @@ class ScopeStack(threading.local):
     def leave(self, scope: VariableScope) -> None:
         """Remove `scope`.
 
-        Raise RuntimeError, and change nothing, unless it is the innermost scope.
+        Raises RuntimeError, and change nothing, unless it is the innermost scope.
         """
         self.check_innermost(scope)
         self.scopes.pop()

@@ -89,7 +89,7 @@ def _no_initializer(name: str, shape: TensorShape) -> str:
 def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
     """Return Glorot's uniform for floating types, zeros for integers, bool and string.
 
-    Raise ValueError for other dtypes.
+    Raises ValueError for other dtypes.
     """
     if dtype.is_floating:
         return GlorotUniform()

@@ -129,7 +129,7 @@ class PartitionedVariable:
                 return identity(joined, name=self._name)
 
     def _shares(self, value: Any) -> Sequence[Any]:
-        """Return each part's share of `value`, in order. Raise ValueError if the number of shares
+        """Return each part's share of `value`, in order. Raises ValueError if the number of shares
         is wrong.
 
         value: a list of shares, or a tensor of the whole variable, which is split.

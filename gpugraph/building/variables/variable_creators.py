@@ -58,7 +58,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> AbstractCont
     `tf.Variable` by name; it returns the result of `next_creator(**arguments)`, or a replacement.
     The innermost scope's creator is called first. `tf.get_variable` also calls the creators.
 
-    Raise RuntimeError if scopes are not left in the opposite order of entering.
+    Raises RuntimeError if scopes are not left in the opposite order of entering.
     """
     graph = get_default_graph()
     return graph._variable_creator_scope(variable_creator)

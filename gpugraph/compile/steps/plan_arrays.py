@@ -96,7 +96,7 @@ class Arrays:
         self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report
 
     def take_arenas(self) -> None:
-        """Allocate the plan's memory on each device. Raise ResourceExhaustedError if there is not
+        """Allocate the plan's memory on each device. Raises ResourceExhaustedError if there is not
         enough.
         """
         for name, size in self.unit.arena_sizes.items():

@@ -69,8 +69,8 @@ class Graph(Scopes, Collections):
         """Create an operation of a declared op type (or of `op_def`) with exactly these inputs.
 
         `dtypes` are the dtypes of the outputs; if None, the signature and the attrs determine them.
-        Attrs that the dtypes of the inputs determine may be omitted. Raise TypeError for an input
-        that is not a tensor; raise ValueError for an unknown op type, inputs or attrs that the
+        Attrs that the dtypes of the inputs determine may be omitted. Raises TypeError for an input
+        that is not a tensor; raises ValueError for an unknown op type, inputs or attrs that the
         signature does not allow, a tensor of another graph, an invalid name, or shapes that the op
         rejects.
         """

@@ -51,7 +51,7 @@ def register_proto_function(
 ) -> None:
     """Register the conversion of a collection's items to messages of `proto_type`, and back.
 
-    Raise TypeError for functions that are not callable, and KeyError for a collection that already
+    Raises TypeError for functions that are not callable, and KeyError for a collection that already
     has a registered conversion.
     """
     if to_proto is not None and not callable(to_proto):

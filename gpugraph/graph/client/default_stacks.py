@@ -101,7 +101,7 @@ session_stack = DefaultStack("<class 'gpugraph.Session'>")
 def session_for(graph: Any, session: Any, purpose: str) -> Any:
     """Return `session`, or the default session.
 
-    Raise ValueError if there is no session or it has another graph.
+    Raises ValueError if there is no session or it has another graph.
 
     purpose: the start of the message, such as "evaluate tensor using `eval()`".
     """

@@ -52,7 +52,7 @@ class GraphElements:
 
         allow_tensor, allow_operation: the kinds of elements that the caller accepts.
 
-        Raise TypeError if `obj` is none of these, ValueError if the element belongs to another
+        Raises TypeError if `obj` is none of these, ValueError if the element belongs to another
         graph or is of a kind that is not allowed, and KeyError if the graph has no such name.
         """
         if not (allow_tensor or allow_operation):

@@ -91,7 +91,7 @@ class IndexedSlices:
     def set_shape(self, shape: Any) -> None:
         """Refine the static shape of the dense tensor.
 
-        Raise ValueError if `shape` contradicts the known one.
+        Raises ValueError if `shape` contradicts the known one.
         """
         self._known = self.shape.merge_with(shape)
 

@@ -196,7 +196,7 @@ def graph_def_of(
     sort_controls: whether control inputs are sorted by name; otherwise they keep the order of
       creation.
 
-    Raise ValueError if the message would exceed 2 GiB, protobuf's limit.
+    Raises ValueError if the message would exceed 2 GiB, protobuf's limit.
     """
     ops = list(ops)
     if sum(map(_min_bytes, ops)) > _LARGEST:

@@ -191,7 +191,7 @@ class Operation:
         """Return the value of an attr as in TensorFlow: strings as bytes, dtypes as `DType`.
 
         A shape is returned as a TensorShapeProto, a constant's value as a TensorProto, a list as a
-        list of such values. Raise ValueError if the operation has no attr of that name.
+        list of such values. Raises ValueError if the operation has no attr of that name.
         """
         if name not in self._attrs:
             raise ValueError(
@@ -253,7 +253,7 @@ class Operation:
 
         This may create a cycle, which a session rejects.
 
-        Raise TypeError for anything but a tensor of the same dtype, ValueError for a tensor of
+        Raises TypeError for anything but a tensor of the same dtype, ValueError for a tensor of
         another graph, and IndexError if there is no such input.
         """
         graph = self.graph
@@ -275,7 +275,7 @@ class Operation:
     def _add_control_inputs(self, ops: Sequence[Operation]) -> None:
         """Add the control inputs in `ops` that are not present yet.
 
-        Raise TypeError for anything but an operation, and ValueError for an operation of another
+        Raises TypeError for anything but an operation, and ValueError for an operation of another
         graph.
         """
         self.graph._check_not_finalized()

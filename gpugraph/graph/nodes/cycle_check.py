@@ -20,7 +20,7 @@ def validate_no_cycle(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, N
     """Check that only edges from a NextIteration to a Merge close loops.
 
     `extra_edges`, (before, after) pairs, count as edges. The time is linear in nodes and edges.
-    Raise InvalidArgumentError with the nodes of one cycle, in the order of its edges, and their
+    Raises InvalidArgumentError with the nodes of one cycle, in the order of its edges, and their
     origins.
     """
     followers: dict[int, list[Node]] = {}

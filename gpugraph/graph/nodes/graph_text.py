@@ -50,7 +50,7 @@ _LONGEST_OPAQUE = 60
 def format_graph(graph: RuntimeGraph) -> str:
     """Return the graph as text, one line per op, in topological order.
 
-    Raise InvalidArgumentError for a cycle.
+    Raises InvalidArgumentError for a cycle.
     """
     return "".join(format_node(node) + "\n" for node in topological_order(graph))
 
@@ -107,7 +107,7 @@ def parse_graph(text: str, op_defs: Mapping[str, OpDef]) -> RuntimeGraph:
 
     op_defs: signatures by op type.
 
-    Raise ValueError, with the line, for a line that is malformed, that the graph rejects (the
+    Raises ValueError, with the line, for a line that is malformed, that the graph rejects (the
     graph's error is then the cause), or whose dtypes can't be determined.
     """
     graph = RuntimeGraph()

@@ -24,7 +24,7 @@ def topological_order(graph: RuntimeGraph) -> list[Node]:
     """Return the ops in topological order. If several ops can be next, the one created first is
     next.
 
-    Raise InvalidArgumentError for a cycle.
+    Raises InvalidArgumentError for a cycle.
     """
     pending = _count_inputs(graph)
     nodes = graph.op_nodes()
@@ -73,7 +73,7 @@ def depths(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ())
     """Return, by node id, the number of edges on the longest path that ends at the op.
 
     An op without inputs has depth 0. `extra_edges`, (before, after) pairs such as a Send and its
-    Recv, count as edges. Raise InvalidArgumentError for a cycle, also for one with extra edges.
+    Recv, count as edges. Raises InvalidArgumentError for a cycle, also for one with extra edges.
     """
     pending = _count_inputs(graph)
     extra: dict[int, list[Node]] = {}

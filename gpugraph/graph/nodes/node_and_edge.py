@@ -217,7 +217,7 @@ class Node:
     def input_edge(self, index: int) -> Edge:
         """Return the edge into data input `index`; `input_edges` returns all of them faster.
 
-        Raise InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
+        Raises InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
         yet.
         """
         if not 0 <= index < len(self.input_types):

@@ -90,7 +90,7 @@ class RuntimeGraph:
         """Add a node like `node`, of this graph or another, without edges.
 
         Its name is `name`; if that is None, the name of `node`, or a new name derived from it if
-        that is in use. Raise the errors of `add_node`, and InvalidArgumentError for _SOURCE and
+        that is in use. Raises the errors of `add_node`, and InvalidArgumentError for _SOURCE and
         _SINK.
         """
         if not node.is_op:
@@ -119,7 +119,7 @@ class RuntimeGraph:
     def remove_nodes(self, nodes: Collection[Node]) -> None:
         """Remove several nodes, each listed once, and their edges; all nodes are removed or none.
 
-        Raise the errors of `remove_node`.
+        Raises the errors of `remove_node`.
         """
         for node in nodes:
             if self._nodes.get(node.id) is not node:
@@ -210,7 +210,7 @@ class RuntimeGraph:
 
         allow_duplicates: whether to add an edge even then.
 
-        Raise InvalidArgumentError for nodes of another graph.
+        Raises InvalidArgumentError for nodes of another graph.
         """
         self._check_edge(src, CONTROL_SLOT, dst, CONTROL_SLOT)
         if not allow_duplicates and _control_edge(src, dst) is not None:
@@ -239,7 +239,7 @@ class RuntimeGraph:
     def update_edge(self, new_src: Node, new_src_output: int, dst: Node, dst_input: int) -> Edge:
         """Connect data input `dst_input` of `dst` to another output instead of the present one.
 
-        Return the new edge. Raise the errors of `add_edge`, and InvalidArgumentError for a control
+        Return the new edge. Raises the errors of `add_edge`, and InvalidArgumentError for a control
         slot or an input without an edge.
         """
         if CONTROL_SLOT in (new_src_output, dst_input):

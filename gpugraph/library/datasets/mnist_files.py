@@ -162,8 +162,8 @@ def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
 def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
     """Read the array of an IDX file; decompress no more bytes than the header of the file declares.
 
-    magic: the number with which the file must begin. Raise ValueError for any other number, or
-    if the file is shorter or longer than its header declares.
+    magic: the number with which the file must begin. Raises ValueError for any other number, or if
+    the file is shorter or longer than its header declares.
     """
     name = getattr(file, "name", file)
     number = int.from_bytes(stream.read(4), "big")
@@ -211,10 +211,11 @@ def read_data_sets(
 
     The first `validation_size` training images become the validation set. The files are
     `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and the same with `t10k`, either plain or
-    gzipped with the suffix `.gz`. Other arguments are those of `DataSet`.
+    gzipped with the suffix `.gz`. The other arguments are as in `DataSet`.
 
-    Raise NotFoundError with the names of missing files, since nothing is downloaded, and ValueError
-    if validation_size exceeds the number of images and for a file with another magic number.
+    Raises NotFoundError with the names of missing files, since nothing is downloaded, and
+    ValueError if validation_size exceeds the number of images and for a file with another magic
+    number.
     """
     options = {"dtype": dtype, "reshape": reshape, "seed": seed}
     if fake_data:

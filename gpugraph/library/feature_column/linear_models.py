@@ -162,7 +162,7 @@ def linear_model(
     """Return a linear model of dense and categorical columns: [batch_size, units], float32.
 
     All weights are 0 at first. sparse_combiner: how to combine the weights of an example's
-    categories, "sum", "mean" or "sqrtn". Other arguments are those of `input_layer`; cols_to_vars
+    categories, "sum", "mean" or "sqrtn". The other arguments are as in `input_layer`; cols_to_vars
     also receives the list of `"bias"`.
     """
     name = _unique_scope_name("linear_model")

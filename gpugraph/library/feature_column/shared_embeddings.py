@@ -62,7 +62,7 @@ def shared_embedding_columns(
     """Return a dense column for each categorical column; they share the variable of embeddings.
 
     The graph's collection of the name `shared_embedding_collection_name` has the variable; by
-    default, the names of the columns make the name. Other arguments are those of
+    default, the names of the columns make the name. The other arguments are as in
     `embedding_column`. Raises ValueError for columns of different kinds or numbers of categories.
     """
     initializer = embedding_initializer(

@@ -120,8 +120,8 @@ def object_named(
     """Return a class or function by name.
 
     The sources are, in this order: `custom_objects`, the scopes of the thread from the innermost
-    on, `get_custom_objects()`, and `known`. Raise ValueError for an unknown name. kind: the kind of
-    object, for the message.
+    on, `get_custom_objects()`, and `known`. Raises ValueError for an unknown name. kind: the kind
+    of object, for the message.
     """
     for objects in (custom_objects or {}, *reversed(_SCOPES.stack), _CUSTOM_OBJECTS, known):
         if name in objects:
@@ -135,8 +135,8 @@ def object_named(
 def config_entry(config: Any, key: str, owner: str) -> Any:
     """Return `config[key]` of a configuration that may be damaged.
 
-    owner: the class whose configuration it is, for the message. Raise ValueError if `config` is not
-      a dict or lacks the key.
+    owner: the class whose configuration it is, for the message. Raises ValueError if `config` is
+      not a dict or lacks the key.
     """
     if not isinstance(config, Mapping):
         raise improper(f"the config of {owner} is not a dictionary, but {config!r:.100}")
@@ -158,7 +158,7 @@ def is_custom_object(name: str) -> bool:
 def serialize_keras_object(instance: Any) -> Any:
     """Return an object's class name and configuration, a function's name, or None for None.
 
-    Raise ValueError for an object without `get_config` and without a name.
+    Raises ValueError for an object without `get_config` and without a name.
     """
     if instance is None:
         return None
@@ -181,7 +181,7 @@ def deserialize_keras_object(
     unchanged.
 
     module_objects: Keras's objects by name. custom_objects: classes and functions of the program.
-    printable_module_name: the kind of object, for messages. Raise ValueError for an unknown name
+    printable_module_name: the kind of object, for messages. Raises ValueError for an unknown name
       and for another identifier.
     """
     known = module_objects or {}
@@ -219,7 +219,7 @@ def takes_custom_objects(from_config: Callable[..., Any]) -> bool:
 def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> Any:
     """Return `deserialize(identifier)` for a name or configuration; return a callable unchanged.
 
-    kind: the kind of object, for the message. Raise ValueError for anything else.
+    kind: the kind of object, for the message. Raises ValueError for anything else.
     """
     if isinstance(identifier, (str, dict)):
         return deserialize(identifier)

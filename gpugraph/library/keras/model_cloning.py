@@ -42,7 +42,7 @@ def clone_model(
 
     input_tensors: the inputs of the copy; by default new ones.
     clone_function: a function from each layer, except the inputs' layers, to its copy; by default
-      `clone_layer`. Raise ValueError for an object that is not a model, a subclass that defines
+      `clone_layer`. Raises ValueError for an object that is not a model, a subclass that defines
       `call`, a wrong number of inputs, and a function that does not return layers.
     """
     if not isinstance(model, Model):

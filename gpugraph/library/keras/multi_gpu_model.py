@@ -29,7 +29,7 @@ def multi_gpu_model(
 
     gpus: the number of GPUs, or a list of their numbers. cpu_merge: whether to concatenate the
       outputs on the CPU; otherwise the first of these GPUs does. cpu_relocation: whether to use a
-      copy of the model whose variables are on the CPU. Raise ValueError for fewer than 2 GPUs, and
+      copy of the model whose variables are on the CPU. Raises ValueError for fewer than 2 GPUs, and
       for GPUs that Keras's session does not have. Save `model`, which owns the variables, rather
       than the result.
     """

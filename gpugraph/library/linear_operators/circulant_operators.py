@@ -192,7 +192,7 @@ class LinearOperatorCirculant(BaseCirculant):
     """Circulant matrices with the eigenvalues `spectrum` [..., n]: row i + 1 is row i, rotated.
 
     input_output_dtype: that of products and solutions; if it is real, imaginary parts are dropped.
-    The other arguments are promises, see `LinearOperator`. Raise ValueError for a scalar, and for
+    The other arguments are promises, see `LinearOperator`. Raises ValueError for a scalar, and for
     promises that no such matrix keeps.
     """
 
@@ -214,7 +214,7 @@ class LinearOperatorCirculant2D(BaseCirculant):
     """Block circulant matrices with circulant blocks: convolutions of two axes, spectrum [..., n0,
     n1].
 
-    The other arguments are those of `LinearOperatorCirculant`.
+    The other arguments are as in `LinearOperatorCirculant`.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class LinearOperatorCirculant3D(BaseCirculant):
     """Circulant matrices of three nested levels: convolutions of three axes, spectrum [..., n0, n1,
     n2].
 
-    The other arguments are those of `LinearOperatorCirculant`.
+    The other arguments are as in `LinearOperatorCirculant`.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ from gpugraph.ops.framework.identity_and_shape import shape
 class LinearOperatorComposition(ListedOperator):
     """The product operators[0] @ operators[1] @ ..., none of which is multiplied out.
 
-    The other arguments are promises, see `LinearOperator`. Raise TypeError for several dtypes,
+    The other arguments are promises, see `LinearOperator`. Raises TypeError for several dtypes,
     ValueError for no operators and for sizes that do not fit.
     """
 
@@ -85,7 +85,7 @@ class LinearOperatorComposition(ListedOperator):
 class LinearOperatorBlockDiag(ListedOperator):
     """Square operators as the blocks of a diagonal, with zeros elsewhere.
 
-    The other arguments are promises, see `LinearOperator`. Raise TypeError for several dtypes,
+    The other arguments are promises, see `LinearOperator`. Raises TypeError for several dtypes,
     ValueError for no operators and for blocks that are not square.
     """
 

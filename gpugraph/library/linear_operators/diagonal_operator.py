@@ -31,7 +31,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_prod, reduce_sum
 class LinearOperatorDiag(LinearOperator):
     """Diagonal matrices with the diagonals `diag` [..., n].
 
-    The other arguments are promises, see `LinearOperator`. Raise ValueError for a scalar, and for
+    The other arguments are promises, see `LinearOperator`. Raises ValueError for a scalar, and for
     promises that no diagonal matrix keeps.
     """
 

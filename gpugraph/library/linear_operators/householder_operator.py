@@ -27,7 +27,7 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of, norm
 class LinearOperatorHouseholder(LinearOperator):
     """Reflections at the hyperplanes orthogonal to `reflection_axis` [..., n].
 
-    The other arguments are promises, see `LinearOperator`. Raise ValueError for a scalar, and for
+    The other arguments are promises, see `LinearOperator`. Raises ValueError for a scalar, and for
     promises that no reflection keeps.
     """
 

@@ -169,7 +169,7 @@ class LinearOperatorIdentity(SizedOperator):
 class LinearOperatorScaledIdentity(SizedOperator):
     """Multiples of the identity matrix: `multiplier` [...] times that with `num_rows` rows.
 
-    The other arguments are those of `LinearOperatorIdentity`.
+    The other arguments are as in `LinearOperatorIdentity`.
     """
 
     def __init__(
@@ -251,7 +251,7 @@ class LinearOperatorScaledIdentity(SizedOperator):
 class LinearOperatorZeros(SizedOperator):
     """Matrices of zeros [*batch_shape, num_rows, num_columns], square unless `num_columns` differs.
 
-    The other arguments are those of `LinearOperatorIdentity`.
+    The other arguments are as in `LinearOperatorIdentity`.
     """
 
     def __init__(

@@ -79,8 +79,8 @@ class DerivedOperator(LinearOperator):
 class LinearOperatorInversion(DerivedOperator):
     """The inverse of an operator: its products are solutions of the operator, and the reverse.
 
-    The other arguments are promises, see `LinearOperator`. Raise ValueError for an operator that is
-    known to have no inverse, and for promises that contradict those of the operator.
+    The other arguments are promises, see `LinearOperator`. Raises ValueError for an operator that
+    is known to have no inverse, and for promises that contradict those of the operator.
     """
 
     _suffix, _kind = "_inv", "inverse"
@@ -129,7 +129,7 @@ class LinearOperatorInversion(DerivedOperator):
 class LinearOperatorAdjoint(DerivedOperator):
     """The adjoint of an operator.
 
-    The other arguments are promises, see `LinearOperator`. Raise ValueError for promises that
+    The other arguments are promises, see `LinearOperator`. Raises ValueError for promises that
     contradict those of the operator.
     """
 

@@ -27,7 +27,7 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of
 class LinearOperatorKronecker(ListedOperator):
     """The Kronecker product of operators, none of which is multiplied out.
 
-    The other arguments are promises, see `LinearOperator`. Raise TypeError for several dtypes,
+    The other arguments are promises, see `LinearOperator`. Raises TypeError for several dtypes,
     ValueError for no operators.
     """
 

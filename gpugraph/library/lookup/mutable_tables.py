@@ -101,7 +101,7 @@ class MutableHashTable(LookupInterface):
     def remove(self, keys: Any, name: str | None = None) -> Operation:
         """Return an operation that removes these keys from the table.
 
-        Raise TypeError for keys of another dtype than the table's.
+        Raises TypeError for keys of another dtype than the table's.
         """
         self._check_keys(keys)
         inputs = self.resource_handle, keys, self._default_value

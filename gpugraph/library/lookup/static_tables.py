@@ -70,7 +70,7 @@ class InitializableLookupTableBase(LookupInterface):
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the value of each key, in the shape of `keys`; a SparseTensor if `keys` is one.
 
-        Raise TypeError for keys of another dtype than the table's. A run raises
+        Raises TypeError for keys of another dtype than the table's. A run raises
         FailedPreconditionError if the table is not filled yet.
         """
         self._check_keys(keys)
@@ -162,7 +162,7 @@ class StrongHashSpec(HasherSpec):
     def __new__(cls, key: Sequence[int]) -> StrongHashSpec:
         """Create the spec with this key.
 
-        Raise ValueError unless the key has two elements, and TypeError unless they are ints.
+        Raises ValueError unless the key has two elements, and TypeError unless they are ints.
         """
         if len(key) != 2:
             raise ValueError(f"key must have size 2, got {len(key)}.")
@@ -174,7 +174,7 @@ class StrongHashSpec(HasherSpec):
 def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
     """Return the op function that maps strings to bucket numbers with the hash function of `spec`.
 
-    Raise ValueError for an unknown hash function.
+    Raises ValueError for an unknown hash function.
     """
     if spec.hasher == "stronghash":
         return partial(string_to_hash_bucket_strong, key=spec.key)
@@ -262,7 +262,7 @@ class IdTableWithHashBuckets(LookupInterface):
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the id of each word, in the shape of `keys`; a SparseTensor if `keys` is one.
 
-        Raise TypeError for keys of another dtype than `key_dtype`.
+        Raises TypeError for keys of another dtype than `key_dtype`.
         """
         self._check_keys(keys)
         values = keys.values if isinstance(keys, SparseTensor) else keys

@@ -23,7 +23,7 @@ def sigmoid_cross_entropy(
     """Return the weighted and reduced `tf.nn.sigmoid_cross_entropy_with_logits`.
 
     weights and the other arguments are those of `compute_weighted_loss`. label_smoothing: a number
-    s; the labels are replaced by labels * (1 - s) + s / 2. Raise ValueError if the shapes differ.
+    s; the labels are replaced by labels * (1 - s) + s / 2. Raises ValueError if the shapes differ.
     """
     logits = convert_to_tensor(logits)
     labels = cast(multi_class_labels, logits.dtype.base_dtype)

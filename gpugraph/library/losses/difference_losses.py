@@ -41,7 +41,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def _in_float(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
-    """Return labels and predictions cast to float32. Raise ValueError if their shapes differ."""
+    """Return labels and predictions cast to float32. Raises ValueError if their shapes differ."""
     predictions = cast(predictions, dtypes.float32)
     labels = cast(labels, dtypes.float32)
     predictions.shape.assert_is_compatible_with(labels.shape)
@@ -127,7 +127,7 @@ def cosine_distance(
 ) -> Tensor:
     """Return 1 - sum over `axis` of labels * predictions, weighted and reduced.
 
-    The vectors along `axis` (older name: `dim`) must have length 1. Other arguments are those of
+    The vectors along `axis` (older name: `dim`) must have length 1. The other arguments are as in
     `compute_weighted_loss`.
     """
     if axis is not None and dim is not None:
@@ -156,7 +156,7 @@ def mean_pairwise_squared_error(
 
     For each pair of elements of one example, the difference of the two predictions is compared with
     the difference of the two labels. The mean over all pairs is multiplied by the example's weight,
-    and summed over the batch. weights: a number, or [batch size, 1, ...]. Raise ValueError for
+    and summed over the batch. weights: a number, or [batch size, 1, ...]. Raises ValueError for
     incompatible shapes.
     """
     require(labels=labels, predictions=predictions)

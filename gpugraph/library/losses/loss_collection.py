@@ -47,7 +47,7 @@ def get_total_loss(
 ) -> Tensor:
     """Return the sum of `get_losses` and, unless turned off, of `get_regularization_losses`.
 
-    Raise ValueError if there are no losses.
+    Raises ValueError if there are no losses.
     """
     losses = get_losses(scope)
     if add_regularization_losses:

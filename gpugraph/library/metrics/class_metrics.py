@@ -193,7 +193,7 @@ _NO_LABEL = np.int64(-(2**63))
 def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
     """Return labels as [..., number of labels], and whether they may be padded with `_NO_LABEL`.
 
-    first: the top k classes, [..., k]. Raise ValueError if the ranks of labels and classes do not
+    first: the top k classes, [..., k]. Raises ValueError if the ranks of labels and classes do not
     match.
     """
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))

@@ -57,7 +57,7 @@ def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
     weights: a number, or a tensor of the rank of `values`, with each size equal or 1.
     name: the scope of the metric's local variables `total` and `count`.
 
-    A run of `update` adds a batch and returns the new mean. Raise ValueError for weights of an
+    A run of `update` adds a batch and returns the new mean. Raises ValueError for weights of an
     incompatible shape.
     """
     with variable_scope(name, "mean", [values, weights]):

@@ -111,7 +111,7 @@ def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any,
     """Return (labels, predictions, weights) with equal ranks: extra last axes of size 1 are
     removed.
 
-    Raise ValueError if the shapes of labels and predictions still differ.
+    Raises ValueError if the shapes of labels and predictions still differ.
     """
     labels, predictions = remove_squeezable_dimensions(
         convert_to_tensor(labels), convert_to_tensor(predictions)

@@ -52,7 +52,7 @@ def counts_at(
 ) -> tuple[Counts, Counts]:
     """Return the counts of these kinds over all batches so far, and their updates.
 
-    kinds: some of "tp", "fn", "tn", "fp". Raise ValueError if `thresholds` is not a list of
+    kinds: some of "tp", "fn", "tn", "fp". Raises ValueError if `thresholds` is not a list of
     numbers. A run raises InvalidArgumentError for predictions outside [0, 1].
     """
     thresholds = constant_array(thresholds, dtypes.float32)

@@ -164,7 +164,7 @@ class WishartCholesky(_Wishart):
 class WishartFull(_Wishart):
     """The Wishart distribution by the scale matrix `scale` [..., k, k].
 
-    The other arguments are those of `WishartCholesky`.
+    The other arguments are as in `WishartCholesky`.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ def bidirectional_dynamic_rnn(
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Apply `dynamic_rnn` with `cell_fw` to `inputs` and with `cell_bw` to the reversed inputs.
 
-    The arguments are those of `dynamic_rnn`. With `sequence_length`, each sequence is reversed
+    The arguments are as in `dynamic_rnn`. With `sequence_length`, each sequence is reversed
     separately. Returns (outputs forward, outputs backward), both in the order of the inputs, and
     (last state forward, last state backward).
     """
@@ -82,7 +82,7 @@ def static_bidirectional_rnn(
 ) -> tuple[list[Any], Any, Any]:
     """Apply `static_rnn` with `cell_fw` to `inputs` and with `cell_bw` to the reversed inputs.
 
-    The arguments are those of `static_rnn`. Return a list of outputs, in which the outputs of both
+    The arguments are as in `static_rnn`. Return a list of outputs, in which the outputs of both
     directions are joined along axis 1; the last state forward; and the last state backward.
     """
     check_cell("cell_fw", cell_fw)

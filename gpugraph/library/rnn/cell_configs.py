@@ -24,7 +24,7 @@ def config_of_cell(cell: Any) -> dict[str, Any]:
 def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None) -> Any:
     """Create a cell from a result of `config_of_cell`.
 
-    custom_objects: classes by name, which take precedence over those of this package. Raise
+    custom_objects: classes by name, which take precedence over those of this package. Raises
     ValueError for an unknown name.
     """
     classes = {cls.__name__: cls for cls in _cell_classes(RNNCell)} | dict(custom_objects or {})
@@ -67,7 +67,7 @@ def function_of_config(
     """Remove the entries of `config_of_function` from `config`; return the function that they
     describe.
 
-    Return None if there are no entries. custom_objects: callables by name. Raise TypeError for an
+    Return None if there are no entries. custom_objects: callables by name. Raises TypeError for an
     unknown kind of entry, and ValueError for a name that `custom_objects` lacks and for code that
     comes from a file.
     """

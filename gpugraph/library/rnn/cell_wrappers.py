@@ -284,7 +284,7 @@ class DropoutWrapper(_Wrapper):
 def _probability(name: str, value: Any) -> Any:
     """Return a probability as a float if its value is known, otherwise as a tensor.
 
-    Raise ValueError outside [0, 1].
+    Raises ValueError outside [0, 1].
     """
     tensor = convert_to_tensor(value)
     known = constant_value(tensor)

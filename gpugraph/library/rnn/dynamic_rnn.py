@@ -60,7 +60,7 @@ def dynamic_rnn(
     Returns outputs [batch, time, *output_size] ([time, batch, ...] if `time_major`) in the
     structure of the cell's `output_size`, and the state in that of its `state_size`.
 
-    Raise TypeError if `cell` is not a cell, and ValueError for inputs or lengths of incompatible
+    Raises TypeError if `cell` is not a cell, and ValueError for inputs or lengths of incompatible
     shapes and without both initial state and dtype. A run raises InvalidArgumentError unless there
     is one length for each batch entry.
     """
@@ -217,7 +217,7 @@ class _Loop:
 def _checked_shapes(inputs: Sequence[Any]) -> list[TensorShape]:
     """Return the static shapes of the inputs.
 
-    Raise ValueError if they differ in time or batch, or if other sizes are unknown.
+    Raises ValueError if they differ in time or batch, or if other sizes are unknown.
     """
     shapes = [tensor.shape.with_rank_at_least(3) for tensor in inputs]
     shown = ", ".join(str(shape) for shape in shapes)

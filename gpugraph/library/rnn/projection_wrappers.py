@@ -23,7 +23,7 @@ from gpugraph.ops.random.variable_initializers import RandomUniform, Zeros
 def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
     """Return (args joined along axis 1) @ kernel + bias, with variables of the current scope.
 
-    args: matrices [batch, size], or a structure of them. bias: whether there is a bias. Raise
+    args: matrices [batch, size], or a structure of them. bias: whether there is a bias. Raises
     ValueError without arguments, and for arguments that are not matrices of known size.
     """
     tensors = [convert_to_tensor(tensor) for tensor in flatten(args)]

@@ -39,8 +39,8 @@ def raw_rnn(
 
     Returns TensorArrays of the emissions, the last state and the last loop state.
 
-    Raise TypeError if `cell` is not a cell or `loop_fn` is not callable, and ValueError for results
-    whose structure changes and for inputs of different batch sizes.
+    Raises TypeError if `cell` is not a cell or `loop_fn` is not callable, and ValueError for
+    results whose structure changes and for inputs of different batch sizes.
     """
     check_cell("cell", cell)
     if not callable(loop_fn):

@@ -74,7 +74,7 @@ class RNNCell(Layer):
     ) -> Any:
         """Return a zero state for a batch of `inputs`, or for `batch_size` and `dtype`.
 
-        Raise ValueError if neither is passed, and if `inputs` contradict `batch_size` or `dtype`.
+        Raises ValueError if neither is passed, and if `inputs` contradict `batch_size` or `dtype`.
         """
         if inputs is not None:
             batch_size, dtype = _of_inputs(

@@ -60,7 +60,7 @@ def _tensor(state: Any) -> Any:
 def state_dtype(explicit: Any, state: Any) -> Any:
     """Return `explicit`, or if it is None the common dtype of all parts of the state.
 
-    Raise ValueError if there is no common dtype.
+    Raises ValueError if there is no common dtype.
     """
     if explicit is not None:
         return explicit
@@ -99,7 +99,7 @@ def limited_step(
 
     zero_output: zeros in the structure of an output. call_cell: returns (output, next state).
     conditionally: whether to use conditionals, which skip the cell if all sequences have ended, and
-      skip the selection if none has. Raise ValueError or TypeError if the cell returns other
+      skip the selection if none has. Raises ValueError or TypeError if the cell returns other
       structures than it declares.
     """
     zeros, old = flatten(zero_output), flatten(state)

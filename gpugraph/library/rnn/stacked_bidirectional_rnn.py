@@ -29,7 +29,7 @@ def stack_bidirectional_rnn(
 
     inputs: a list of [batch, depth]. initial_states_fw, initial_states_bw: one state for each
     layer. Return the outputs of the last layer, in which both directions are joined; a tuple of
-    each layer's last state forward; and a tuple of each layer's last state backward. Raise
+    each layer's last state forward; and a tuple of each layer's last state backward. Raises
     ValueError for lists that are empty, missing, or of unequal length.
     """
 

@@ -29,7 +29,7 @@ def static_state_saving_rnn(
       `save_state(name, value)`, which returns an operation.
     state_name: the name of the state, or names in the structure of cell.state_size.
 
-    The last output and the last state have the save operations as control inputs. Raise ValueError
+    The last output and the last state have the save operations as control inputs. Raises ValueError
     for names in another structure, and TypeError for a value that is not a cell; other arguments
     and errors are as in `static_rnn`.
     """

@@ -121,7 +121,7 @@ def build_all_signature_defs(
     """Return the signature of each output, by name, for each set of inputs.
 
     Outputs that do not fit the inputs are left out. serving_only: whether only signatures that a
-    server accepts are kept. Raise ValueError if `export_outputs` is not a dict.
+    server accepts are kept. Raises ValueError if `export_outputs` is not a dict.
     """
     if not isinstance(export_outputs, dict):
         raise ValueError(f"export_outputs must be a dict and not{type(export_outputs)}")
@@ -148,7 +148,7 @@ def build_all_signature_defs(
 def get_timestamped_export_dir(export_dir_base: Any) -> bytes:
     """Return a path below the folder that does not exist, named after the current second.
 
-    Raise RuntimeError if ten such paths exist.
+    Raises RuntimeError if ten such paths exist.
     """
     for attempt in range(1, _ATTEMPTS + 1):
         folder = os.path.join(os.fsencode(export_dir_base), str(int(time.time())).encode())
@@ -178,7 +178,7 @@ def export_outputs_for_mode(
 ) -> dict[str, ExportOutput]:
     """Return the outputs to export in a mode, by the name of their signature.
 
-    Raise ValueError if there is no such mode.
+    Raises ValueError if there is no such mode.
     """
     if mode not in SIGNATURE_KEY_MAP:
         raise ValueError(
@@ -194,7 +194,7 @@ def export_outputs_for_mode(
 def get_export_outputs(export_outputs: Any, predictions: Any) -> dict[str, ExportOutput]:
     """Return the outputs for serving, one of which is the default; the predictions if None.
 
-    Raise TypeError for other values, and ValueError if none of several outputs is the default.
+    Raises TypeError for other values, and ValueError if none of several outputs is the default.
     """
     default = DEFAULT_SERVING_SIGNATURE_DEF_KEY
     if export_outputs is None:

@@ -75,7 +75,7 @@ def _constant_path(tensor: Any) -> str:
 def _asset_name(path: str, sources: dict[str, str]) -> str:
     """Return the last part of a path, with a number appended if another file already has that name.
 
-    sources: the paths of the assets so far by name. Raise ValueError for a path that ends with a
+    sources: the paths of the assets so far by name. Raises ValueError for a path that ends with a
     slash.
     """
     name = unique = os.path.basename(path)
@@ -107,7 +107,7 @@ def asset_feeds(
 ) -> dict[str, str]:
     """Return the paths of a SavedModel's assets by the names of the tensors that hold them.
 
-    Raise InvalidArgumentError for an absolute path, a path with `..`, and an invalid AssetFileDef.
+    Raises InvalidArgumentError for an absolute path, a path with `..`, and an invalid AssetFileDef.
     """
     folder = os.path.join(export_dir, model_names.ASSETS_DIRECTORY)
     feeds = {}

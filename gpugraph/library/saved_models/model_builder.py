@@ -68,8 +68,8 @@ class SavedModelBuilder:
     ) -> None:
         """Add the default graph as a further meta graph, after the variables have been saved.
 
-        Arguments and errors are those of `add_meta_graph_and_variables`. Raise AssertionError if no
-        variables have been saved yet.
+        For the arguments and errors, see `add_meta_graph_and_variables`. Raises AssertionError if
+        no variables have been saved yet.
         """
         if not self._has_variables:
             raise AssertionError(
@@ -133,7 +133,7 @@ class SavedModelBuilder:
     def save(self, as_text: bool = False) -> bytes:
         """Write `saved_model.pb`, or `saved_model.pbtxt`, and return the path of the file as bytes.
 
-        The file is written atomically. Raise ValueError if the message exceeds 2 GiB.
+        The file is written atomically. Raises ValueError if the message exceeds 2 GiB.
         """
         name = model_names.SAVED_MODEL_FILENAME_PB
         if as_text:
@@ -211,7 +211,7 @@ def simple_save(
     name.
 
     Its tag is "serve", its signature "serving_default". The assets come from the collection
-    `tf.GraphKeys.ASSET_FILEPATHS`. The devices of nodes are removed. Errors are those of
+    `tf.GraphKeys.ASSET_FILEPATHS`. The devices of nodes are removed. Raises the errors of
     `SavedModelBuilder`.
     """
     signature = predict_signature_def(inputs, outputs)

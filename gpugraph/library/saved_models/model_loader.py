@@ -87,7 +87,7 @@ class SavedModelLoader:
     ) -> None:
         """Restore the variables with `saver` in `sess`; the other arguments are those of `load`.
 
-        Raise ValueError if the graph has variables but no saver.
+        Raises ValueError if the graph has variables but no saver.
         """
         graph = sess.graph
         with graph.as_default():
@@ -118,7 +118,7 @@ class SavedModelLoader:
     ) -> None:
         """Run the meta graph's main op, if there is one, and feed it the paths of the assets.
 
-        The arguments are those of `load`.
+        The arguments are as in `load`.
         """
         meta_graph = self.get_meta_graph_def_from_tags(tags)
         with sess.graph.as_default():

@@ -25,7 +25,7 @@ def parse_saved_model(export_dir: Any) -> Any:
     """Read the SavedModel message in a folder, from its binary file or, without one, from its text
     file.
 
-    Raise OSError if the folder has neither file, or if the file is not a SavedModel.
+    Raises OSError if the folder has neither file, or if the file is not a SavedModel.
     """
     for path, parse in zip(
         _file_paths(export_dir), (messages_pb2.parse_bytes, messages_pb2.parse_text)

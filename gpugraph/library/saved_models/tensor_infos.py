@@ -15,7 +15,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def build_tensor_info(tensor: Any) -> Any:
     """Return a TensorInfo with name, dtype and shape of a Tensor, a variable or a SparseTensor.
 
-    Raise TypeError for other values.
+    Raises TypeError for other values.
     """
     is_sparse = isinstance(tensor, SparseTensor)
     if not is_sparse and not all(hasattr(tensor, name) for name in ("name", "dtype", "get_shape")):

@@ -172,7 +172,7 @@ def dynamic_decode(
     scope: a name or variable scope; by default "decoder", or "decoder_1" and so on if that name is
       in use.
 
-    The outputs have as many steps as the longest sequence; the lengths are int32 [batch]. Raise
+    The outputs have as many steps as the longest sequence; the lengths are int32 [batch]. Raises
     TypeError if `decoder` is not a Decoder, and ValueError if maximum_iterations is not a scalar.
     """
     if not isinstance(decoder, Decoder):

@@ -334,7 +334,7 @@ class BeamSearchDecoder(Decoder):
         """Return whole sequences, and the state with its TensorArrays in the order of the final
         beams.
 
-        The arguments are those of `Decoder.finalize`.
+        The arguments are as in `Decoder.finalize`.
         """
         longest = cast(reduce_max(final_state.lengths, axis=1), dtypes.int32)
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)

@@ -30,7 +30,7 @@ Beams: TypeAlias = "tuple[Any, int | None, int]"
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
     """Repeat each batch entry of each tensor `multiplier` times: [batch * multiplier, ...].
 
-    t: a tensor or a structure of tensors. Raise ValueError for tensors of rank 0 or of unknown
+    t: a tensor or a structure of tensors. Raises ValueError for tensors of rank 0 or of unknown
     rank.
     """
     with name_scope(name, "tile_batch", [*flatten(t), multiplier]):
@@ -53,7 +53,7 @@ def _tile(tensor: Any, multiplier: int) -> Any:
 def is_whole(value: Any) -> bool:
     """Return whether a part of the state has no batch axis: it is a scalar or a TensorArray.
 
-    Raise ValueError for a tensor of unknown rank.
+    Raises ValueError for a tensor of unknown rank.
     """
     if isinstance(value, TensorArray):
         return True

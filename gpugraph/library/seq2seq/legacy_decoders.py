@@ -181,7 +181,7 @@ def embedding_rnn_seq2seq(
 ) -> Outputs:
     """Run an encoder and a decoder of ids; without output_projection the outputs are logits.
 
-    feed_previous: a bool, or a bool tensor. Other arguments are those of `embedding_rnn_decoder`.
+    feed_previous: a bool, or a bool tensor. The other arguments are as in `embedding_rnn_decoder`.
     """
     with variable_scope(scope or "embedding_rnn_seq2seq") as opened:
         if dtype is not None:
@@ -255,7 +255,7 @@ def attention_decoder(
 
     Arguments and result are as in `rnn_decoder`. output_size: the size of the outputs, by default
     the cell's. initial_state_attention: whether the first step reads the attention of the initial
-    state instead of zeros. Raise ValueError without inputs or heads, and for states of unknown
+    state instead of zeros. Raises ValueError without inputs or heads, and for states of unknown
     size.
     """
     if not decoder_inputs:
@@ -342,7 +342,7 @@ def embedding_attention_seq2seq(
 ) -> Outputs:
     """Run an encoder of ids, and a decoder of ids that attends to all outputs of the encoder.
 
-    feed_previous: a bool, or a bool tensor. Other arguments are those of `embedding_rnn_decoder`.
+    feed_previous: a bool, or a bool tensor. The other arguments are as in `embedding_rnn_decoder`.
     """
     with variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype) as opened:
         encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)

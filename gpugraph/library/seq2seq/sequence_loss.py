@@ -34,7 +34,7 @@ def sequence_loss(
     summed remain: the result is a scalar, [time], [batch] or [batch, time]. softmax_loss_function:
     a function of `labels` and `logits` that replaces the cross entropy.
 
-    Raise ValueError for other ranks, and for axes that are to be both averaged and summed.
+    Raises ValueError for other ranks, and for axes that are to be both averaged and summed.
     """
     logits, targets, weights = map(convert_to_tensor, (logits, targets, weights))
     for value, rank, what in (

@@ -21,7 +21,7 @@ class FileWriterCache:
     def get(logdir: Any) -> FileWriter:
         """Return the FileWriter of a folder; until `clear` is called, it is always the same object.
 
-        A new FileWriter first writes the default graph. Errors are those of FileWriter.
+        A new FileWriter first writes the default graph. Raises the errors of FileWriter.
         """
         with FileWriterCache._lock:
             key = os.fspath(logdir)

@@ -235,8 +235,8 @@ def _tensor_summary(
 def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) -> Tensor:
     """Return a Summary of a tensor of Markdown strings, as a string scalar.
 
-    TensorBoard shows a vector as a table with one column, and a matrix as a table. Raise ValueError
-    for another dtype.
+    TensorBoard shows a vector as a table with one column, and a matrix as a table. Raises
+    ValueError for another dtype.
     """
     if tensor.dtype != dtypes.string:
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
@@ -249,7 +249,7 @@ def merge(
 ) -> Tensor:
     """Return a Summary with the values of several summaries, as a string scalar.
 
-    collections: collections to add the result to, by default none. Raise ValueError without
+    collections: collections to add the result to, by default none. Raises ValueError without
     summaries.
 
     Raises, in a run:

@@ -96,7 +96,7 @@ class Benchmark:
         mbs: the number of MB that a run processes, for the throughput.
 
         Return the reported values, and the mean and standard deviation of the times, by name.
-        Errors are those of `Session.run`.
+        Raises the errors of `Session.run`.
         """
         seconds = []
         for index in range(burn_iters + min_iters):

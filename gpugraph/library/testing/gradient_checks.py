@@ -101,7 +101,7 @@ def compute_gradient(
       differences. init_targets: an operation or a list of operations to run first. extra_feed_dict:
       further feeds.
 
-    Raise ValueError without a default session, and if y has no gradient with respect to x.
+    Raises ValueError without a default session, and if y has no gradient with respect to x.
     """
     for target in _as_list(init_targets) if init_targets is not None else []:
         _session().run(target)

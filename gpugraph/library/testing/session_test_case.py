@@ -97,7 +97,7 @@ class TestCase(Comparisons):
         """Yield a session that all calls in this test share; variables keep their values between
         blocks.
 
-        Raise ValueError if a later call has another graph, config or `force_gpu`.
+        Raises ValueError if a later call has another graph, config or `force_gpu`.
         """
         options = graph, config, force_gpu
         if self._cached_session is not None and not _same(options, self._cached_for):

@@ -46,7 +46,7 @@ class StubOutForTesting:
     def SmartSet(self, obj: Any, attr_name: str, new_attr: Any) -> None:
         """Replace `obj.attr_name` where it is defined: in the object, its class, or a base class.
 
-        Raise AttributeError if it is not defined.
+        Raises AttributeError if it is not defined.
         """
         if inspect.ismodule(obj) or (not inspect.isclass(obj) and attr_name in vars(obj)):
             owners = [obj]

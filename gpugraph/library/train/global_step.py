@@ -19,7 +19,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     """Return the graph's global step, or None if the graph has none, or more than one.
 
     The global step is the only item of the collection GLOBAL_STEP, or else the tensor
-    "global_step:0". Raise TypeError if it is not an integer scalar.
+    "global_step:0". Raises TypeError if it is not an integer scalar.
     """
     chosen = graph_or_default(graph)
     steps = chosen.get_collection(GraphKeys.GLOBAL_STEP)
@@ -72,7 +72,7 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
 def global_step(sess: Any, global_step_tensor: Any) -> int:
     """Return the value of the global step in a session.
 
-    Raise TypeError if `sess` is not a session.
+    Raises TypeError if `sess` is not a session.
     """
     if not hasattr(sess, "run"):
         raise TypeError(f"sess must be a tf.Session, but it is {shown(sess)}")

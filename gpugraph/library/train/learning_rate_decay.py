@@ -34,7 +34,7 @@ def _decay(
 ) -> Iterator[tuple[str, Tensor, Tensor, list[Tensor]]]:
     """Yield the name of the scope, and the rate, the step and the `numbers` in the rate's dtype.
 
-    Raise ValueError if there is no step.
+    Raises ValueError if there is no step.
     """
     if global_step is None:
         raise ValueError(f"global_step is required for {default}.")
@@ -111,7 +111,7 @@ def piecewise_constant(
     x: a scalar. boundaries: increasing numbers of x's dtype, or int32 if x is int64.
     values: numbers of one dtype, one more than boundaries.
 
-    Raise ValueError for other lengths and dtypes.
+    Raises ValueError for other lengths and dtypes.
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")

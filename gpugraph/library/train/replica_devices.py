@@ -52,7 +52,7 @@ def replica_device_setter(
     ps_ops: the op types that go to servers; by default those of variables and tables.
     ps_strategy: a function from such an operation to its task; by default round-robin.
 
-    Raise TypeError for another type of cluster, or a strategy that can't be called.
+    Raises TypeError for another type of cluster, or a strategy that can't be called.
     """
     if cluster is not None:
         job = DeviceSpec.from_string(text_of("ps_device", ps_device)).job
@@ -116,7 +116,7 @@ def byte_size_load_fn(op: Operation) -> int:
     """Return the size in bytes of an operation's only output; for a handle, the size of its
     variable.
 
-    Raise ValueError for several outputs, and for an unknown shape. A reference variable of unknown
+    Raises ValueError for several outputs, and for an unknown shape. A reference variable of unknown
     shape counts as a scalar.
     """
     outputs = op.outputs

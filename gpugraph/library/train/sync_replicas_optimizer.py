@@ -79,7 +79,7 @@ class SyncReplicasOptimizer(Optimizer):
     ) -> Any:
         """Return the train op, which adds the gradients and waits for the next step's token.
 
-        Raise ValueError if there are no gradients or there is no global step.
+        Raises ValueError if there are no gradients or there is no global step.
         """
         pairs = list(grads_and_vars or ())
         if not pairs:

@@ -21,7 +21,7 @@ def basic_train_loop(
 
     supervisor: an object with the methods `managed_session(master)`, which returns a context
     manager of a session, and `should_stop()`. After an AbortedError, with which a restarting server
-    ends a step, a new session is started. Raise TypeError for an object without these methods.
+    ends a step, a new session is started. Raises TypeError for an object without these methods.
     """
     if not hasattr(supervisor, "managed_session"):
         raise TypeError(f"supervisor must have a `managed_session`, but is {shown(supervisor)}")

@@ -23,7 +23,7 @@ def repeated_axes(s0: Sequence[int], s1: Sequence[int]) -> tuple[list[int], list
 
     Axes are numbered in the shape to which `s0` and `s1` broadcast. Each shape is padded with
     leading ones to the common rank. An axis in which it then has size 1 is in its list. So an axis
-    in which both have size 1 is in both lists. However, equal shapes get two empty lists. Raise
+    in which both have size 1 is in both lists. However, equal shapes get two empty lists. Raises
     ValueError for incompatible shapes.
     """
     if list(s0) == list(s1):

@@ -193,7 +193,7 @@ _ones_like = op(
 def _element(value: int, dtype: DType) -> Any:
     """Return 0 or 1 as a Python value of `dtype`: a bool, b"" for string 0, else an int.
 
-    Raise TypeError for dtype string with value 1.
+    Raises TypeError for dtype string with value 1.
     """
     if dtype is dtypes.string:
         if value:

@@ -39,7 +39,7 @@ _identity_n = op(
 def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     """Return a list of copies of the tensors in the list `input`, all outputs of one IdentityN.
 
-    Raise TypeError if `input` is not a list, and ValueError if it is empty.
+    Raises TypeError if `input` is not a list, and ValueError if it is empty.
     """
     if isinstance(input, (list, tuple)) and not input:
         raise ValueError("IdentityN needs at least one tensor")

@@ -126,7 +126,7 @@ def space_to_depth(
 ) -> Tensor:
     """Move squares of n x n pixels into channels, with n = `block_size`.
 
-    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c] for `data_format` NHWC. Raise ValueError if
+    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c] for `data_format` NHWC. Raises ValueError if
     height or width is not a multiple of block_size.
     """
     return raw_ops.SpaceToDepth(input, block_size=block_size, data_format=data_format, name=name)
@@ -137,7 +137,7 @@ def depth_to_space(
 ) -> Tensor:
     """Move channels into squares of n x n pixels, with n = `block_size`: invert `space_to_depth`.
 
-    Raise ValueError if the number of channels is not a multiple of the square of block_size.
+    Raises ValueError if the number of channels is not a multiple of the square of block_size.
     """
     return raw_ops.DepthToSpace(input, block_size=block_size, data_format=data_format, name=name)
 
@@ -297,7 +297,7 @@ def space_to_batch_nd(
     """Move blocks of the M axes after the first into the batch axis, which is the first.
 
     block_shape: int vector, the block's size along each of the M axes; paddings: ints [M, 2], the
-    numbers of zeros to add before and after each axis first. Raise ValueError if a padded size is
+    numbers of zeros to add before and after each axis first. Raises ValueError if a padded size is
     not a multiple of the block's size.
     """
     return raw_ops.SpaceToBatchND(input, block_shape, paddings, name=name)
@@ -306,7 +306,7 @@ def space_to_batch_nd(
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
     """Move batches back into blocks of the M axes after the first: invert `space_to_batch_nd`.
 
-    crops: ints [M, 2], the numbers of elements to remove before and after each axis. Raise
+    crops: ints [M, 2], the numbers of elements to remove before and after each axis. Raises
     ValueError if the batch size is not a multiple of the product of `block_shape`.
     """
     return raw_ops.BatchToSpaceND(input, block_shape, crops, name=name)

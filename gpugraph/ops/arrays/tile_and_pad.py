@@ -350,7 +350,7 @@ def pad(
     """Add `paddings[i]` = (before, after) elements along axis i of `tensor`.
 
     mode: CONSTANT adds `constant_values`, a scalar; SYMMETRIC and REFLECT mirror the tensor at its
-    border, with and without a copy of the border element. Raise ValueError for any other mode, and
+    border, with and without a copy of the border element. Raises ValueError for any other mode, and
     for mirrored paddings larger than the tensor (REFLECT: than its size - 1).
     """
     mode = text_of("mode", mode).upper()

@@ -41,7 +41,7 @@ class Optional:
     def __add__(self, other: Optional) -> Optional:
         """Return an optional of the elementwise sums, or an empty optional if both are empty.
 
-        Raise InvalidArgumentError if only one of them is empty.
+        Raises InvalidArgumentError if only one of them is empty.
         """
         if self.arrays is None or other.arrays is None:
             if self.arrays is not None or other.arrays is not None:

@@ -111,7 +111,7 @@ def as_op_error(error: Exception) -> OpError:
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
     """Convert the return value of the function to one array for each dtype in `wanted`.
 
-    Raise InvalidArgumentError for another number of values; further errors are those of `_result`.
+    Raises InvalidArgumentError for another number of values; further errors are those of `_result`.
     """
     if returned is None:
         returned = []
@@ -129,7 +129,7 @@ def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
 def _result(value: Any, wanted: DType, value_name: str) -> Any:
     """Convert one returned value to an array of dtype `wanted`.
 
-    Raise InternalError for objects that are not numbers or strings, and InvalidArgumentError for
+    Raises InternalError for objects that are not numbers or strings, and InvalidArgumentError for
     another dtype. value_name: a description of the value for the message.
     """
     try:
@@ -202,7 +202,7 @@ def py_func(
     threads.
 
     Returns a list of tensors if `Tout` is a list or tuple, else one tensor. If `Tout` is empty,
-    returns the operation, or an empty list unless `stateful`. Raise ValueError if `func` can't be
+    returns the operation, or an empty list unless `stateful`. Raises ValueError if `func` can't be
     called.
 
     A run raises InvalidArgumentError for another number of results or other dtypes, and

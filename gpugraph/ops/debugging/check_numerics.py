@@ -75,6 +75,6 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     """Return `tensor`, with a check in each run that it has no NaNs or infinities.
 
     If it has, the run raises InvalidArgumentError with `message`. The gradient with respect to it
-    is checked too. Raise TypeError for a dtype that is not floating point.
+    is checked too. Raises TypeError for a dtype that is not floating point.
     """
     return _check_numerics(tensor, message=message, name=name)

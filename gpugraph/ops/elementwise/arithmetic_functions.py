@@ -287,7 +287,7 @@ _add_n = op(
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     """Return the elementwise sum of the list `inputs` of tensors of one shape and dtype.
 
-    A single tensor is returned unchanged. Raise ValueError for an empty list, and for shapes that
+    A single tensor is returned unchanged. Raises ValueError for an empty list, and for shapes that
     differ.
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:

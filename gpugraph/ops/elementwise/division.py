@@ -252,7 +252,7 @@ def _pair(x: Any, y: Any, is_hint: bool = False) -> tuple[Tensor, Tensor]:
     """Convert x and y to tensors of one dtype: the dtype of x if it is a tensor, else that of y.
 
     is_hint: whether a y that is not a tensor, and does not fit that dtype, becomes a tensor of the
-    dtype of its values. Raise TypeError if the dtypes then differ.
+    dtype of its values. Raises TypeError if the dtypes then differ.
     """
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):

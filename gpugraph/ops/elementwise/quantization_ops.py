@@ -284,7 +284,7 @@ def quantize(
 
     min_range, max_range: float scalars, widened to contain 0; the outputs are the range used. mode:
     `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"` (module docstring). round_mode: `"HALF_TO_EVEN"`
-    has an effect with SCALED only. Raise ValueError for other modes.
+    has an effect with SCALED only. Raises ValueError for other modes.
     """
     attrs = {"mode": mode, "round_mode": round_mode}
     return raw_ops.QuantizeV2(input, min_range, max_range, T=T, name=name, **attrs)

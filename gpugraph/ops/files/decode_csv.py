@@ -33,7 +33,7 @@ _SPECIAL = re.compile(rb'["\r\n]')
 def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     """Return the fields of one record, without their quotes; an empty record has no fields.
 
-    quotes: whether fields may be in double quotes. Raise InvalidArgumentError for misplaced quotes
+    quotes: whether fields may be in double quotes. Raises InvalidArgumentError for misplaced quotes
     and line ends.
     """
     fields: list[bytes] = []

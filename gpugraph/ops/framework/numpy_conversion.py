@@ -31,8 +31,9 @@ def zero_of(dtype: Any) -> Any:
 def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[Any]:
     """Convert `value` to an array of `dtype` and `shape`, which are by default those of the value.
 
-    A scalar, or the last element of a value with too few elements, fills the rest of `shape`. Raise
-    TypeError if the value is not of the dtype's kind, and ValueError if it does not fit the shape.
+    A scalar, or the last element of a value with too few elements, fills the rest of `shape`.
+    Raises TypeError if the value is not of the dtype's kind, and ValueError if it does not fit the
+    shape.
     """
     wanted = None if dtype is None else as_dtype(dtype).base_dtype
     number_type = _type_of_numbers(value, wanted)
@@ -144,7 +145,7 @@ def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[
 def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
     """Convert Dimension objects in an array of objects to ints; raise TypeError for other objects.
 
-    Raise ValueError for an unknown Dimension.
+    Raises ValueError for an unknown Dimension.
     """
     items = array.reshape(-1).tolist()
     if not any(isinstance(item, Dimension) for item in items):

@@ -297,7 +297,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Repeat grey pixels [..., 1] as colours [..., 3]. Raise ValueError for an unknown rank."""
+    """Repeat grey pixels [..., 1] as colours [..., 3]. Raises ValueError for an unknown rank."""
     with op_scope(name, "grayscale_to_rgb", images) as scope:
         source = convert_to_tensor(images, name="images")
         rank = source.shape.rank

@@ -193,7 +193,7 @@ _LONG = 64
 def _inflated(parts: Sequence[bytes], size: int) -> bytes:
     """Return the first `size` bytes of a zlib stream in `parts`, without decompressing more.
 
-    Raise ValueError if the stream is shorter.
+    Raises ValueError if the stream is shorter.
     """
     stream, pieces, left = zlib.decompressobj(), [], size
     for part in parts:

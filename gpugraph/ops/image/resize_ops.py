@@ -361,7 +361,7 @@ def resize_nearest_neighbor(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Resize images by nearest neighbour; the dtype stays. Arguments are those of
+    """Resize images by nearest neighbour; the dtype stays. The arguments are as in
     `resize_bilinear`.
     """
     return raw_ops.ResizeNearestNeighbor(
@@ -374,6 +374,6 @@ def resize_area(
 ) -> Tensor:
     """Resize images, as float32; each pixel is the mean of the area of the input that it covers.
 
-    There is no gradient. Arguments are those of `resize_bilinear`.
+    There is no gradient. The arguments are as in `resize_bilinear`.
     """
     return raw_ops.ResizeArea(images, size, align_corners=align_corners, name=name)

@@ -33,7 +33,7 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     """Repeat each slice of `input` along `axis`.
 
     repeats: the number of repetitions, or a vector with a number for each slice. Without an axis,
-    the input is flattened first. Raise ValueError for an axis that `input` does not have, and for
+    the input is flattened first. Raises ValueError for an axis that `input` does not have, and for
     an unknown rank.
     """
     with op_scope(name, "Repeat", input, repeats):

@@ -258,8 +258,8 @@ def boolean_mask(
     """Return the slices of `tensor` where the bool `mask` is true, in order.
 
     axis: the first axis of `tensor` that the mask covers, by default 0; the mask's shape must be
-    the sizes of the axes from there on. Raise ValueError for any other shape, for a scalar mask and
-    for a mask of unknown rank.
+    the sizes of the axes from there on. Raises ValueError for any other shape, for a scalar mask
+    and for a mask of unknown rank.
     """
     with op_scope(name, "boolean_mask", tensor, mask):
         source = convert_to_tensor(tensor, name="tensor")

@@ -125,7 +125,7 @@ def one_hot(
     axis: the position of the new axis, by default the last; its size is `depth`. An index outside
     [0, depth) gives only `off_value`. dtype: by default the dtype of the two values, else float32.
 
-    Raise TypeError if the dtypes of values and `dtype` differ.
+    Raises TypeError if the dtypes of values and `dtype` differ.
     """
     with op_scope(name, "one_hot", indices, depth, on_value, off_value) as scope:
         values = [(on_value, 1, "on_value"), (off_value, 0, "off_value")]

@@ -118,7 +118,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
     """Return the slice of `input_` that starts at `begin` and has the sizes `size`.
 
     begin, size: int vectors with one entry per axis. A size of -1 means all remaining elements.
-    Raise ValueError for a part that is not inside `input_`.
+    Raises ValueError for a part that is not inside `input_`.
     """
     return _slice(input_, int_argument(begin), int_argument(size), name=name)
 

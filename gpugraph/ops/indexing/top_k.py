@@ -139,7 +139,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
     """Return (values, indices) of the `k` largest elements along the last axis, largest first.
 
     Of equal elements the one with the lower index comes first. If `sorted` is False, the order is
-    unspecified. Raise ValueError for a scalar and for rows of fewer than k elements.
+    unspecified. Raises ValueError for a scalar and for rows of fewer than k elements.
     """
     return _top_k(input, k, sorted=sorted, name=name)
 

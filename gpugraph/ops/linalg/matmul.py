@@ -162,7 +162,7 @@ def batches_of_matrices(
 ) -> list[tuple[Any, Any, Any]]:
     """Return a list of one triple (left factors, right factors, products): views of the arrays.
 
-    Raise NotImplementedError for adjoints of complex matrices, which are not views.
+    Raises NotImplementedError for adjoints of complex matrices, which are not views.
     """
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:

@@ -74,7 +74,7 @@ def eye(
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """Return the sum of each matrix's diagonal: [...] for [..., m, n]. Raise ValueError for a rank
+    """Return the sum of each matrix's diagonal: [...] for [..., m, n]. Raises ValueError for a rank
     below 2.
     """
     with op_scope(name, "Trace", x) as scope:
@@ -83,7 +83,7 @@ def trace(x: Any, name: str | None = None) -> Tensor:
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """Transpose matrices [..., m, n] and conjugate their elements. Raise ValueError for a rank
+    """Transpose matrices [..., m, n] and conjugate their elements. Raises ValueError for a rank
     below 2.
     """
     with op_scope(name, "adjoint", matrix):

@@ -29,7 +29,7 @@ def parse_columns(
 ) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
     """Return the sparse features as (indices, values, shape), and the dense features as arrays.
 
-    Raise ValueError if the batch must be read example by example instead: for Examples with
+    Raises ValueError if the batch must be read example by example instead: for Examples with
     different byte layouts, features of another kind or size than expected, and missing dense
     features without a default.
     """

@@ -98,8 +98,8 @@ class RawFeatures(NamedTuple):
 def raw_features(features: Any, kinds: Sequence[type]) -> RawFeatures:
     """Convert a dictionary of feature specifications to arguments of the parsing ops.
 
-    kinds: the classes that the calling function accepts. Raise ValueError for other classes and for
-    incomplete specifications, and TypeError if `features` is not a dictionary.
+    kinds: the classes that the calling function accepts. Raises ValueError for other classes and
+    for incomplete specifications, and TypeError if `features` is not a dictionary.
     """
     features = {} if features is None else features
     if not isinstance(features, Mapping):

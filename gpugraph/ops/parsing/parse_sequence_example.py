@@ -155,7 +155,7 @@ def _dense_steps(
 ) -> Any:
     """Return the steps of a list as rows; a list in `may_be_missing` may be missing.
 
-    Raise InvalidArgumentError for any other missing list.
+    Raises InvalidArgumentError for any other missing list.
     """
     spans = _spans_of(content, lists, row.key, location)
     if spans is None and row.key not in may_be_missing:

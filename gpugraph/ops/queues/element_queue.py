@@ -76,7 +76,7 @@ class ElementQueue(Attempts):
     def enqueue(self, element: Element) -> None:
         """Add an element; wait while the queue is full.
 
-        Raise CancelledError if the queue is closed, or becomes closed during the wait.
+        Raises CancelledError if the queue is closed, or becomes closed during the wait.
         """
         self._check(element)
         self._enqueue([element])
@@ -172,7 +172,7 @@ class ElementQueue(Attempts):
         """Close the queue. It then rejects further elements, and dequeues can only empty it.
 
         The close waits in line behind waiting enqueues. With `cancels` it cancels them instead.
-        Raise CancelledError if the queue is closed already, unless `cancels`.
+        Raises CancelledError if the queue is closed already, unless `cancels`.
         """
         if not cancels:
             self.make(Attempt(self._try_to_close), _ENQUEUES, "Close")

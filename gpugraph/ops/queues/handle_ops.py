@@ -57,7 +57,8 @@ def private_name(context: KernelContext) -> str:
 
 
 def held_object(handle: Any, kind: type[Held], kind_name: str) -> Held:
-    """Return the object to which a handle refers. Raise InvalidArgumentError unless it is a `kind`.
+    """Return the object to which a handle refers. Raises InvalidArgumentError unless it is a
+    `kind`.
 
     kind_name: the name of the kind in the message.
     """

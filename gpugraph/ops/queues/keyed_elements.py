@@ -87,7 +87,7 @@ class KeyedElements(Attempts):
         """Remove `number` complete elements and return them in order of creation; wait until there
         are enough.
 
-        Raise OutOfRangeError if the barrier is closed and can't get enough. With `may_be_fewer`, a
+        Raises OutOfRangeError if the barrier is closed and can't get enough. With `may_be_fewer`, a
         closed barrier returns the complete elements that it has, and the error is raised only if
         there are none.
         """
@@ -114,7 +114,7 @@ class KeyedElements(Attempts):
         """Reject new keys from now on; if `cancels`, drop incomplete elements and reject all
         values.
 
-        Raise CancelledError if the barrier is closed already, unless this is the first close that
+        Raises CancelledError if the barrier is closed already, unless this is the first close that
         cancels.
         """
         with self.lock:

@@ -52,7 +52,7 @@ class QueueBase:
         """Return a queue that refers, in each run, to number `index` of the queues in a list.
         index: an int scalar.
 
-        Raise TypeError if `queues` is not a list of queues, or if their dtypes or names differ.
+        Raises TypeError if `queues` is not a list of queues, or if their dtypes or names differ.
         """
         if (
             not queues
@@ -122,7 +122,7 @@ class QueueBase:
         of them.
 
         The operation waits while the queue is full. A run raises CancelledError if the queue is or
-        becomes closed. Raise ValueError for components of other shapes than the queue's.
+        becomes closed. Raises ValueError for components of other shapes than the queue's.
         """
         with name_scope(name, f"{self._name}_enqueue", _tensors(vals)) as scope:
             components = self._components(vals)

@@ -139,7 +139,7 @@ for _type, _class, _attrs, _doc in (
 
 
 def queue_of(handle: Any) -> ElementQueue:
-    """Return the queue to which a handle refers. Raise InvalidArgumentError for other handles."""
+    """Return the queue to which a handle refers. Raises InvalidArgumentError for other handles."""
     return held_object(handle, ElementQueue, "queue")
 
 

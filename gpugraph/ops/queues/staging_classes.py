@@ -138,7 +138,7 @@ class BaseStagingArea:
     def _numbers(self, indices: Any) -> list[int]:
         """Return the positions of values, from their indices or names.
 
-        Raise ValueError for unknown indices or names, and TypeError unless they are a list.
+        Raises ValueError for unknown indices or names, and TypeError unless they are a list.
         """
         if not isinstance(indices, (list, tuple)):
             raise TypeError(f"Invalid indices type '{type(indices)}'")

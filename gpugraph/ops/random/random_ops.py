@@ -101,7 +101,7 @@ _truncated_normal = _random_op(
 def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
     """Return (minimum, maximum) of integers, from inputs `first` and `first` + 1 in host memory.
 
-    Raise InvalidArgumentError unless they are scalars, and minimum < maximum.
+    Raises InvalidArgumentError unless they are scalars, and minimum < maximum.
     """
     low, high = (signature.value(index) for index in (first, first + 1))
     for name, bound in (("minval", low), ("maxval", high)):

@@ -102,7 +102,7 @@ class Reader:
     def state(self) -> bytes:
         """Return the counts and the file's name as a serialized message.
 
-        Raise UnimplementedError unless each file is a single record.
+        Raises UnimplementedError unless each file is a single record.
         """
         if not self._is_whole:
             raise UnimplementedError.of_no_node("Reader SerializeState")
@@ -113,7 +113,7 @@ class Reader:
     def restore(self, state: bytes) -> None:
         """Set the counts and the file's name from `state`, a result of `state()`.
 
-        Raise UnimplementedError unless each file is a single record, and InvalidArgumentError for
+        Raises UnimplementedError unless each file is a single record, and InvalidArgumentError for
         invalid bytes.
         """
         if not self._is_whole:
@@ -151,7 +151,7 @@ class _Failing:
 def _next_name(queue: ElementQueue) -> bytes:
     """Return the next name from the queue, and wait while the queue is empty.
 
-    Raise InvalidArgumentError if the elements of the queue are not single strings.
+    Raises InvalidArgumentError if the elements of the queue are not single strings.
     """
     element = queue.dequeue()
     if len(element) != 1:
@@ -166,7 +166,7 @@ def _next_name(queue: ElementQueue) -> bytes:
 def _read_state(state: bytes) -> tuple[list[int], bytes]:
     """Return the counts of started files, finished files and records, and the last file's name.
 
-    Raise ValueError for invalid bytes or counts.
+    Raises ValueError for invalid bytes or counts.
     """
     numbers, work = [0, 0, 0], b""
     for field, kind, content, _, _ in fields_of(state):

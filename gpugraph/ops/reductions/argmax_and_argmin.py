@@ -64,7 +64,7 @@ def _searching(find: Any, worst: float) -> Call:
 def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
     """Return x reshaped to (before, axis, after), and the number of the axis in that shape, 1.
 
-    Raise InvalidArgumentError for an axis that is empty or out of range.
+    Raises InvalidArgumentError for an axis that is empty or out of range.
     """
     sizes = context.input_shapes[0]
     try:
@@ -109,7 +109,7 @@ def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) 
     value.
 
     best: the reduction that returns the largest or smallest value. worst: the C expression of the
-    number that replaces NaN. Raise NotImplementedError for other axes and dtypes.
+    number that replaces NaN. Raises NotImplementedError for other axes and dtypes.
     """
     axis = normalize_axis(signature.value(1), len(x.shape), "Dimension")
     if axis != len(x.shape) - 1 or not x.dtype.is_floating or not 0 < x.shape[axis] < 2**31:

@@ -26,7 +26,7 @@ def reduce_variance(
 ) -> Tensor:
     """Return the variance along `axis`: the mean of the squared distances from the mean.
 
-    axis, keepdims: see `reduce_sum`. Raise TypeError for integers.
+    axis, keepdims: see `reduce_sum`. Raises TypeError for integers.
     """
     with op_scope(name, "reduce_variance"):
         x = convert_to_tensor(input_tensor)
@@ -95,7 +95,7 @@ def accumulate_n(
 ) -> Tensor:
     """Return the sum of a list of tensors with the same shape and dtype.
 
-    Unlike `add_n`, it accepts no IndexedSlices. Raise ValueError for an empty list, for items that
+    Unlike `add_n`, it accepts no IndexedSlices. Raises ValueError for an empty list, for items that
     are not tensors, and for tensors whose shape or dtype differs from that of the first tensor or
     from `shape` and `tensor_dtype`.
     """
@@ -123,7 +123,7 @@ def accumulate_n(
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """Return `scalar` times a tensor, or times the values of IndexedSlices.
 
-    Raise ValueError if the shape of `scalar` is not that of a scalar.
+    Raises ValueError if the shape of `scalar` is not that of a scalar.
     """
     slices = isinstance(x, IndexedSlices)
     wanted = x.values.dtype if slices else getattr(x, "dtype", None)

@@ -105,8 +105,8 @@ def range(
     """Return the vector start, start + delta, start + 2 delta, ..., up to but without `limit`.
 
     `range(n)` starts at 0. Without `dtype`, the result has the widest dtype of the arguments, in
-    the order int32, int64, bfloat16, float32, float64. Raise ValueError if delta is 0 or leads away
-    from the limit.
+    the order int32, int64, bfloat16, float32, float64. Raises ValueError if delta is 0 or leads
+    away from the limit.
     """
     if limit is None:
         start, limit = 0, start

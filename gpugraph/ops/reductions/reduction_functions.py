@@ -26,7 +26,7 @@ from gpugraph.ops.reductions.reduction_ops import (
 
 
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
-    """Return the value of an argument that has two names. Raise ValueError if both are passed.
+    """Return the value of an argument that has two names. Raises ValueError if both are passed.
 
     value, old: the arguments under the names `name` and `old_name`; None if they were not passed.
     """

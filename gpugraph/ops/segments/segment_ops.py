@@ -207,8 +207,8 @@ def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
 def run_starts(ids: Any, count: int | None = None) -> Any:
     """Return the positions at which runs of equal segment ids start. `ids` must not be empty.
 
-    count: the number of segments, by default one more than the last id. Raise InvalidArgumentError,
-    with the first position, if ids descend or are outside [0, count).
+    count: the number of segments, by default one more than the last id. Raises
+    InvalidArgumentError, with the first position, if ids descend or are outside [0, count).
     """
     if count is None and ids[-1] < 0:
         raise invalid_argument(f"segment ids must be >= 0, but the last one is {ids[-1]}")

@@ -35,7 +35,7 @@ from gpugraph.ops.signal.fourier_transforms import irfft, rfft
 def _length(value: Any, name: str) -> Any:
     """Return an int, or a scalar int32 tensor if the value is known only in a run.
 
-    Raise ValueError if it is not a scalar.
+    Raises ValueError if it is not a scalar.
     """
     tensor = convert_to_tensor(value, name=name)
     tensor.shape.assert_has_rank(0)
@@ -91,7 +91,7 @@ def frame(
     """Cut `signal` along `axis` into frames, each `frame_step` elements after the previous frame.
 
     Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. An incomplete
-    last frame is dropped, or with `pad_end` padded with `pad_value`. Raise ValueError for a signal
+    last frame is dropped, or with `pad_end` padded with `pad_value`. Raises ValueError for a signal
     of unknown rank, and if a length is not a scalar. A run raises InvalidArgumentError for a
     `frame_step` of 0.
     """
@@ -137,7 +137,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
     """Add up overlapping frames, [..., frames, frame_length], each `frame_step` elements after the
     previous frame.
 
-    Shape: [..., (frames - 1) * frame_step + frame_length]. Raise ValueError for a rank that is
+    Shape: [..., (frames - 1) * frame_step + frame_length]. Raises ValueError for a rank that is
     below 2 or unknown, and for a `frame_step` that is not an integer scalar or is known to be below
     1.
     """
@@ -204,7 +204,7 @@ def hann_window(
     """Return 0.5 - 0.5 cos(2 pi i / n), i = 0, 1, ..., a vector of `window_length` elements.
 
     As in TensorFlow, n is the length, or the length minus 1 if the length is odd or `periodic` is
-    False. Raise ValueError for a dtype that is not floating point.
+    False. Raises ValueError for a dtype that is not floating point.
     """
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 

@@ -156,7 +156,7 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
 def _kept_axes(shape: Any, axes: Any) -> list[int]:
     """Return the dimensions that are not reduced.
 
-    Raise InvalidArgumentError for axes out of range.
+    Raises InvalidArgumentError for axes out of range.
     """
     rank = len(shape)
     for axis in ints(axes):

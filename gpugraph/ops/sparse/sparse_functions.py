@@ -111,7 +111,7 @@ def sparse_tensor_dense_matmul(
 
     sp_a: shape (m, n), or (n, m) with `adjoint_a`. Its elements are in any order, and repeated
       elements are added.
-    b: shape (n, k) (with `adjoint_b` (k, n)). Raise ValueError if the inner sizes differ; a run
+    b: shape (n, k) (with `adjoint_b` (k, n)). Raises ValueError if the inner sizes differ; a run
       raises InvalidArgumentError for indices out of bounds.
     """
     source = expect_sparse(sp_a)
@@ -131,7 +131,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     The sum of two SparseTensors is a SparseTensor, any other sum is a tensor. threshold (older
     name: thresh): the sum of two SparseTensors omits an element that is in both operands if the
     magnitude of the sum is smaller than this. Elements that only one operand has are always kept.
-    Raise TypeError if neither operand is sparse; a run raises InvalidArgumentError for different
+    Raises TypeError if neither operand is sparse; a run raises InvalidArgumentError for different
     shapes.
     """
     sparse = (SparseTensor, SparseTensorValue)
@@ -192,8 +192,8 @@ def sparse_concat(
 
     concat_dim: an older name of `axis`. With `expand_nonconcat_dims` (older name:
     `expand_nonconcat_dim`), each other dimension gets the largest size. Otherwise the sizes must be
-    equal; if they are not, a run raises InvalidArgumentError. Raise TypeError if `sp_inputs` is not
-    a list.
+    equal; if they are not, a run raises InvalidArgumentError. Raises TypeError if `sp_inputs` is
+    not a list.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):
@@ -272,7 +272,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 def _complete_sizes(count: int, sizes: Any) -> Any:
     """Return `sizes` with -1 replaced by the size that gives `count` elements.
 
-    Raise ValueError if there is no such size.
+    Raises ValueError if there is no such size.
     """
     completed = sizes.astype(np.int64)
     product = int(np.prod(completed[completed >= 0]))
@@ -300,7 +300,7 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
     """Permute the dimensions by `perm`, by default reversed.
 
-    Raise TypeError for a `perm` whose value is not known when the op is added, and for an unknown
+    Raises TypeError for a `perm` whose value is not known when the op is added, and for an unknown
     rank without one.
     """
     source = expect_sparse(sp_input)
@@ -340,7 +340,7 @@ def sparse_split(
     """Split a SparseTensor into `num_split` parts along `axis` (older name: `split_dim`).
 
     If the size s is not divisible by `num_split`, each of the first s % num_split parts is larger
-    by one. Raise ValueError if an argument is missing. All arguments must be passed by keyword.
+    by one. Raises ValueError if an argument is missing. All arguments must be passed by keyword.
     """
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")

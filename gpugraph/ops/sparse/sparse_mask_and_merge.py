@@ -46,7 +46,7 @@ def sparse_expand_dims(
 ) -> SparseTensor:
     """Insert a dimension of size 1 before dimension `axis` in [-rank - 1, rank].
 
-    A negative axis counts from the end; the default, -1, appends the dimension. Raise ValueError
+    A negative axis counts from the end; the default, -1, appends the dimension. Raises ValueError
     for an axis out of range or an unknown rank.
     """
     source = expect_sparse(sp_input)
@@ -153,7 +153,7 @@ def sparse_merge(
     sp_ids: a SparseTensor of int32 or int64 ids at the same indices as the values, or a list of
       such SparseTensors, one for each dimension. vocab_size: the size of the last dimension, or a
       list of sizes.
-    already_sorted: whether the result is in row-major order without sorting. Raise TypeError for
+    already_sorted: whether the result is in row-major order without sorting. Raises TypeError for
       other dtypes and arguments that are not sparse, and ValueError for lists of different lengths.
     """
     is_single = isinstance(vocab_size, Tensor) or np.ndim(vocab_size) == 0

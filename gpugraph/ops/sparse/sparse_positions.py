@@ -40,7 +40,7 @@ def _first(rows: Any) -> int:
 def positions(indices: Any, shape: Sequence[int]) -> Any:
     """Return the row-major number of each row of `indices` in a tensor of `shape`.
 
-    Raise InvalidArgumentError for a row that is out of bounds.
+    Raises InvalidArgumentError for a row that is out of bounds.
     """
     sizes = np.asarray(shape, np.int64).reshape(-1)
     if indices.shape[1] != sizes.size:
@@ -93,7 +93,7 @@ def check_parts(
     unknown.
 
     Its indices are input `first`, its values input `first + step`, its shape `first + 2 * step`.
-    Raise ValueError if their static shapes contradict each other.
+    Raises ValueError if their static shapes contradict each other.
     """
     count, rank = of_rank(context.shapes[first], 2, "The indices of a SparseTensor")
     (values,) = of_rank(context.shapes[first + step], 1, "The values of a SparseTensor")

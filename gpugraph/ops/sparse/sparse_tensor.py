@@ -51,7 +51,7 @@ class SparseTensor(Composite):
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
         """Return a SparseTensor with the parts of a SparseTensorValue or SparseTensor.
 
-        Raise TypeError for other values.
+        Raises TypeError for other values.
         """
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
@@ -117,7 +117,7 @@ class SparseTensor(Composite):
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
         """Return the values of the three tensors, evaluated in `session` or in the default session.
 
-        Raise ValueError if there is no session.
+        Raises ValueError if there is no session.
         """
         chosen = session if session is not None else session_stack.top()
         if chosen is None:
@@ -162,7 +162,7 @@ class SparseTensor(Composite):
 def expect_sparse(value: Any) -> SparseTensor:
     """Return a SparseTensor unchanged; convert a SparseTensorValue to a SparseTensor.
 
-    Raise TypeError for other values.
+    Raises TypeError for other values.
     """
     if isinstance(value, SparseTensorValue):
         return SparseTensor(*value)
@@ -177,7 +177,7 @@ def convert_to_tensor_or_sparse_tensor(
     """Return a SparseTensor unchanged. Convert a SparseTensorValue to a SparseTensor, and anything
     else to a tensor.
 
-    Raise RuntimeError for a SparseTensor whose dtype is not `dtype`. Other errors are those of
+    Raises RuntimeError for a SparseTensor whose dtype is not `dtype`. Other errors are those of
     `convert_to_tensor`.
     """
     if isinstance(value, SparseTensorValue):

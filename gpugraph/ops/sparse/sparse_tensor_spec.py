@@ -27,7 +27,7 @@ class SparseTensorSpec(ShapedTypeSpec):
     def from_value(cls, value: Any) -> SparseTensorSpec:
         """Return the spec of a SparseTensor or SparseTensorValue.
 
-        Raise TypeError for other values.
+        Raises TypeError for other values.
         """
         if isinstance(value, SparseTensor):
             return cls(value.shape, value.dtype)

@@ -259,7 +259,7 @@ def _infer_by_element(context: InferContext) -> Sequence[TensorShape]:
 def _dense_elements(indices: Any, shape: Sequence[int], dense: Any) -> Any:
     """Return the elements at `indices` of a dense array broadcast to `shape`.
 
-    Raise InvalidArgumentError if an index is out of bounds or the array can't be broadcast.
+    Raises InvalidArgumentError if an index is out of bounds or the array can't be broadcast.
     """
     positions(indices, shape)
     try:
@@ -286,7 +286,7 @@ def _bind_by_element(
 def _quotient(x: Any, y: Any) -> Any:
     """Return x / y; quotients of integers are truncated.
 
-    Raise InvalidArgumentError for an integer divided by 0.
+    Raises InvalidArgumentError for an integer divided by 0.
     """
     if x.dtype.kind not in "iu":
         return x / y

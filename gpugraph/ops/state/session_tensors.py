@@ -101,7 +101,7 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
     """Return a string scalar. A run that fetches it returns a `TensorHandle` and keeps `data`.
 
     The tensor stays on its device, in the session, until the `TensorHandle` is deleted or no longer
-    referred to. Raise TypeError if `data` is not a tensor.
+    referred to. Raises TypeError if `data` is not a tensor.
     """
     if not isinstance(data, Tensor):
         raise TypeError("`data` must be of type Tensor.")

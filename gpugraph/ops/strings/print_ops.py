@@ -100,7 +100,7 @@ def Print(
     first_n: the number of times in a session that they are written (-1, the default, for each
       time).
 
-    Raise TypeError if `data` is not a list.
+    Raises TypeError if `data` is not a list.
     """
     return _print_op(
         input_,

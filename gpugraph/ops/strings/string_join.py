@@ -79,7 +79,8 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 def _axes(value: Any, rank: int) -> list[int]:
     """Return the axes, none negative, in the order of `value`.
 
-    Raise a Misfit, which is a ValueError and in a run an OutOfRangeError, for an axis out of range.
+    Raises a Misfit, which is a ValueError and in a run an OutOfRangeError, for an axis out of
+    range.
     """
     for axis in ints(value):
         if not -rank <= axis < rank:

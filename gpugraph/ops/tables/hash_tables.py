@@ -72,7 +72,7 @@ class MutableTable:
         """Return the values of keys, [*shape of the keys, *value_shape]; missing keys get
         `default`.
 
-        default: an array of the shape of one value or of the whole result. Raise
+        default: an array of the shape of one value or of the whole result. Raises
         InvalidArgumentError for another shape.
         """
         listed, shape = self._keys_of(keys)
@@ -165,7 +165,7 @@ class StaticTable(MutableTable):
     def find(self, keys: Any, default: Any) -> Any:
         """Return values as `MutableTable.find` does.
 
-        Raise FailedPreconditionError before the initialization.
+        Raises FailedPreconditionError before the initialization.
         """
         if not self._is_initialized:
             raise FailedPreconditionError(
@@ -176,7 +176,7 @@ class StaticTable(MutableTable):
     def initialize(self, keys: Any, values: Any) -> None:
         """Set all keys. A second call with the same number of keys changes nothing.
 
-        Raise FailedPreconditionError for a key with two values. Also raise it if a second call has
+        Raises FailedPreconditionError for a key with two values. Also raise it if a second call has
         another number of keys; TensorFlow, too, compares only the numbers.
         """
         if values.shape != keys.shape:

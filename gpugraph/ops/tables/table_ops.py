@@ -122,7 +122,7 @@ _declare_table(
 
 
 def _table_of(context: KernelContext, handle: Any, keys: int | None, outputs: bool) -> MutableTable:
-    """Return the table to which a handle refers. Raise InvalidArgumentError if the node's dtypes
+    """Return the table to which a handle refers. Raises InvalidArgumentError if the node's dtypes
     are not the table's.
 
     keys: the number of inputs after the handle that must have the dtypes of keys and values, in

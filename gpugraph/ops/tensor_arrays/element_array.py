@@ -138,7 +138,7 @@ class ElementArray(ElementStore):
             self.free_if_cleared()
 
     def shape_at(self, index: int) -> tuple[int, ...]:
-        """Return the shape of the value that `read` returns for element `index`. Raise an error if
+        """Return the shape of the value that `read` returns for element `index`. Raises an error if
         there is none.
         """
         self.check_open()

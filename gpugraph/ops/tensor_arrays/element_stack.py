@@ -118,8 +118,8 @@ class ElementStack:
     def pop(self, out: Any, kind: Kind) -> None:
         """Move the top element into `out`.
 
-        kind: the shape and dtype of `out`. Raise InvalidArgumentError if there is no element or its
-        kind differs.
+        kind: the shape and dtype of `out`. Raises InvalidArgumentError if there is no element or
+        its kind differs.
         """
         top = self._top
         if top is None or top.kind != kind:

@@ -37,8 +37,8 @@ def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
 def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> Shape:
     """Return the shape of the result of `gather`.
 
-    Raise an error unless the elements match each other and `declared`. Raise UnimplementedError if
-    there are no indices and the element shape is unknown.
+    Raises an error unless the elements match each other and `declared`. Raises UnimplementedError
+    if there are no indices and the element shape is unknown.
     """
     array.check_open()
     if len(indices) == 0:

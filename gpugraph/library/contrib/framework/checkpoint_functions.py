@@ -60,8 +60,8 @@ def assign_from_checkpoint(
 
     var_list: variables, or a dict from names in the checkpoint to variables or to lists of the
     parts of a partitioned variable. ignore_missing_vars: whether variables that the checkpoint
-    lacks are left unchanged, with a warning. Raise ValueError for a variable that is missing or has
-    another shape.
+    lacks are left unchanged, with a warning. Raises ValueError for a variable that is missing or
+    has another shape.
     """
     if isinstance(var_list, (tuple, list)):
         named: dict[str, list[Any]] = {}
@@ -97,7 +97,7 @@ def _share(name: str, variable: Any, value: Any) -> Any:
     """Return the slice of a checkpoint's `value` for a variable, which may be a part of a
     partitioned one.
 
-    Raise ValueError if the shapes differ.
+    Raises ValueError if the shapes differ.
     """
     place = variable._get_save_slice_info()
     if place is not None:
@@ -121,7 +121,7 @@ def assign_from_checkpoint_fn(
 
     model_path, var_list, ignore_missing_vars: see `assign_from_checkpoint`. reshape_variables:
     whether values are reshaped to the shapes of the variables. The result is None if
-    `ignore_missing_vars` leaves no variables. Raise ValueError for an empty list.
+    `ignore_missing_vars` leaves no variables. Raises ValueError for an empty list.
     """
     if not var_list:
         raise ValueError("var_list cannot be empty")
@@ -176,7 +176,7 @@ def load_variable_slot_initializer(
     """Return an initializer of a slot that is partitioned as its variable is.
 
     primary_partition_info: the partition_info of the variable, used in place of the slot's. The
-    other arguments are those of `load_and_remap_matrix_initializer`.
+    other arguments are as in `load_and_remap_matrix_initializer`.
     """
     make = load_and_remap_matrix_initializer(ckpt_path, old_tensor_name, *args, **options)
 

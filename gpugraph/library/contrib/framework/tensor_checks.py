@@ -39,7 +39,7 @@ def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
 def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: Any = None) -> Any:
     """Return `global_step_tensor` after a check; if it is None, the global step of the graph.
 
-    Raise TypeError if the tensor is not an integer.
+    Raises TypeError if the tensor is not an integer.
     """
     if global_step_tensor is None:
         return get_global_step(graph)

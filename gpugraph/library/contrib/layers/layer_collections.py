@@ -45,7 +45,7 @@ def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
 def pair(value: Any, name: str) -> tuple[int, int]:
     """Return (height, width) from one number for both, or from two numbers.
 
-    Raise ValueError for other values. name: the argument's name, for the message.
+    Raises ValueError for other values. name: the argument's name, for the message.
     """
     both = (value, value) if isinstance(value, int) else tuple(value)
     if len(both) != 2:

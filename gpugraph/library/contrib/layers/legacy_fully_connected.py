@@ -41,7 +41,7 @@ def legacy_fully_connected(
     bias_init: None for no bias. weight_collections, bias_collections, output_collections: further
     collections for the variables and the output.
 
-    Raise ValueError if `x` has an unknown rank, fewer than two axes, or a last axis of unknown
+    Raises ValueError if `x` has an unknown rank, fewer than two axes, or a last axis of unknown
     size.
     """
     graph = get_default_graph()

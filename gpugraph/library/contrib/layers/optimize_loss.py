@@ -83,7 +83,7 @@ def optimize_loss(
     summaries: some of OPTIMIZER_SUMMARIES; by default those of the loss, the learning rate and the
       global norm of the gradients.
 
-    Raise ValueError for a negative rate, for an unknown optimizer or summary, and for a decay
+    Raises ValueError for a negative rate, for an unknown optimizer or summary, and for a decay
     function without a step.
     """
     wanted = _SUMMARIES_BY_DEFAULT if summaries is None else summaries

@@ -37,7 +37,7 @@ def recompute_grad(
     results are stored, so that dropout uses one mask. In a while loop, `fn` is called a second
     time, as TensorFlow always does: in the variable scope of the first call, with `reuse`, in its
     `arg_scope`, and with `is_recomputing=True` if it takes that argument. Its variables are
-    resource variables. Raise ValueError for arguments that are not tensors, and for a `fn` that
+    resource variables. Raises ValueError for arguments that are not tensors, and for a `fn` that
     closes over a tensor.
 
     use_data_dep: how TensorFlow orders the second computation for XLA; without effect here.

@@ -116,8 +116,8 @@ def batch_norm(
     zero_debias_moving_mean: whether the moving mean is corrected for its initial value of 0.
     renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
 
-    Raise ValueError for another data format, for inputs of unknown rank or channels, and for renorm
-    together with batch_weights, zero_debias_moving_mean or other updates_collections.
+    Raises ValueError for another data format, for inputs of unknown rank or channels, and for
+    renorm together with batch_weights, zero_debias_moving_mean or other updates_collections.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
@@ -166,7 +166,8 @@ def _images(
 ) -> Tensor:  # fmt: skip
     """Return inputs of rank 2 as images of one pixel if the fused op can normalize them.
 
-    Other inputs are returned unchanged. Raise ValueError for an unknown rank or number of channels.
+    Other inputs are returned unchanged. Raises ValueError for an unknown rank or number of
+    channels.
     """
     sizes = source.shape.sizes
     if sizes is None:

@@ -178,7 +178,7 @@ def separable_convolution2d(
     pointwise_initializer: the initializer of the pointwise convolution, by default the depthwise
       convolution's.
 
-    Raise ValueError for another data format, and TypeError for inputs that are not floating point.
+    Raises ValueError for another data format, and TypeError for inputs that are not floating point.
     """
     layout = checked_format(data_format, ("NHWC", "NCHW"))
     if num_outputs is None:

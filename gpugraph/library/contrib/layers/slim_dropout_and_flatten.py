@@ -89,7 +89,7 @@ def stack(inputs: Any, layer: Callable[..., Any], stack_args: Sequence[Any], **k
     stack_args: an argument, or a list of arguments, for each layer. scope: the enclosing scope,
     "Stack" by default. The name is `scope`, or without it the name of the function `layer`.
 
-    Raise ValueError if `stack_args` is not a list or tuple.
+    Raises ValueError if `stack_args` is not a list or tuple.
     """
     scope = kwargs.pop("scope", None)
     if not isinstance(stack_args, (list, tuple)):

@@ -91,8 +91,8 @@ def layer_norm(
     begin_norm_axis: the first of the axes that are normalized together.
     begin_params_axis: the first of the axes that `beta` and `gamma` have.
 
-    Raise ValueError for inputs of unknown rank, for axes outside the rank, and for unknown sizes of
-    `beta`.
+    Raises ValueError for inputs of unknown rank, for axes outside the rank, and for unknown sizes
+    of `beta`.
     """
     with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -146,8 +146,8 @@ def instance_norm(
 ) -> Tensor:
     """Normalize each channel of each example to mean 0 and standard deviation 1.
 
-    Source: arXiv:1607.08022. param_initializers: a dict of initializers for `beta` and `gamma`.
-    Other arguments are those of `layer_norm`. Raise ValueError for another data format, and for
+    Source: arXiv:1607.08022. param_initializers: a dict of initializers for `beta` and `gamma`. The
+    other arguments are as in `layer_norm`. Raises ValueError for another data format, and for
     inputs of unknown rank or channels.
     """
     _check_format(data_format)
@@ -202,7 +202,7 @@ def group_norm(
     mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
       is exact enough for a mean near 0.
 
-    Raise ValueError for inputs of unknown rank or channels, for axes outside the rank or on both
+    Raises ValueError for inputs of unknown rank or channels, for axes outside the rank or on both
     sides of the channels, and for a number of channels that is not a multiple of `groups`.
     """
     with variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as within:
@@ -266,7 +266,7 @@ def _mean(values: Tensor, axes: list[int]) -> Tensor:
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: str | None = None) -> Tensor:
     """Divide inputs by their length along `dim`: the root of (epsilon + the sum of the squares).
 
-    Raise ValueError for inputs of unknown rank, and for an axis that they do not have.
+    Raises ValueError for inputs of unknown rank, and for an axis that they do not have.
     """
     with name_scope(scope, "UnitNorm", [inputs]):
         source = convert_to_tensor(inputs)

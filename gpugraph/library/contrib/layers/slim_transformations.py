@@ -67,8 +67,8 @@ def one_hot_encoding(
 def maxout(inputs: Any, num_units: int, axis: int = -1, scope: str | None = None) -> Tensor:
     """Return the maximum of each group of `channels / num_units` adjacent channels along `axis`.
 
-    Source: Goodfellow et al., 2013 (arXiv:1302.4389). Raise ValueError if the number of channels is
-    not a multiple of `num_units`.
+    Source: Goodfellow et al., 2013 (arXiv:1302.4389). Raises ValueError if the number of channels
+    is not a multiple of `num_units`.
     """
     with name_scope(scope, "MaxOut", [inputs]):
         source = convert_to_tensor(inputs)
@@ -134,7 +134,7 @@ def spatial_softmax(
 
     [n, h, w, channels] becomes [n, 2 * channels], with two coordinates in [-1, 1] for each channel.
 
-    temperature: the divisor of the features; by default a variable with initial value 1. Raise
+    temperature: the divisor of the features; by default a variable with initial value 1. Raises
     ValueError for another data format, and for an unknown number of channels.
     """
     if data_format not in ("NHWC", "NCHW"):

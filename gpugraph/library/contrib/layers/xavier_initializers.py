@@ -25,7 +25,7 @@ def xavier_initializer(
     """Return an initializer with variance 1 / n, which gives all layers gradients of similar scale.
 
     n is the mean of the numbers of inputs and outputs. uniform: whether values are uniform;
-    otherwise they are normal. Raise TypeError for a dtype that is not floating point.
+    otherwise they are normal. Raises TypeError for a dtype that is not floating point.
     """
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
 

@@ -23,7 +23,7 @@ def alpha_dropout(
 ) -> Tensor:
     """Set elements to SELU's limit, and scale all so that mean 0 and variance 1 are kept.
 
-    keep_prob: the probability that an element is kept. Raise ValueError if it is not in (0, 1].
+    keep_prob: the probability that an element is kept. Raises ValueError if it is not in (0, 1].
     Source: Klambauer et al., 2017 (arXiv:1706.02515).
     """
     with name_scope(name, "alpha_dropout"):

@@ -30,7 +30,7 @@ class ExternalOptimizerInterface:
     """Minimizes a loss by a function outside of the graph; a subclass defines `_minimize`.
 
     equalities, inequalities: tensors that must be 0, or at least 0, if the optimizer can do so.
-    var_to_bounds: by variable, its least and greatest value. Raise ValueError if there are no
+    var_to_bounds: by variable, its least and greatest value. Raises ValueError if there are no
     variables. Further arguments are those of the function.
     """
 

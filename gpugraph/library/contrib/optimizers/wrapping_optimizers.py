@@ -76,7 +76,7 @@ class MovingAverageOptimizer(_WrappingOptimizer):
     ) -> Saver:
         """Return a Saver that writes the averages under the names of their variables.
 
-        The variables are written under the names of their averages, so that none is lost. Raise
+        The variables are written under the names of their averages, so that none is lost. Raises
         RuntimeError before `apply_gradients` or `minimize`.
         """
         if self._averages is None:

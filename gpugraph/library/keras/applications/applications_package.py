@@ -26,7 +26,7 @@ class _Utils:
     def get_file(name: str, origin: str, cache_subdir: str, **hashes: str) -> str:
         """Return the path of a file that was downloaded to ~/.keras/`cache_subdir` before.
 
-        Raise FileNotFoundError, with instructions, if the file is missing. `hashes` are not
+        Raises FileNotFoundError, with instructions, if the file is missing. `hashes` are not
         checked.
         """
         path = Path.home() / ".keras" / cache_subdir / name
@@ -42,7 +42,7 @@ class _Utils:
 def applications_package() -> Any:
     """Return the package keras-applications, imported.
 
-    Raise ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
+    Raises ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
     """
     users = "Networks of tf.keras.applications"
     with package_of_extra("applications", "keras-applications", users):

@@ -256,7 +256,7 @@ def _padded(x: Any, padding: Any, data_format: Any) -> Tensor:
 def known_format(data_format: Any) -> str:
     """Return `data_format`, or `image_data_format()` if it is None.
 
-    Raise ValueError for an unknown format.
+    Raises ValueError for an unknown format.
     """
     data_format = image_data_format() if data_format is None else data_format
     if data_format not in ("channels_first", "channels_last"):

@@ -31,7 +31,7 @@ _AXES = {1: "W", 2: "HW", 3: "DHW"}
 def order_of_axes(data_format: Any, rank: int) -> str:
     """Return the data format that ops use, such as "NHWC", for inputs with `rank` spatial axes.
 
-    Raise ValueError unless `rank` is 1, 2 or 3.
+    Raises ValueError unless `rank` is 1, 2 or 3.
     """
     if rank not in _AXES:
         raise ValueError(f"Images have 1 to 3 axes of space, with a size for each, not {rank}")
@@ -40,7 +40,7 @@ def order_of_axes(data_format: Any, rank: int) -> str:
 
 
 def known_padding(padding: str) -> str:
-    """Return "SAME" for "same" and "VALID" for "valid". Raise ValueError for another padding."""
+    """Return "SAME" for "same" and "VALID" for "valid". Raises ValueError for another padding."""
     if padding not in ("same", "valid"):
         raise ValueError(f"Invalid padding: {padding}; it is same or valid")
     return padding.upper()
@@ -288,7 +288,7 @@ def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
     """Add `bias` to each example of `x`.
 
     bias: a vector with one element per channel, or a tensor of an example's rank, whose last axis
-      is the axis of the channels. Raise ValueError for any other rank.
+      is the axis of the channels. Raises ValueError for any other rank.
     """
     is_first = known_format(data_format) == "channels_first"
     sizes = [size if size is not None else -1 for size in int_shape(bias) or ()]

@@ -167,8 +167,8 @@ def function(
     """Return a GraphExecutionFunction, which computes the values of `outputs` from values of
     `inputs`.
 
-    updates: operations, or (variable, new value) pairs, that also run. Raise ValueError for keyword
-    arguments that `Session.run` does not have.
+    updates: operations, or (variable, new value) pairs, that also run. Raises ValueError for
+    keyword arguments that `Session.run` does not have.
     """
     known = inspect.signature(Session.run).parameters
     for key in kwargs:

@@ -50,7 +50,7 @@ def rnn(
     input_length: the maximum number of steps to run in a loop.
 
     Returns the last output, all outputs [batch, time, ...] (or [time, batch, ...]), the last
-    states. Raise ValueError for inputs of fewer than three axes, or if `unroll` and the number of
+    states. Raises ValueError for inputs of fewer than three axes, or if `unroll` and the number of
     steps is unknown.
     """
     if not time_major:

@@ -78,7 +78,7 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Any:
     variables are initialized in the session, unless `manual_variable_initialization(True)` was
     called.
 
-    Raise ValueError for tensors of a graph that `clear_session` replaced and that is not the
+    Raises ValueError for tensors of a graph that `clear_session` replaced and that is not the
     default graph.
     """
     session = get_default_session()
@@ -105,7 +105,7 @@ def clear_session() -> None:
     phase.
 
     The new learning phase is a placeholder, False by default. Models built before can no longer be
-    used. Raise AssertionError inside `with graph.as_default()`.
+    used. Raises AssertionError inside `with graph.as_default()`.
     """
     graph = get_default_graph()
     reset_default_graph()

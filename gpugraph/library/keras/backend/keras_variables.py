@@ -67,7 +67,7 @@ def placeholder(
 ) -> Any:
     """Return a placeholder, a sparse one if `sparse`; the default dtype is `floatx()`.
 
-    shape: a tuple of sizes, None for unknown ones; alternatively `ndim`, the number of axes. Raise
+    shape: a tuple of sizes, None for unknown ones; alternatively `ndim`, the number of axes. Raises
     UnimplementedError if `ragged` is true.
     """
     if ragged:
@@ -89,7 +89,7 @@ def placeholder(
 def is_keras_tensor(x: Any) -> bool:
     """Return whether a Keras layer or `Input` created this tensor, variable or SparseTensor.
 
-    Raise ValueError for an object of another class.
+    Raises ValueError for an object of another class.
     """
     if not isinstance(x, (Tensor, Variable, SparseTensor)):
         raise ValueError(
@@ -127,7 +127,7 @@ def ndim(x: Any) -> int | None:
 def place_of_axis(x: Any, axis: int) -> int:
     """Return an axis of `x` as an index from 0; a negative axis counts from the end.
 
-    Raise ValueError for an axis that `x` does not have, and for an unknown rank.
+    Raises ValueError for an axis that `x` does not have, and for an unknown rank.
     """
     rank = ndim(x)
     if rank is None:
@@ -176,7 +176,7 @@ def set_value(x: Any, value: Any) -> None:
 def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
     """Set the values of (variable, value) pairs in one run of Keras's session.
 
-    Raise TypeError for an object that is not a variable.
+    Raises TypeError for an object that is not a variable.
     """
     if not tuples:
         return

@@ -116,7 +116,7 @@ class ModelCheckpoint(Callback):
     def on_train_begin(self, logs: Logs = None) -> None:
         """Load the newest file of an earlier training if `load_weights_on_restart` is set.
 
-        Raise ValueError if the file cannot be read or does not fit the model.
+        Raises ValueError if the file cannot be read or does not fit the model.
         """
         path = self._newest() if self.load_weights_on_restart else None
         if path is not None:
@@ -183,7 +183,7 @@ class ModelCheckpoint(Callback):
         save(path, overwrite=True)
 
     def _path(self, epoch: int, logs: dict[str, Any]) -> str:
-        """Return `filepath` with its fields replaced. Raise KeyError for a field that `logs` does
+        """Return `filepath` with its fields replaced. Raises KeyError for a field that `logs` does
         not have.
         """
         try:

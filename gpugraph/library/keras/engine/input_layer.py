@@ -113,8 +113,8 @@ def input_tensor(
     shape: the shape without the batch axis; None for unknown sizes. batch_size: the number of
       examples; None for any number.
     tensor: the tensor that is the input, instead of a new placeholder.
-    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis. Raise ValueError if
-      neither a shape nor a tensor is passed, if both shapes are passed, and for another keyword
+    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis. Raises ValueError
+      if neither a shape nor a tensor is passed, if both shapes are passed, and for another keyword
       argument. Source: Keras's `Input`.
     """
     batch_shape = kwargs.pop("batch_shape", None)

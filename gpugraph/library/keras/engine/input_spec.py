@@ -96,7 +96,7 @@ def _may_be(size: int | None, wanted: int | None) -> bool:
 def check_inputs(specs: Any, inputs: Sequence[Any], layer: Any) -> None:
     """Raise ValueError if the inputs of `layer` violate `specs`.
 
-    specs: an InputSpec or None, which accepts any input; or a list with one for each input. Raise
+    specs: an InputSpec or None, which accepts any input; or a list with one for each input. Raises
     TypeError for a spec that is not an InputSpec, and for inputs that are not tensors.
     """
     listed = list(specs) if isinstance(specs, (list, tuple)) else [specs]

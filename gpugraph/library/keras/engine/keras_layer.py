@@ -135,7 +135,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the outputs for the shape of the inputs.
 
-        Raise NotImplementedError if the subclass does not define it.
+        Raises NotImplementedError if the subclass does not define it.
         """
         raise NotImplementedError(
             f"Please implement the compute_output_shape method on your layer "
@@ -145,7 +145,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def compute_output_signature(self, input_signature: Any) -> Any:
         """Return TensorSpecs of the outputs for TensorSpecs of the inputs.
 
-        Raise TypeError for inputs of another class.
+        Raises TypeError for inputs of another class.
         """
         for spec in flatten(input_signature):
             if not isinstance(spec, TensorSpec):
@@ -162,7 +162,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Return the mask of the outputs; the base class returns that of the inputs.
 
-        Raise TypeError for a mask if the layer does not support masks.
+        Raises TypeError for a mask if the layer does not support masks.
         """
         if self.supports_masking:
             return mask
@@ -176,7 +176,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor as a dict of plain Python values.
 
-        Raise NotImplementedError for a subclass whose constructor has further arguments and that
+        Raises NotImplementedError for a subclass whose constructor has further arguments and that
         does not override this method.
         """
         config: dict[str, Any] = {

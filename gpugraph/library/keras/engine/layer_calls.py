@@ -84,7 +84,7 @@ class LayerCall:
         """End the call. If an error ends it and a Keras layer created an input, add a note to the
         error.
 
-        Only the innermost call adds a note, which describes the call. Raise TypeError in place of
+        Only the innermost call adds a note, which describes the call. Raises TypeError in place of
         an error that a Python loop or branch over tensors caused.
         """
         if isinstance(error, Exception) and "; path: " not in f"{error}{_notes_of(error)}":

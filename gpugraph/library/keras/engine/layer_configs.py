@@ -52,7 +52,7 @@ def plain_argument(name: str, value: Any) -> Any:
 def arguments_config(layer: Any) -> dict[str, Any]:
     """Return the arguments of a layer's constructor, read from the layer's attributes.
 
-    An argument `x` is read from the attribute `x` or `_x`. Raise NotImplementedError for an
+    An argument `x` is read from the attribute `x` or `_x`. Raises NotImplementedError for an
     argument without such an attribute.
     """
     config = {}

@@ -135,9 +135,8 @@ class LayerLosses:
         value: a tensor, whose mean over all batches is reported, or the value that a metric object
           returned when it was called.
         aggregation: "mean" for a tensor; None for the value of a metric object.
-        name: the name of the new metric for a tensor.
-        Raise ValueError for another aggregation, for a tensor without a name or aggregation, and
-          for a value that is not a tensor.
+        name: the name of the new metric for a tensor. Raises ValueError for another aggregation,
+        for a tensor without a name or aggregation, and for a value that is not a tensor.
         """
         if aggregation not in (None, "mean"):
             raise ValueError(

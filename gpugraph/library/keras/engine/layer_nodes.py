@@ -148,7 +148,7 @@ class LayerNodes:
     def input(self) -> Any:
         """The inputs of the first recorded call.
 
-        Raise AttributeError if there is no recorded call.
+        Raises AttributeError if there is no recorded call.
         """
         self._check_called("is not connected, no input to return")
         return self.get_input_at(0)
@@ -175,7 +175,7 @@ class LayerNodes:
     def input_shape(self) -> Any:
         """The shape of the inputs of all recorded calls.
 
-        Raise AttributeError if there is no recorded call, or if the shapes differ between calls.
+        Raises AttributeError if there is no recorded call, or if the shapes differ between calls.
         """
         return self._only_shape("input", [node.input_shapes for node in self._inbound_nodes])
 
@@ -183,7 +183,7 @@ class LayerNodes:
     def output_shape(self) -> Any:
         """The shape of the outputs of all recorded calls.
 
-        Raise AttributeError if there is no recorded call, or if the shapes differ between calls.
+        Raises AttributeError if there is no recorded call, or if the shapes differ between calls.
         """
         return self._only_shape("output", [node.output_shapes for node in self._inbound_nodes])
 

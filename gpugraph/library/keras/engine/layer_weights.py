@@ -183,7 +183,7 @@ class LayerWeights(LayerLosses):
     # -- values
 
     def count_params(self) -> int:
-        """Return the number of elements of all variables. Raise ValueError if the layer is not
+        """Return the number of elements of all variables. Raises ValueError if the layer is not
         built.
         """
         if not self.built:
@@ -200,7 +200,7 @@ class LayerWeights(LayerLosses):
         return values
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Set the values of `weights`. Raise ValueError if the number or a shape differs."""
+        """Set the values of `weights`. Raises ValueError if the number or a shape differs."""
         variables = self.weights
         if len(variables) != len(weights):
             raise ValueError(
@@ -272,10 +272,9 @@ class LayerWeights(LayerLosses):
         initializer, regularizer, constraint: functions, or names and configurations that
           `tf.keras.initializers` and so on accept.
         kwargs: `collections`, the graph collections for the variable, and `getter`, which is called
-          instead of `_new_variable`.
-        The penalty of `regularizer` is added to the layer's losses, unless the variable existed
-          already and is shared. Raise ValueError for a trainable variable that is synchronized
-          ON_READ, and TypeError for other keyword arguments.
+          instead of `_new_variable`. The penalty of `regularizer` is added to the layer's losses,
+          unless the variable existed already and is shared. Raises ValueError for a trainable
+          variable that is synchronized ON_READ, and TypeError for other keyword arguments.
         """
         getter, options = _getter_and_options(self._new_variable, kwargs)
         on_read = synchronization == VariableSynchronization.ON_READ

@@ -237,7 +237,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def build(self, input_shape: Any) -> None:
         """Create the variables of a subclass, by running its `call` on placeholders.
 
-        Raise ValueError for an invalid shape, and for a `call` that requires arguments other than
+        Raises ValueError for an invalid shape, and for a `call` that requires arguments other than
         the inputs and `training` (here False), or inputs of another dtype than `floatx()`.
         """
         if self.is_graph_network or self.built:
@@ -274,7 +274,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Return the outputs for `inputs`; a graph of layers calls each of its layers again.
 
-        Raise NotImplementedError for a subclass that does not define it.
+        Raises NotImplementedError for a subclass that does not define it.
         """
         del training  # the layers get `training` from the enclosing LayerCall
         if not self.is_graph_network:
@@ -371,7 +371,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
         line_length: the number of characters of a line. positions: the ends of the columns, in
           characters or as fractions of a line.
-        print_fn: receives each line; `print` by default. Raise ValueError before the model is
+        print_fn: receives each line; `print` by default. Raises ValueError before the model is
           built.
         """
         if not self.built:

@@ -106,7 +106,7 @@ def arguments_of_build(network: Any) -> dict[str, Any]:
     """Return the arguments, in addition to the inputs, with which `build` runs the network's
     `call`.
 
-    They are `training=False` if `call` requires it, else none. Raise ValueError if `call` accepts
+    They are `training=False` if `call` requires it, else none. Raises ValueError if `call` accepts
     no inputs, or requires other arguments.
     """
     parameters = inspect.signature(network.call).parameters.values()

@@ -136,7 +136,7 @@ def network_of_config(
 ) -> tuple[Any, Any, list[Any]]:
     """Create the layers of a configuration, repeat their calls, and return the network's tensors.
 
-    Return the network's inputs, its outputs, and a list of the outputs of all calls. Raise
+    Return the network's inputs, its outputs, and a list of the outputs of all calls. Raises
     ValueError for calls whose inputs no layer provides. custom_objects: classes and functions of
     the program, by name.
     """
@@ -155,7 +155,7 @@ def repeat_calls(
     Calls wait until the layers that compute their inputs have been called. Return the outputs of
     the calls, layer by layer.
 
-    records: the "layers" of a dict from `network_config`. Raise ValueError for calls whose inputs
+    records: the "layers" of a dict from `network_config`. Raises ValueError for calls whose inputs
       no layer provides.
     """
     tensors: dict[str, list[Any]] = {}
@@ -197,7 +197,7 @@ def _text(value: Any) -> str:
 
 
 def _checked_call(call: Any) -> Any:
-    """Return a call of a layer. Raise ValueError unless its inputs are references to tensors."""
+    """Return a call of a layer. Raises ValueError unless its inputs are references to tensors."""
     places = list(call.values()) if isinstance(call, Mapping) else _listed(call)
     if not places:
         raise improper("a layer is called without inputs")
@@ -211,7 +211,7 @@ def _checked_call(call: Any) -> Any:
 def _checked_place(place: Any) -> Any:
     """Return a reference to a tensor: [layer name, number of the call, number of the output, ...].
 
-    Raise ValueError for any other value.
+    Raises ValueError for any other value.
     """
     is_one = isinstance(place, (list, tuple)) and len(place) >= 3 and isinstance(place[0], str)
     if not is_one or not all(type(number) is int and number >= 0 for number in place[1:3]):
@@ -266,7 +266,7 @@ def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
 def _tensor(layers: Mapping[str, Any], place: Any) -> Any:
     """Return the tensor of a reference, or None if its call has not been made yet.
 
-    Raise ValueError for a layer or an output that does not exist.
+    Raises ValueError for a layer or an output that does not exist.
     """
     name, index, number = _checked_place(place)[:3]
     if name not in layers:

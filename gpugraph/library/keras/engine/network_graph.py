@@ -46,7 +46,7 @@ def node_key(layer_name: str, node_index: int) -> str:
 def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
     """Return the graph of the layers that lead from the tensors `inputs` to `outputs`.
 
-    Raise ValueError for a cycle, a tensor that the inputs do not determine, or two layers of one
+    Raises ValueError for a cycle, a tensor that the inputs do not determine, or two layers of one
     name.
     """
     order: dict[Any, int] = {}
@@ -86,8 +86,8 @@ def extend_network(
 ) -> NetworkGraph:
     """Return the graph, extended by the calls that lead from `inputs` to `tensors`.
 
-    These calls come after the outputs, for example for a loss, and have negative depths. Errors are
-    those of `map_network`.
+    These calls come after the outputs, for example for a loss, and have negative depths. Raises the
+    errors of `map_network`.
     """
     calls = _calls_before(tensors, {})
     nodes_by_depth = {depth: list(nodes) for depth, nodes in graph.nodes_by_depth.items()}

@@ -28,7 +28,7 @@ class NetworkLosses(LayerLosses):
     def extend(self, tensors: Sequence[Any]) -> None:
         """Add the calls that lead from the network's inputs to `tensors`, which are not outputs.
 
-        Calls that the network has already are ignored. Errors are those of `map_network`.
+        Calls that the network has already are ignored. Raises the errors of `map_network`.
         """
         graph = self._network_graph
         assert graph is not None, "there is a graph of layers"
@@ -45,7 +45,7 @@ class NetworkLosses(LayerLosses):
         """Add a loss, or a list of losses; see `Layer.add_loss`.
 
         In a graph of layers, each loss computed from layers' tensors becomes the input of an
-        AddLoss layer, and operations between layers become layers too. Raise ValueError for a loss
+        AddLoss layer, and operations between layers become layers too. Raises ValueError for a loss
         that depends on other inputs than the network's.
         """
         for loss in flatten(losses):

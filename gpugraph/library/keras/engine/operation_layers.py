@@ -98,8 +98,8 @@ class TensorFlowOpLayer(Layer):
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _input_types(self, count: int) -> list[DType]:
-        """Return the dtypes of the operation's inputs. Raise ValueError for a constant with a wrong
-        index.
+        """Return the dtypes of the operation's inputs. Raises ValueError for a constant with a
+        wrong index.
 
         count: the number of inputs, for an op type with a variable number of inputs.
         """
@@ -121,7 +121,8 @@ class TensorFlowOpLayer(Layer):
     def _value(self, value: Any) -> Any:
         """Return the value of a constant of the layer; a tensor is evaluated if necessary.
 
-        Raise NotImplementedError if it has no value: for handles, and for tensors that must be fed.
+        Raises NotImplementedError if it has no value: for handles, and for tensors that must be
+        fed.
         """
         if not isinstance(value, Tensor):
             return value
@@ -161,7 +162,7 @@ class TensorFlowOpLayer(Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the name, the NodeDef in its JSON form, and the values of the constants as arrays.
 
-        Raise NotImplementedError for an operation of a loop, and for an operation with an input
+        Raises NotImplementedError for an operation of a loop, and for an operation with an input
         that no layer created and that has no value to store: a variable's handle, another resource,
         or a tensor to feed.
         """

@@ -36,8 +36,8 @@ def get_file(
     extract: whether to unpack the file in its folder; the file's own path is returned.
     archive_format: "tar", "zip", "auto" for either, or None for neither.
     cache_dir, cache_subdir: the folder's path and a subfolder, by default "~/.keras" and
-      "datasets".
-    Raise FileNotFoundError if the file is missing, and ValueError if its hash differs.
+      "datasets". Raises FileNotFoundError if the file is missing, and ValueError if its hash
+      differs.
     """
     folder = Path(cache_dir or Path.home() / ".keras") / cache_subdir
     whole = folder / fname

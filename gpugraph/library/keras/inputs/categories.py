@@ -12,7 +12,7 @@ def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32
     class.
 
     The vectors are a new last axis, which replaces a last axis of size 1. num_classes: by default
-    the largest class + 1. Raise IndexError for a class out of range.
+    the largest class + 1. Raises IndexError for a class out of range.
     """
     classes = np.array(y, dtype="int")
     shape = classes.shape

@@ -75,7 +75,7 @@ class SequenceEnqueuer:
     def get(self) -> Iterator[Any]:
         """Yield the batches in order; an error of a worker is raised in place of its batch.
 
-        Raise RuntimeError if a worker process ended before its batch was ready.
+        Raises RuntimeError if a worker process ended before its batch was ready.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `get`")
 

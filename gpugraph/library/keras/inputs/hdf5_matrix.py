@@ -44,7 +44,7 @@ class HDF5Matrix:
     def __getitem__(self, key: Any) -> Any:
         """Return the rows for an index, a slice, or an array or list of indices.
 
-        Raise IndexError beyond the end.
+        Raises IndexError beyond the end.
         """
         rows = range(len(self))
         if isinstance(key, slice):

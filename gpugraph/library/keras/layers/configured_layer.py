@@ -97,7 +97,7 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
 def format_of(data_format: Any) -> str:
     """Return "channels_first" or "channels_last"; for None, `image_data_format()`.
 
-    Raise ValueError for any other value.
+    Raises ValueError for any other value.
     """
     try:
         return known_format(None if data_format is None else str(data_format).lower())
@@ -109,7 +109,7 @@ def format_of(data_format: Any) -> str:
 
 
 def padding_of(value: Any, *further: str) -> str:
-    """Return the padding in lower case. Raise ValueError unless it is "valid", "same" or in
+    """Return the padding in lower case. Raises ValueError unless it is "valid", "same" or in
     `further`.
     """
     padding = str(value).lower()

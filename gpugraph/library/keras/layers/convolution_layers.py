@@ -100,7 +100,7 @@ class Convolution(ConfiguredLayer):
         """Return the number of channels of the inputs, and make all later calls require the same
         number.
 
-        Raise ValueError if it is unknown.
+        Raises ValueError if it is unknown.
         """
         axis = 1 if self.first else -1
         sizes = input_shape.sizes

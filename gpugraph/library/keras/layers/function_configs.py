@@ -32,8 +32,8 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
     """Return a function's value for a configuration, its kind ("lambda" or "function"), and its
     module.
 
-    The value of a lambda is its bytecode, that of another function its name. Raise ValueError for a
-    callable object without a name.
+    The value of a lambda is its bytecode, that of another function its name. Raises ValueError for
+    a callable object without a name.
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
     if name is None:
@@ -59,7 +59,7 @@ def function_of_config(
 ) -> Any:
     """Return the function for the values that `function_config` returned.
 
-    layer: the name of the layer, for errors. Raise ValueError for bytecode that must not be run,
+    layer: the name of the layer, for errors. Raises ValueError for bytecode that must not be run,
       and for an unknown name.
     """
     if kind == "function":
@@ -91,7 +91,7 @@ def _function_of_code(
 def function_of_bytecode(value: Any, names: dict[str, Any]) -> types.FunctionType:
     """Return the function for a value of `bytecode_of`, with `names` as its global names.
 
-    Raise ValueError if the value does not contain the code of a function.
+    Raises ValueError if the value does not contain the code of a function.
     """
     text, defaults, contents = value if isinstance(value, (list, tuple)) else (value, None, None)
     code = marshal.loads(base64.b64decode(text))

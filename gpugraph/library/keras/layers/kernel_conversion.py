@@ -14,7 +14,7 @@ _CLASSES = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose")
 def convert_kernel(kernel: Any) -> Any:
     """Return a copy of a kernel [..., channels in, channels out], flipped along its spatial axes.
 
-    Raise ValueError unless it has 1 to 3 spatial axes.
+    Raises ValueError unless it has 1 to 3 spatial axes.
     """
     array = np.asarray(kernel)
     if not 3 <= array.ndim <= 5:

@@ -68,8 +68,8 @@ class Lambda(Layer):
         """Return the constructor's `output_shape`; if it is None, the shape from a call in a
         separate graph.
 
-        Raise NotImplementedError if this call fails, as it does for a function that uses tensors of
-        the program.
+        Raises NotImplementedError if this call fails, as it does for a function that uses tensors
+        of the program.
         """
         if self._output_shape is None:
             return self._shape_by_call(input_shape)
@@ -111,7 +111,7 @@ class Lambda(Layer):
     ) -> Any:
         """Create the layer of a configuration.
 
-        Raise ValueError for bytecode that must not be run.
+        Raises ValueError for bytecode that must not be run.
         """
         config = dict(config)
         for name in _FUNCTIONS:

@@ -79,7 +79,7 @@ class TimeDistributed(Wrapper):
         self._all_at_once = is_ours and not layer.stateful
 
     def build(self, input_shape: Any) -> None:
-        """Build the wrapped layer for one step. Raise ValueError for inputs of fewer than three
+        """Build the wrapped layer for one step. Raises ValueError for inputs of fewer than three
         axes.
         """
         shapes = _shapes(input_shape)

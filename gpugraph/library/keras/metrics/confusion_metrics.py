@@ -35,7 +35,7 @@ BELOW_ALL = -1e10
 def checked_thresholds(thresholds: Any, default: float) -> list[float]:
     """Return thresholds as a list: [default] for None, or one or several numbers.
 
-    Raise ValueError for a number outside of [0, 1].
+    Raises ValueError for a number outside of [0, 1].
     """
     if thresholds is None:
         return [default]

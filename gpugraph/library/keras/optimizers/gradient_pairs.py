@@ -19,7 +19,7 @@ def references(variables: Sequence[Any]) -> list[Any]:
 def with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """Return the (gradient, variable) pairs that have a gradient; the other pairs cause a warning.
 
-    Raise ValueError if no pair has a gradient.
+    Raises ValueError if no pair has a gradient.
     """
     if not pairs:
         raise ValueError("No variables provided.")

@@ -239,5 +239,8 @@ def serialize(learning_rate_schedule: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the schedule that a configuration describes. Raise ValueError for an unknown class."""
+    """Return the schedule that a configuration describes.
+
+    Raises ValueError for an unknown class.
+    """
     return deserialize_keras_object(config, _SCHEDULES, custom_objects, "decay")

@@ -80,7 +80,7 @@ class OptimizerV2(Hyperparameters):
     def _take_momentum(self, momentum: Any) -> bool:
         """Store the momentum, and return whether it may be nonzero.
 
-        Raise ValueError for a number outside of [0, 1].
+        Raises ValueError for a number outside of [0, 1].
         """
         is_number = isinstance(momentum, (int, float))
         if is_number and not 0 <= momentum <= 1:
@@ -104,7 +104,7 @@ class OptimizerV2(Hyperparameters):
         """Return the gradients of a loss with respect to the variables `params`, clipped as
         configured.
 
-        Raise ValueError for a variable without a gradient.
+        Raises ValueError for a variable without a gradient.
         """
         variables = flatten(params)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
@@ -282,7 +282,7 @@ class OptimizerV2(Hyperparameters):
         return slots[var]
 
     def get_slot(self, var: Any, slot_name: str) -> Any:
-        """Return the slot of a variable with this name. Raise KeyError if there is none."""
+        """Return the slot of a variable with this name. Raises KeyError if there is none."""
         return self._slots[slot_name][container_of(var)]
 
     def get_slot_names(self) -> list[str]:
@@ -328,7 +328,7 @@ class OptimizerV2(Hyperparameters):
         return batch_get_value(self._weights)
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Set the values of `weights`. Raise ValueError for a wrong number or shape of arrays.
+        """Set the values of `weights`. Raises ValueError for a wrong number or shape of arrays.
 
         weights: arrays. They may come from Keras 2's optimizer of this name, which lacks some of
         them.

@@ -51,8 +51,8 @@ def plot_model(
     show_layer_names: whether boxes show the layers' names in addition to their classes.
     rankdir: "TB" for inputs at the top, "LR" for inputs on the left.
     expand_nested: whether a nested model is drawn with its layers. dpi: 96 for the normal size.
-    Raise ValueError for another direction or format; raise ImportError for a PNG without a
-      converter.
+    Raises ValueError for another direction or format; raises ImportError for a PNG without a
+    converter.
     Source: `tf.keras.utils.plot_model`, which needs Graphviz.
     """
     if rankdir not in ("TB", "LR"):
@@ -72,7 +72,7 @@ def plot_model(
 def _converter(path: Path) -> Callable[[str, Path], None]:
     """Return a function that converts SVG text to a PNG file.
 
-    Raise ImportError if there is none.
+    Raises ImportError if there is none.
     """
     if importlib.util.find_spec("cairosvg") is not None:
         return _by_cairosvg

@@ -69,7 +69,7 @@ def name_of_package(module: str, name: str) -> Any:
 def _modules() -> dict[str, Any]:
     """Import the modules of keras-preprocessing, and return them by name.
 
-    Raise ModuleNotFoundError, which names the extra to install, if the package is missing.
+    Raises ModuleNotFoundError, which names the extra to install, if the package is missing.
     """
     users = "Functions of tf.keras.preprocessing"
     with package_of_extra("preprocessing", "keras-preprocessing", users):

@@ -53,7 +53,7 @@ class CheckpointedWeights:
     def load(self, path: str) -> LoadStatus:
         """Set the existing variables from a checkpoint, and others when they are created.
 
-        Raise NotImplementedError for a checkpoint of a `tf.train.Saver`, and AssertionError if no
+        Raises NotImplementedError for a checkpoint of a `tf.train.Saver`, and AssertionError if no
         variable matches; other errors are those of `NewCheckpointReader`.
         """
         session = self._session()

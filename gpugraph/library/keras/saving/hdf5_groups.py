@@ -49,7 +49,7 @@ _STARTED = (
 def hdf5_library() -> Any:
     """Return the package h5py.
 
-    Raise ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
+    Raises ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
     """
     with package_of_extra("hdf5", "h5py", "HDF5 files"):
         return importlib.import_module("h5py")
@@ -82,7 +82,7 @@ def written_file(file: Any) -> Iterator[Any]:
 def read_file(file: Any) -> Iterator[Any]:
     """Yield an h5py file to read from: `file` itself, or the file at a path.
 
-    Raise OSError if it is not HDF5.
+    Raises OSError if it is not HDF5.
     """
     if is_open_file(file):
         yield file
@@ -94,7 +94,7 @@ def read_file(file: Any) -> Iterator[Any]:
 def opened_file(path: Any) -> Any:
     """Open the HDF5 file at a path for reading; its structure is checked the first time.
 
-    Raise OSError for a file that is not HDF5, or so damaged that the library would loop or crash.
+    Raises OSError for a file that is not HDF5, or so damaged that the library would loop or crash.
     """
     path = local_path(path)
     library = hdf5_library()
@@ -124,7 +124,7 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
 def _check_structure(path: str, size: int) -> None:
     """Read the structure of a file in another process; see the module's docstring.
 
-    Raise OSError if that process fails or exceeds its limits.
+    Raises OSError if that process fails or exceeds its limits.
     """
     megabytes = size >> 20
     seconds = _SECONDS + megabytes // 10
@@ -147,7 +147,7 @@ def _check_structure(path: str, size: int) -> None:
 def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
     """Store names as one attribute, or as several if they are too long for one.
 
-    Raise RuntimeError for a single name that is too long.
+    Raises RuntimeError for a single name that is too long.
     """
     encoded = [name.encode("utf-8") for name in names]
     if any(len(name) > _MAX_BYTES for name in encoded):
@@ -179,7 +179,7 @@ def _refusals(group: Any, name: str) -> Iterator[None]:
 
 
 def has_attribute(group: Any, name: str) -> bool:
-    """Return whether a group has an attribute of this name. Raise ValueError if the file is
+    """Return whether a group has an attribute of this name. Raises ValueError if the file is
     damaged.
     """
     with _refusals(group, name):
@@ -187,7 +187,7 @@ def has_attribute(group: Any, name: str) -> bool:
 
 
 def has_part(group: Any, name: str) -> bool:
-    """Return whether a group has a part of this name. Raise ValueError if the file is damaged."""
+    """Return whether a group has a part of this name. Raises ValueError if the file is damaged."""
     with _refusals(group, name):
         return name in group
 
@@ -195,7 +195,7 @@ def has_part(group: Any, name: str) -> bool:
 def _attribute(group: Any, name: str) -> Any:
     """Return an attribute of a group, or None if there is none.
 
-    Raise ValueError for a damaged attribute; h5py's `get` would return None for it.
+    Raises ValueError for a damaged attribute; h5py's `get` would return None for it.
     """
     with _refusals(group, name):
         return group.attrs[name] if name in group.attrs else None  # noqa: SIM401
@@ -204,7 +204,7 @@ def _attribute(group: Any, name: str) -> Any:
 def read_names(group: Any, attribute: str) -> list[str]:
     """Return the names that `write_names` stored; an empty list without such an attribute.
 
-    Raise ValueError if the file is damaged.
+    Raises ValueError if the file is damaged.
     """
     names = _attribute(group, attribute)
     if names is not None:
@@ -226,7 +226,7 @@ def read_text(group: Any, attribute: str) -> str | None:
 def as_text(value: Any) -> str:
     """Return a text from an HDF5 file as str.
 
-    Raise ValueError for bytes that are not UTF-8, and for a value that is not text.
+    Raises ValueError for bytes that are not UTF-8, and for a value that is not text.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8")
@@ -243,7 +243,7 @@ def write_array(group: Any, name: str, value: np.ndarray[Any, Any]) -> None:
 def part_of(group: Any, name: str) -> Any:
     """Return a group or array in a group, by its path of names.
 
-    Raise ValueError for a name that does not exist, and for a link to another file.
+    Raises ValueError for a name that does not exist, and for a link to another file.
     """
     library = hdf5_library()
     part = group
@@ -287,7 +287,7 @@ class StoredArray:
         return np.asarray(self.value(), dtype)
 
     def value(self) -> np.ndarray[Any, Any]:
-        """Read the array and return it. Raise ValueError if the file is damaged."""
+        """Read the array and return it. Raises ValueError if the file is damaged."""
         with _refusals(self._group, self.name):
             return np.asarray(self._dataset[()])
 

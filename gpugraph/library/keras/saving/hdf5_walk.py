@@ -27,7 +27,7 @@ _REFUSALS = (
 
 
 def walk(library: Any, path: str) -> None:
-    """Read the structure of a file. Raise MemoryError if this exceeds the memory limit."""
+    """Read the structure of a file. Raises MemoryError if this exceeds the memory limit."""
     with contextlib.suppress(*_REFUSALS), library.File(path, "r") as file:
         seen: set[Any] = set()
         waiting = [file]

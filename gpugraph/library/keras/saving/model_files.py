@@ -125,7 +125,7 @@ def load_model(
     safe_mode: whether code in the file, such as that of Lambda layers, is rejected; otherwise it
       runs.
 
-    Raise OSError for a file that is not HDF5; raise ValueError for a file without a model, for
+    Raises OSError for a file that is not HDF5; raises ValueError for a file without a model, for
     unknown classes, damaged or wrong variables, and code.
     """
     scope = custom_object_scope(custom_objects or {})

@@ -40,7 +40,7 @@ class NetworkFiles:
     def to_json(self, **kwargs: Any) -> str:
         """Return the class name and configuration as JSON, for `model_from_json`.
 
-        kwargs: arguments of `json.dumps`. Raise NotImplementedError for a subclass that defines
+        kwargs: arguments of `json.dumps`. Raises NotImplementedError for a subclass that defines
         `call`.
         """
         return model_to_json(self, **kwargs)
@@ -74,7 +74,7 @@ class NetworkFiles:
         filepath: the path of an HDF5 file, a group of h5py, or the prefix of a checkpoint's paths.
         overwrite: whether to replace an existing file without a prompt on the terminal.
         save_format: "h5" or "tf"; None: HDF5 if the path has the suffix `.h5`, `.hdf5` or `.keras`,
-          else a checkpoint. Raise ValueError for any other format, for a checkpoint with an HDF5
+          else a checkpoint. Raises ValueError for any other format, for a checkpoint with an HDF5
           file's suffix, and before the variables are created.
         """
         if not self.is_graph_network and not self.built:
@@ -160,7 +160,7 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
     """Return whether `save_weights` writes HDF5, by the format or, without one, by the path's
     suffix.
 
-    Raise ValueError for any other format, and for a checkpoint with an HDF5 file's suffix.
+    Raises ValueError for any other format, and for a checkpoint with an HDF5 file's suffix.
     """
     if save_format is None:
         return _has_hdf5_suffix(filepath)

@@ -68,7 +68,7 @@ def read_arrays(group: Any) -> list[StoredArray]:
 def read_layers(group: Any, layers: Sequence[Any]) -> None:
     """Set the variables of layers from a group, matching layers by order.
 
-    Layers without variables are ignored. Raise ValueError if the number of layers, the number of a
+    Layers without variables are ignored. Raises ValueError if the number of layers, the number of a
     layer's variables, or a shape differs.
     """
     weighted = [layer for layer in layers if ordered_weights(layer)]
@@ -138,7 +138,7 @@ def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[
 def assign_stored(pairs: Sequence[tuple[Any, Any]]) -> None:
     """Set variables to stored arrays in one run, after all shapes are compared.
 
-    Raise ValueError if a shape differs.
+    Raises ValueError if a shape differs.
     """
     for weight, array in pairs:
         if tuple(weight.shape.as_list()) != tuple(array.shape):

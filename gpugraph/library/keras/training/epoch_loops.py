@@ -88,7 +88,7 @@ def run_epoch(
 
 
 def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) -> list[Any]:
-    """Return each output for all batches, concatenated. Raise ValueError if there is no batch."""
+    """Return each output for all batches, concatenated. Raises ValueError if there is no batch."""
     parts: list[list[Any]] = []
     seen = 0
     for index, batch in enumerate(batches.epoch()):
@@ -108,7 +108,7 @@ def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) 
 def evaluate_batches(
     model: Any, batches: Any, functions: Functions, callbacks: CallbackList, verbose: int
 ) -> list[Any]:
-    """Return [mean loss, metrics ...] for all batches. Raise ValueError if there is no batch.
+    """Return [mean loss, metrics ...] for all batches. Raises ValueError if there is no batch.
 
     If a generator has fewer batches than `steps`, set `model.stop_training`; this ends the training
     if these batches are its validation.

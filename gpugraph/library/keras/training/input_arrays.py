@@ -59,9 +59,9 @@ def standardize_arrays(
     shapes: the shapes of the placeholders. An array of one axis gets a second axis of size 1,
       unless its placeholder has one axis.
     prefix: "input" or "target", for messages. checks_batch: whether the first axis is checked too.
-    Raise ValueError for a wrong number of arrays, for missing names, for rows of different lengths
-      and for shapes that do not fit; raise TypeError for a value that is not an array where several
-      are expected.
+    Raises ValueError for a wrong number of arrays, for missing names, for rows of different lengths
+    and for shapes that do not fit; raises TypeError for a value that is not an array where several
+    are expected.
     """
     values = _listed(data, names, prefix)
     arrays = [_array_of(value, name, prefix) for value, name in zip(values, names)]

@@ -69,8 +69,7 @@ class CompiledNetwork(Network):
         weighted_metrics: metrics to which weights of examples apply.
         target_tensors: tensors of the graph to use as targets, instead of placeholders.
         kwargs: `options` and `run_metadata` for the runs; `experimental_run_tf_function` is
-          ignored.
-        Raise ValueError or TypeError for arguments that do not fit the outputs, and
+          ignored. Raises ValueError or TypeError for arguments that do not fit the outputs, and
           NotImplementedError for `distribute` and `run_eagerly`.
         """
         if distribute is not None or kwargs.pop("run_eagerly", None):
@@ -235,8 +234,8 @@ class CompiledNetwork(Network):
         """Create placeholders that match the data `x`, and call the model on them, unless it has
         outputs.
 
-        Raise ValueError without data, and if the targets `y` are a dict, since the names of outputs
-        are not known.
+        Raises ValueError without data, and if the targets `y` are a dict, since the names of
+        outputs are not known.
         """
         if self.outputs:
             return
@@ -293,7 +292,7 @@ def _is_fed(tensor: Any) -> bool:
 def _targets_by_output(targets: Any, names: Sequence[str]) -> list[Any]:
     """Return a list with the target tensor of each output, or None for a placeholder.
 
-    Raise ValueError for a wrong number or an unknown name.
+    Raises ValueError for a wrong number or an unknown name.
     """
     if targets is None or (isinstance(targets, (list, tuple)) and not targets):
         return [None] * len(names)

@@ -51,7 +51,7 @@ class ModelData:
     def inputs(self, x: Any, checks_batch: bool = False) -> list[Any]:
         """Return a list with the array of each input to feed.
 
-        Raise ValueError if one is missing, and as `standardize_arrays` does.
+        Raises ValueError if one is missing, and as `standardize_arrays` does.
         """
         model = self.model
         tensors = model.feed_inputs
@@ -102,7 +102,7 @@ class ModelData:
     def of_value(self, value: Any, class_weight: Any = None) -> Batch:
         """Return the Batch for a generator's value: x, (x, y) or (x, y, weights).
 
-        Raise ValueError for other values.
+        Raises ValueError for other values.
         """
         parts = value if isinstance(value, tuple) else (value,)
         if value is None or len(parts) not in (1, 2, 3):
@@ -122,7 +122,7 @@ class ModelData:
     def batches_of_tensors(self, x: Any, y: Any, steps: int | None, batch: Any) -> StepBatches:
         """Return batches of data that contains tensors, whose values each step computes first.
 
-        batch: a function from the values of (x, y) to a Batch. Raise ValueError without the number
+        batch: a function from the values of (x, y) to a Batch. Raises ValueError without the number
           of steps.
         """
         if steps is None:

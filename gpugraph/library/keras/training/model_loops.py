@@ -77,8 +77,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         steps_per_epoch, validation_steps: the number of steps for tensors and generators.
         validation_freq: the number of epochs from one validation to the next, or a collection of
           epochs.
-        max_queue_size, workers, use_multiprocessing: see `SequenceEnqueuer`.
-        Raise RuntimeError before `compile`, and ValueError for data that does not fit the model.
+        max_queue_size, workers, use_multiprocessing: see `SequenceEnqueuer`. Raises RuntimeError
+        before `compile`, and ValueError for data that does not fit the model.
         """
         if kwargs:
             raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
@@ -281,7 +281,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def _batch_size(self, batch_size: int | None) -> int | None:
         """Return `batch_size`, or the batch size that an input requires.
 
-        Raise ValueError if they differ, and for a value that is not a number of examples.
+        Raises ValueError if they differ, and for a value that is not a number of examples.
         """
         is_whole = hasattr(batch_size, "__index__")
         if batch_size is not None and (not is_whole or batch_size < 1):
@@ -370,7 +370,7 @@ def _check_part(validation_split: float) -> None:
 def _split(batches: Any, part: float) -> tuple[ArrayBatches, ArrayBatches]:
     """Divide batches into the first examples for training and the last ones for validation.
 
-    part: the fraction for validation. Raise ValueError for data that is not in arrays.
+    part: the fraction for validation. Raises ValueError for data that is not in arrays.
     """
     if not isinstance(batches, ArrayBatches):
         raise ValueError(

@@ -105,7 +105,7 @@ class OutputTraining:
 def losses_by_output(loss: Any, names: Sequence[str]) -> list[Any]:
     """Return a list with the loss of each output: an object, a function or None.
 
-    Raise ValueError for unknown names and a wrong number of losses.
+    Raises ValueError for unknown names and a wrong number of losses.
     """
     if isinstance(loss, Mapping) and set(loss) != {"class_name", "config"}:
         check_output_names(loss, names, "loss")
@@ -143,7 +143,7 @@ def _loss_object(loss: Any) -> Any:
 def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
     """Return the factor of each output's loss.
 
-    Raise ValueError as `losses_by_output` does, and TypeError for a value that is not a list or
+    Raises ValueError as `losses_by_output` does, and TypeError for a value that is not a list or
     dict.
     """
     if weights is None:
@@ -166,7 +166,7 @@ def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
 def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
     """Return for each output whether its weights are weights of time steps.
 
-    Raise ValueError for unknown names and a wrong number of modes.
+    Raises ValueError for unknown names and a wrong number of modes.
     """
     if isinstance(mode, Mapping):
         check_output_names(mode, names, "sample_weight_mode")
@@ -185,7 +185,7 @@ def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
 def metrics_by_output(metrics: Any, names: Sequence[str]) -> list[list[Any]]:
     """Return a list of metrics for each output.
 
-    Raise TypeError for a value that is neither list nor dict, and ValueError for unknown names and
+    Raises TypeError for a value that is neither list nor dict, and ValueError for unknown names and
     a wrong number of lists.
     """
     if not metrics:

@@ -143,7 +143,7 @@ class TrainingSetup:
         return StepGraph(self._total(parts), results, [*targets, *placeholders])
 
     def _total(self, parts: list[Tensor]) -> Tensor:
-        """Return the sum of the losses of outputs and of layers. Raise ValueError if there are
+        """Return the sum of the losses of outputs and of layers. Raises ValueError if there are
         none.
         """
         model = self.model

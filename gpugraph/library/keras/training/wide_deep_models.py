@@ -17,8 +17,8 @@ class LinearModel(Model):
     """A model that computes activation(sum of a linear function of each input + bias): [batch,
     units].
 
-    units: the number of outputs of an example. The other arguments are those of `Dense`. A call
-    raises ValueError if it has another number of inputs than the first call.
+    units: the number of outputs of an example. The other arguments are as in `Dense`. A call raises
+    ValueError if it has another number of inputs than the first call.
     """
 
     def __init__(

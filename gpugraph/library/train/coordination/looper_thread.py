@@ -14,7 +14,7 @@ from gpugraph.library.train.coordination.coordinator import Coordinator
 class LooperThread(threading.Thread):
     """Calls `target(*args, **kwargs)`, or `run_loop` of a subclass, until `coord` stops.
 
-    coord: a `Coordinator`, with which the thread registers. Raise ValueError for anything else.
+    coord: a `Coordinator`, with which the thread registers. Raises ValueError for anything else.
     timer_interval_secs: the seconds between the starts of two calls; None means no pause between
       calls.
 

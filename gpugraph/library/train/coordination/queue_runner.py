@@ -274,7 +274,7 @@ def start_queue_runners(
 ) -> list[threading.Thread]:
     """Start the threads of all runners in a collection of the session's graph, and return them.
 
-    sess: a session, by default the default session. Raise ValueError if there is no session, and
+    sess: a session, by default the default session. Raises ValueError if there is no session, and
     TypeError for another object. For a monitored session, which has already started its runners,
     the list is empty.
     """

@@ -106,7 +106,7 @@ def _tensor(item: Any) -> Any:
     """Return `item` if it belongs to the default graph; return the tensor or op that a name stands
     for.
 
-    The name of an operation, `loss`, stands for its only output, `loss:0`. Raise ValueError for an
+    The name of an operation, `loss`, stands for its only output, `loss:0`. Raises ValueError for an
     item of another graph and for an operation with several outputs.
     """
     graph = get_default_graph()

@@ -104,7 +104,7 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
 def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
     """Return the components of each element as a list; those of a dict are sorted by key.
 
-    Raise ValueError if there are no elements, or if their keys differ.
+    Raises ValueError if there are no elements, or if their keys differ.
     """
     if not isinstance(tensors_list, (list, tuple)):
         raise TypeError(f"Expected a list of sets of tensors, got {tensors_list!r}")
@@ -128,7 +128,7 @@ def structured_as(tensors: Any, batch: Any) -> Any:
 def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
     """Return `keep_input` as a bool tensor, a scalar, or a vector with `enqueue_many`.
 
-    Raise ValueError for any other rank, and for an unknown rank.
+    Raises ValueError for any other rank, and for an unknown rank.
     """
     keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
     rank = keep.get_shape().rank
@@ -321,8 +321,8 @@ def shuffle_batch(
 ) -> Any:
     """Return batches as `batch` does, but of elements drawn at random from those in the queue.
 
-    After each draw, at least `min_after_dequeue` elements remain in the queue. Raise ValueError for
-    a capacity that is not larger than this number.
+    After each draw, at least `min_after_dequeue` elements remain in the queue. Raises ValueError
+    for a capacity that is not larger than this number.
     """
     return maybe_shuffle_batch(
         tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,

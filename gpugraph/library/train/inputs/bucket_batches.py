@@ -64,9 +64,9 @@ def bucket(
     tensors: one element, as for `tf.train.batch`. which_bucket: its bucket, an int32 scalar from 0
     to `num_buckets` - 1. batch_size: a number, or a list with one for each bucket. capacity: the
     capacity of the queue of batches, and of each bucket's queue unless `bucket_capacities`
-    overrides it. The other arguments are those of `tf.train.maybe_batch`.
+    overrides it. The other arguments are as in `tf.train.maybe_batch`.
 
-    Raise ValueError for lists whose length is not `num_buckets`, or if the shape of an element is
+    Raises ValueError for lists whose length is not `num_buckets`, or if the shape of an element is
     unknown. A run raises InvalidArgumentError for a bucket that does not exist.
     """
     sizes = _one_each("batch_size", batch_size, num_buckets)
@@ -177,10 +177,11 @@ def bucket_by_sequence_length(
 
     input_length: the length of an element, an int32 scalar. bucket_boundaries: increasing; bucket n
     has lengths from boundary n - 1 up to, but not including, boundary n. The number of buckets is
-    the number of boundaries plus 1. The other arguments are those of `bucket`; but the batch of a
-    list of one tensor is a list.
+    the number of boundaries plus 1. The other arguments are as in `bucket`; but the batch of a list
+    of one tensor is a list.
 
-    Raise TypeError for boundaries that are not a list of ints, and ValueError unless they increase.
+    Raises TypeError for boundaries that are not a list of ints, and ValueError unless they
+    increase.
     """
     _check_boundaries(bucket_boundaries)
     elements = _elements(tensors)

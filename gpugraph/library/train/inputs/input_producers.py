@@ -42,7 +42,7 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
     """Return `tensor`, which `num_epochs` runs can compute; further runs raise OutOfRangeError.
 
-    A local variable counts the runs. With None there is no limit. Raise ValueError for a number
+    A local variable counts the runs. With None there is no limit. Raises ValueError for a number
     below 1.
     """
     if num_epochs is None:

@@ -11,7 +11,7 @@ def default_saver() -> Saver:
     """Return the only Saver in the collection SAVERS of the default graph; add one if there is
     none.
 
-    Raise RuntimeError if there are several.
+    Raises RuntimeError if there are several.
     """
     graph = get_default_graph()
     savers = graph.get_collection(GraphKeys.SAVERS)

@@ -81,7 +81,7 @@ class HookedSession:
     ) -> Any:
         """Run `fetches` as `Session.run` does, with the hooks' additions.
 
-        Raise RuntimeError after a stop request, and for a tensor that is fed twice.
+        Raises RuntimeError after a stop request, and for a tensor that is fed twice.
         """
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")

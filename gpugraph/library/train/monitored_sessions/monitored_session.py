@@ -98,7 +98,7 @@ class BaseMonitoredSession:
     ) -> Any:
         """Run `fetches` as `Session.run` does, with all hooks.
 
-        Raise RuntimeError for a closed session, or after a hook has requested a stop.
+        Raises RuntimeError for a closed session, or after a hook has requested a stop.
         """
         return self._open().run(fetches, feed_dict, options, run_metadata)
 
@@ -148,7 +148,7 @@ class BaseMonitoredSession:
     def close(self) -> None:
         """Call the hooks' `end`, stop the threads, and close the session.
 
-        Raise RuntimeError if the session is already closed; raises the exception of a thread that
+        Raises RuntimeError if the session is already closed; raises the exception of a thread that
         failed.
         """
         self._close(None)

@@ -143,7 +143,7 @@ class Scaffold:
     ) -> Any:
         """Return the only item of a collection; if it is empty, add `default_constructor()` first.
 
-        Raise RuntimeError for several items; the message asks for the argument `arg_name` of
+        Raises RuntimeError for several items; the message asks for the argument `arg_name` of
         `Scaffold`.
         """
         graph = get_default_graph()

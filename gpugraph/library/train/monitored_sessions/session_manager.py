@@ -137,7 +137,7 @@ class SessionManager:
         """Create a session; return it, and whether its variables were all restored from a
         checkpoint.
 
-        The arguments are those of `prepare_session`; no operation except `local_init_op` is run.
+        The arguments are as in `prepare_session`; no operation except `local_init_op` is run.
         """
         session, restored = self._restored_session(
             master, saver, checkpoint_dir, checkpoint_filename_with_path,

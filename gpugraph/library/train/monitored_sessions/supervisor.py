@@ -178,7 +178,7 @@ class Supervisor:
     def start_standard_services(self, sess: Session) -> list[threading.Thread] | None:
         """Start the threads that write summaries, the step rate and checkpoints, and return them.
 
-        Raise RuntimeError for a Supervisor that is not the chief. Return None if there is no
+        Raises RuntimeError for a Supervisor that is not the chief. Return None if there is no
         logdir.
         """
         if not self.is_chief:
@@ -253,7 +253,7 @@ class Supervisor:
     def summary_computed(self, sess: Session, summary: Any, global_step: Any = None) -> None:
         """Write a summary, under `global_step` or by default under the session's global step.
 
-        Raise RuntimeError without a writer.
+        Raises RuntimeError without a writer.
         """
         if self.summary_writer is None:
             raise RuntimeError("Writing a summary requires a summary writer.")

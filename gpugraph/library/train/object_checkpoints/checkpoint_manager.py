@@ -22,7 +22,7 @@ class CheckpointManager:
     contains.
 
     checkpoint: the Checkpoint. directory: the folder.
-    max_to_keep: the number of checkpoints to keep; None keeps all. Raise ValueError for less than
+    max_to_keep: the number of checkpoints to keep; None keeps all. Raises ValueError for less than
       1.
     keep_checkpoint_every_n_hours: the interval in hours at which a checkpoint is kept for ever
       instead of removed.
@@ -80,7 +80,7 @@ class CheckpointManager:
         path.
 
         checkpoint_number: an integer, or a variable or tensor of an integer; by default
-        `save_counter`. Raise RuntimeError without a default session.
+        `save_counter`. Raises RuntimeError without a default session.
         """
         session = session_or_default(None, f'save checkpoint to "{self._prefix}"')
         number = self._count(session)

@@ -27,7 +27,7 @@ def register_session_provider(provide: Callable[[], Any]) -> None:
 def session_or_default(session: Any, action: str) -> Any:
     """Return `session`, or else the default session, or else the session of a provider.
 
-    Raise RuntimeError if there is none. action: the action that needs a session, for the error.
+    Raises RuntimeError if there is none. action: the action that needs a session, for the error.
     """
     for provide in (lambda: session, get_default_session, *_SESSION_PROVIDERS):
         chosen = provide()
@@ -212,7 +212,7 @@ class NameBasedSaverStatus(LoadStatus):
     def run_restore_ops(self, session: Any = None) -> None:
         """Restore all variables below the root by their names.
 
-        Raise NotFoundError for a variable that is not in the checkpoint.
+        Raises NotFoundError for a variable that is not in the checkpoint.
         """
         session = session_or_default(session, f'restore "{self._path}"')
         reader = NewCheckpointReader(self._path)

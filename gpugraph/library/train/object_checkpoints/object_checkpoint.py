@@ -25,7 +25,7 @@ class Checkpoint(AutoTrackable):
     The names of the attributes that lead to a value identify it in a checkpoint, for example
     `model/layer/kernel`; the names of variables do not matter. Variables, optimizers with their
     slots, layers, networks, `tf.Module`s, loss scales, and lists and dicts of these are followed.
-    kwargs: objects that become attributes. Raise ValueError for an object that is not trackable.
+    kwargs: objects that become attributes. Raises ValueError for an object that is not trackable.
     """
 
     _untracked = AutoTrackable._untracked | {"_save_counter", "_count", "_saver"}
@@ -59,7 +59,7 @@ class Checkpoint(AutoTrackable):
     def write(self, file_prefix: Any, session: Any = None) -> str:
         """Save a checkpoint at this path, without a number or a state file, and return the path.
 
-        session: the session that holds the values; by default the default session. Raise
+        session: the session that holds the values; by default the default session. Raises
         RuntimeError if there is no session.
         """
         return self._saver.save(os.fspath(file_prefix), session)
@@ -92,7 +92,7 @@ class Checkpoint(AutoTrackable):
         The returned status has methods that restore the values, `run_restore_ops(session)` and
         `initialize_or_restore(session)`, and methods that check the matches: `assert_consumed()`,
         `assert_existing_objects_matched()`, `assert_nontrivial_match()`. Each of these first
-        matches objects that were created after the call of `restore`. Errors are those of
+        matches objects that were created after the call of `restore`. Raises the errors of
         `NewCheckpointReader`.
         """
         status = self._saver.restore(save_path)

@@ -74,7 +74,7 @@ class ObjectGraph:
     def _enter_slots(self) -> None:
         """Add the slots of optimizers.
 
-        Raise NotImplementedError for a slot that is also a dependency.
+        Raises NotImplementedError for a slot that is also a dependency.
         """
         known = list(self.nodes)
         variables = [node for node in known if isinstance(node.item, Variable)]

@@ -64,7 +64,7 @@ class ObjectRestore:
         """Match the program's present objects with the checkpoint's objects, by names, starting at
         the root.
 
-        Raise NotFoundError or InvalidArgumentError for values that do not fit.
+        Raises NotFoundError or InvalidArgumentError for values that do not fit.
         """
         self._bind(0, self.root)
         waiting, seen = deque([0]), {0}

@@ -102,7 +102,7 @@ class Optimizer(Trackable):
 
         gate_gradients: with GATE_OP, no gradient of an op is used before all gradients of that op
         are computed; with GATE_GRAPH, no gradient is used before all gradients of all ops are
-        computed. `var_list` may also contain tensors. Raise ValueError if `var_list` is empty or
+        computed. `var_list` may also contain tensors. Raises ValueError if `var_list` is empty or
         the loss is not floating, and NotImplementedError for other objects in `var_list`.
         """
         gates = (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH)
@@ -145,7 +145,7 @@ class Optimizer(Trackable):
     ) -> Operation:
         """Return an operation that changes the variables by these gradients.
 
-        The operation then increments `global_step`, if that is not None. Raise ValueError if there
+        The operation then increments `global_step`, if that is not None. Raises ValueError if there
         are no gradients, TypeError for a gradient that is not a tensor, and NotImplementedError for
         an object that is not a variable.
         """
@@ -364,7 +364,7 @@ def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
 def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
     """Return a gradient as a tensor, IndexedSlices or None.
 
-    Raise TypeError for any other value.
+    Raises TypeError for any other value.
     """
     if grad is None or isinstance(grad, IndexedSlices):
         return grad

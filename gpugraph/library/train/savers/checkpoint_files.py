@@ -36,8 +36,8 @@ def generate_checkpoint_state_proto(
     """Return a CheckpointState of these paths, which are relative to the folder if that is
     relative.
 
-    The path of the latest checkpoint is the last of all paths, and is added if it is missing. Raise
-    ValueError unless there is one time for each path.
+    The path of the latest checkpoint is the last of all paths, and is added if it is missing.
+    Raises ValueError unless there is one time for each path.
     """
     paths = list(all_model_checkpoint_paths or ())
     if not paths or paths[-1] != model_checkpoint_path:
@@ -208,7 +208,7 @@ def remove_checkpoint(
     """Remove the files of a checkpoint and its meta graph, if they exist.
 
     The index is removed before the data, so that the files left after an interruption form no
-    checkpoint. Temporary files of saves that were killed are also removed. Raise TypeError for a
+    checkpoint. Temporary files of saves that were killed are also removed. Raises TypeError for a
     prefix that is not a path.
     """
     checkpoint_prefix = os.fsdecode(checkpoint_prefix)

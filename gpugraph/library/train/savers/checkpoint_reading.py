@@ -71,7 +71,7 @@ def checkpoint_path(path: str) -> str:
     """Return the path of a checkpoint: the path itself, or the path of a folder's latest
     checkpoint.
 
-    Raise ValueError if the folder has no checkpoint.
+    Raises ValueError if the folder has no checkpoint.
     """
     if not files.IsDirectory(path):
         return path

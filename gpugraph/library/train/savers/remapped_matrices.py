@@ -46,7 +46,7 @@ class RemappedMatrix:
     ) -> Any:
         """Return the matrix, or the rows of the part that `partition_info` describes.
 
-        Raise TypeError for a dtype other than float32, and ValueError for a wrong shape.
+        Raises TypeError for a dtype other than float32, and ValueError for a wrong shape.
         """
         height, width = self._checked(shape, as_dtype(dtype))
         offset = partition_info.single_offset([height, width]) if partition_info else 0

@@ -155,7 +155,7 @@ def all_saveable_objects(scope: str | None = None) -> list[Any]:
 def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
     """Return a dict from names in a checkpoint to the variables and saveables of a list.
 
-    Parts of a variable become a list under the name of the whole variable. Raise TypeError unless
+    Parts of a variable become a list under the name of the whole variable. Raises TypeError unless
     `op_list` is a list of variables, and ValueError for two variables of one name.
     """
     if not isinstance(op_list, (list, tuple, set)):

@@ -41,8 +41,8 @@ def warm_start(
         stand for words.
       var_name_to_prev_var_name: a variable's name in the checkpoint, by its current name.
 
-    Raise the errors of `init_from_checkpoint`; raise ValueError for any other `vars_to_warm_start`,
-    and for names in the two dicts that no chosen variable has.
+    Raises the errors of `init_from_checkpoint`; raises ValueError for any other
+    `vars_to_warm_start`, and for names in the two dicts that no chosen variable has.
     """
     logging.info("Warm-starting from: %s", ckpt_to_initialize_from)
     variables = _by_name(vars_to_warm_start)

@@ -57,7 +57,7 @@ def nce_loss(
       with unique candidates.
     remove_accidental_hits: whether to ignore candidates that are true classes of the same example.
 
-    Any float dtype is supported. Raise ValueError for shapes that do not match.
+    Any float dtype is supported. Raises ValueError for shapes that do not match.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,

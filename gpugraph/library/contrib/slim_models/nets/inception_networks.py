@@ -68,7 +68,7 @@ def normalized_arg_scope(
 def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
     """Return a function that scales a number of filters by `depth_multiplier`.
 
-    min_depth: the minimum of its results. Raise ValueError for a multiplier that is not positive.
+    min_depth: the minimum of its results. Raises ValueError for a multiplier that is not positive.
     """
     if depth_multiplier <= 0:
         raise ValueError(f"depth_multiplier is not greater than zero: {depth_multiplier}")

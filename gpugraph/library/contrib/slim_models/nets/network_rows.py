@@ -102,7 +102,7 @@ def run_until(
     """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
     it.
 
-    Raise ValueError if no row has that name.
+    Raises ValueError if no row has that name.
     """
     end_points = {}
     for name, outputs in run_rows(net, rows, depth):

@@ -68,7 +68,7 @@ def stack_blocks_dense(
     """Apply the blocks one after the other.
 
     output_stride: the ratio of input size to output size; once it is reached, further strides
-    become dilation rates of the convolutions. Raise ValueError if the strides can't reach this
+    become dilation rates of the convolutions. Raises ValueError if the strides can't reach this
     ratio.
     """
     current_stride = rate = 1

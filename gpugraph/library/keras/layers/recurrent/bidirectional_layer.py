@@ -206,8 +206,8 @@ class Bidirectional(Wrapper):
     def reset_states(self, states: Any = None) -> None:
         """Reset the states of both layers to zero, or to arrays.
 
-        states: arrays for the forward layer, then for the backward layer. Raise AttributeError for
-        a layer that is not stateful; raise ValueError for states that are not a list.
+        states: arrays for the forward layer, then for the backward layer. Raises AttributeError for
+        a layer that is not stateful; raises ValueError for states that are not a list.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -247,7 +247,7 @@ class Bidirectional(Wrapper):
 def _copy_of(layer: Any, **changes: Any) -> Any:
     """Return a new layer of the same class and configuration; `changes` replaces some arguments.
 
-    Raise ValueError for a layer without `go_backwards`.
+    Raises ValueError for a layer without `go_backwards`.
     """
     if not hasattr(layer, "go_backwards"):
         raise ValueError(f"A layer in both directions needs `go_backwards`: {layer!r} has none")

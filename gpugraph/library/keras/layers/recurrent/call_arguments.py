@@ -48,7 +48,7 @@ def call_arguments(
     """Return the inputs and keyword arguments with which to call a layer.
 
     States and constants that layers created are appended to the inputs in a list; others are
-    keyword arguments, with `further`. Set the layer's `_num_constants`. Raise ValueError if layers
+    keyword arguments, with `further`. Set the layer's `_num_constants`. Raises ValueError if layers
     created only some of the states and constants.
     """
     if constants is not None:

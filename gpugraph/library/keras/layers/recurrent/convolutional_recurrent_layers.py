@@ -177,7 +177,7 @@ class ConvRNN2D(RNN):
     def shapes_of_states(self) -> list[Any]:
         """Return the shapes of the states of a stateful layer.
 
-        Raise ValueError if the number of examples, rows or columns is unknown.
+        Raises ValueError if the number of examples, rows or columns is unknown.
         """
         super().shapes_of_states()
         shape = self.cell.state_shape(self._step_shape(as_shape(flatten(self.input_spec)[0].shape)))

@@ -124,7 +124,7 @@ class _CuDNNLayer(LayerOfCell):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """Return the last output or all outputs. Raise ValueError for inputs with a mask."""
+        """Return the last output or all outputs. Raises ValueError for inputs with a mask."""
         if mask is not None:
             raise ValueError(
                 f"Masking is not supported for CuDNN RNNs. Layer {self.name} has masked inputs: "

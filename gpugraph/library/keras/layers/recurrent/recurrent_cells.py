@@ -65,7 +65,7 @@ class GatedCell(DropoutCell):
     bias: Any = None
 
     def keep_sizes(self, units: int, input_rate: float, recurrent_rate: float) -> None:
-        """Set the number of units and the dropout rates. Raise ValueError unless `units` is
+        """Set the number of units and the dropout rates. Raises ValueError unless `units` is
         positive.
         """
         self.units = whole_number("units", units)
@@ -94,7 +94,7 @@ class GatedCell(DropoutCell):
         return [self.gates * self.units]
 
     def build(self, input_shape: Any) -> None:
-        """Create the kernels and the bias. Raise ValueError for an unknown size of the inputs."""
+        """Create the kernels and the bias. Raises ValueError for an unknown size of the inputs."""
         depth = as_shape(input_shape).as_list()[-1]
         if depth is None:
             raise ValueError(

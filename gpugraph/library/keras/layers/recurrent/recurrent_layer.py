@@ -120,8 +120,8 @@ class RNN(ConfiguredLayer):
     def reset_states(self, states: Any = None) -> None:
         """Set the states of a stateful layer to zeros, or to `states`, a list of arrays.
 
-        Raise AttributeError for a layer that is not stateful; raise ValueError for an unknown batch
-        size and for arrays of a wrong number or shape.
+        Raises AttributeError for a layer that is not stateful; raises ValueError for an unknown
+        batch size and for arrays of a wrong number or shape.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -149,7 +149,7 @@ class RNN(ConfiguredLayer):
     def shapes_of_states(self) -> list[Any]:
         """Return the shapes of the states of a stateful layer, with the batch size of its inputs.
 
-        Raise ValueError if the batch size is unknown.
+        Raises ValueError if the batch size is unknown.
         """
         spec = None if self.input_spec is None else flatten(self.input_spec)[0]
         batch = None if spec is None or spec.shape is None else spec.shape[int(self.time_major)]
@@ -253,7 +253,7 @@ class RNN(ConfiguredLayer):
 
         initial_state: the initial states, instead of zeros or a stateful layer's states. constants:
         tensors that each step receives in addition to its inputs. States and constants may also
-        follow the inputs in a list. Raise ValueError if only some of them were created by Keras
+        follow the inputs in a list. Raises ValueError if only some of them were created by Keras
         layers.
         """
         inputs, initial_state, constants = split_arguments(

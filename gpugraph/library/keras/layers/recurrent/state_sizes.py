@@ -28,7 +28,7 @@ def zero_state(state_size: Any, batch_size: Any, dtype: Any) -> Any:
 
 
 def shape_tensor(batch_size: Any, size: Any) -> Tensor:
-    """Return the shape [batch_size, *size] as a tensor. Raise ValueError if a size is unknown."""
+    """Return the shape [batch_size, *size] as a tensor. Raises ValueError if a size is unknown."""
     return concat([_vector(batch_size), _vector(size)], 0)
 
 
@@ -89,7 +89,7 @@ def zero_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
     """Return zeros of a cell's `state_size`, for the batch size and dtype of `inputs` or of the
     arguments.
 
-    Raise ValueError if `inputs` is None and the batch size or the dtype is None too.
+    Raises ValueError if `inputs` is None and the batch size or the dtype is None too.
     """
     if inputs is not None:
         batch_size, dtype = shape_of(inputs)[0], inputs.dtype
