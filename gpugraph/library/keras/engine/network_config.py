@@ -103,8 +103,8 @@ def _places(structure: Any, numbers: dict[str, int]) -> Any:
 def _plain_argument(value: Any, numbers: dict[str, int]) -> Any:
     """Convert an argument of a call, or a structure of arguments, to a plain value.
 
-    A tensor of a layer becomes a reference to the layer's output, another tensor its value as a
-    list.
+    A tensor that a layer created becomes a reference to the layer's output; any other tensor
+    becomes its value, as a list.
     """
     if hasattr(value, "_keras_history"):
         return _place(value, numbers)
@@ -149,8 +149,8 @@ def network_of_config(
 def repeat_calls(
     records: Any, layers: dict[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> list[Any]:
-    """Create the layers that `records` describe, add them to `layers` by name, and repeat their
-    calls.
+    """Create the layers that `records` describe, add them to the dict `layers`, and repeat their
+    recorded calls.
 
     Calls wait until the layers that compute their inputs have been called. Return the outputs of
     the calls, layer by layer.
@@ -220,11 +220,11 @@ def _checked_place(place: Any) -> Any:
 
 
 def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: list[Any]) -> bool:
-    """Repeat a layer's next calls as long as their inputs exist; return whether there was such a
-    call.
+    """Repeat a layer's next calls as long as their inputs exist; return whether at least one was
+    repeated.
 
-    calls: the remaining calls; repeated calls are removed. results: the list to which the outputs
-      of repeated calls are appended.
+    calls: the remaining calls, from which repeated calls are removed. results: the list to which
+      their outputs are appended.
     """
     count = len(calls)
     while calls:
@@ -247,7 +247,7 @@ def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
     """Convert an argument's plain value: references become tensors, or are added to `missing`.
 
     A reference is [layer name, number of the call, number of the output], optionally after
-    `_TENSOR`. Its tensor is missing if that call has not been made yet.
+    `_TENSOR`. The tensor is missing if the call that creates it has not been repeated yet.
     """
     if isinstance(value, Mapping):
         return {name: _argument(layers, item, missing) for name, item in value.items()}
@@ -264,7 +264,7 @@ def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
 
 
 def _tensor(layers: Mapping[str, Any], place: Any) -> Any:
-    """Return the tensor of a reference, or None if its call has not been made yet.
+    """Return the tensor that a reference describes, or None if its call has not been repeated yet.
 
     Raises ValueError for a layer or an output that does not exist.
     """

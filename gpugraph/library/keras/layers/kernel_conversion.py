@@ -1,4 +1,6 @@
-"""Flipping of convolution kernels, which Theano, another backend of Keras, stores reversed."""
+"""Flips convolution kernels, for files from Theano, another backend of Keras, which stores kernels
+reversed.
+"""
 
 from __future__ import annotations
 
