@@ -68,11 +68,11 @@ class LooperThread(threading.Thread):
             self.stop_loop()
 
     def start_loop(self) -> None:
-        """Do nothing; `run` calls this once, in the thread, before the first `run_loop`."""
+        """Do nothing. `run` calls this once, in the thread, before the first `run_loop`."""
 
     def stop_loop(self) -> None:
-        """Do nothing; `run` calls this once, in the thread, after the last `run_loop`, unless that
-        failed.
+        """Do nothing. `run` calls this once, in the thread, after the last `run_loop`, unless a
+        call failed.
         """
 
     def run_loop(self) -> None:

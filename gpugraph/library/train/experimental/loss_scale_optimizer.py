@@ -94,7 +94,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
 
 
 def _scaled(grad: Any, factor: Tensor) -> Any:
-    """Return a gradient multiplied by a scalar; return None for None."""
+    """Return a gradient multiplied by a scalar, or None for the gradient None."""
     if grad is None:
         return None
     if isinstance(grad, IndexedSlices):

@@ -1,4 +1,4 @@
-"""The Saver of a graph, with which monitored sessions save and restore."""
+"""The Saver of a graph that monitored sessions use."""
 
 from __future__ import annotations
 

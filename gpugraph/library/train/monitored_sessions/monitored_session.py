@@ -30,7 +30,7 @@ _STEP_ARGUMENTS = (["step_context"], ["self", "step_context"])
 
 
 class BaseMonitoredSession:
-    """Base class of both monitored sessions; a context manager that closes the session."""
+    """Base class of the two monitored sessions; a context manager that closes the session."""
 
     StepContext = _StepContext
 
@@ -105,8 +105,9 @@ class BaseMonitoredSession:
     def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
         """Return the result of `step_fn(step_context)`, a function that may start any runs.
 
-        step_context has `session`, whose runs have no hooks, `run_with_hooks(...)`, which is `run`,
-        and `request_stop()`, which raises StopIteration: it ends the `with` block cleanly.
+        step_context has `session`, a session without hooks; `run_with_hooks(...)`, the same as
+        `run`; and `request_stop()`, which raises StopIteration and so ends the `with` block
+        cleanly.
 
         Raises:
           ValueError: the function has a parameter other than `step_context`.
@@ -148,7 +149,7 @@ class BaseMonitoredSession:
     def close(self) -> None:
         """Call the hooks' `end`, stop the threads, and close the session.
 
-        Raises RuntimeError if the session is already closed; raises the exception of a thread that
+        Raises RuntimeError if the session is already closed. Raises the exception of a thread that
         failed.
         """
         self._close(None)
@@ -157,8 +158,8 @@ class BaseMonitoredSession:
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> bool:
-        """Close the session; return True for OutOfRangeError and StopIteration, which end the block
-        cleanly.
+        """Close the session. Return True for OutOfRangeError and StopIteration, which are an
+        ordinary end of the block.
         """
         if kind in (OutOfRangeError, StopIteration):
             kind = None
@@ -186,8 +187,8 @@ class BaseMonitoredSession:
 
 
 class MonitoredSession(BaseMonitoredSession):
-    """A session with hooks; `session_creator` initializes it, and recreates it if a server was
-    lost.
+    """A session with hooks. `session_creator` creates and initializes it, and creates a new one if
+    a server was lost.
 
     Args:
       session_creator: a SessionCreator; a ChiefSessionCreator by default.
