@@ -35,8 +35,8 @@ _DEFAULT_COLLECTIONS = (GraphKeys.SUMMARIES,)
 
 
 def _in_first_replica(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the function for the first replica of a strategy; in other replicas it returns an
-    empty Summary, which is in no collection.
+    """Return a function that calls `function` in the first replica of a strategy. In the other
+    replicas, it returns an empty Summary, which is in no collection.
     """
 
     @wraps(function)
@@ -70,8 +70,8 @@ def summary_scope(
 ) -> Iterator[tuple[str, str]]:
     """Enter the name scope for a summary's ops; yield (the summary's tag, the scope).
 
-    The tag is the scope's name, preceded by the family if there is one. The family is also a part
-    of the scope's name, so that tags are unique.
+    The tag is the scope's name, preceded by the family if there is one. The family is also part of
+    the scope's name, so that tags are unique.
     """
     cleaned, group = clean_tag(name or default_name), clean_tag(family)
     base = cleaned if group is None else f"{group}/{cleaned}"

@@ -58,7 +58,7 @@ class Benchmark:
         """Print a line of measurements, under the names of the class and the method.
 
         iters: the number of runs. cpu_time, wall_time: the time of one run in seconds. throughput:
-        in MB per second. extras: further values. name: replaces the method's name.
+        in MB per second. extras: additional values. name: replaces the method's name.
         """
         values = {
             "iters": iters, "cpu_time": cpu_time, "wall_time": wall_time,
@@ -91,7 +91,7 @@ class Benchmark:
     ) -> dict[str, Any]:
         """Run an op `burn_iters` times, then time `min_iters` runs, and report the median time.
 
-        store_trace: whether the result has a trace of one more run, under "step_stats".
+        store_trace: whether to trace one more run; the result has the trace under "step_stats".
         store_memory_usage: whether the peak of each device's memory is reported, in bytes.
         mbs: the number of MB that a run processes, for the throughput.
 

@@ -9,7 +9,7 @@ from typing import Any
 class StubOutForTesting:
     """A tool that replaces attributes of modules, classes and objects, and restores them.
 
-    `CleanUp` restores all of them; it is also called at the end of a `with` block and when this
+    `CleanUp` restores all of them. It is also called at the end of a `with` block, and when this
     object is deleted.
     """
 
