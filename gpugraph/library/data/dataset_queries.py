@@ -1,4 +1,4 @@
-"""Functions of datasets that return tensors: the number of elements, the only element."""
+"""Functions from a dataset to a tensor: the number of its elements, and its only element."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 def cardinality(dataset: Any) -> Tensor:
-    """Return the number of elements, as far as it is known: -1 stands for infinite, -2 unknown."""
+    """Return the number of elements: -1 if it is infinite, -2 if it is unknown."""
     number: Tensor = raw_ops.DatasetCardinality(variant_of(dataset))
     return number
 

@@ -1,4 +1,6 @@
-"""Positions of iterators in checkpoints, and iterators for several devices."""
+"""Saves the positions of iterators in checkpoints; also has MultiDeviceIterator, for several
+devices.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class IteratorSaveable(SaveableObject):
-    """The position of an iterator, as an object that savers save and restore."""
+    """The position of an iterator, as a SaveableObject for a Saver."""
 
     def __init__(self, iterator_resource: Any) -> None:
         position = raw_ops._IteratorPosition(iterator_resource, name="IteratorPosition")
@@ -31,7 +33,7 @@ class IteratorSaveable(SaveableObject):
         super().__init__(iterator_resource, [spec], name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Return the op that goes to a position."""
+        """Return the op that sets the iterator to a saved position."""
         with colocate_with(self.op):
             return raw_ops._SetIteratorPosition(
                 self.op, restored_tensors[0], name="SetIteratorPosition"
@@ -39,7 +41,9 @@ class IteratorSaveable(SaveableObject):
 
 
 def make_saveable_from_iterator(iterator: Any) -> IteratorSaveable:
-    """Return an object by which a `Saver` saves and restores the position of an iterator."""
+    """Return a SaveableObject with which a `Saver` saves and restores the position of an
+    iterator.
+    """
     if not isinstance(iterator, Iterator):
         raise TypeError(f"`iterator` must be a `tf.data.Iterator`, not {iterator!r}")
     return IteratorSaveable(iterator._iterator_resource)
@@ -48,7 +52,8 @@ def make_saveable_from_iterator(iterator: Any) -> IteratorSaveable:
 class CheckpointInputPipelineHook(SessionRunHook):
     """A hook that saves the positions of all iterators when an estimator saves its model.
 
-    They are in checkpoints named "input" in the model's folder, beside those of the model.
+    They are saved in checkpoints named "input" in the model's folder, in addition to the model's
+    own checkpoints.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -57,7 +62,7 @@ class CheckpointInputPipelineHook(SessionRunHook):
         self._saver: Saver | None = None
 
     def begin(self) -> None:
-        """Make the saver of the iterators' positions."""
+        """Create the Saver of the iterators' positions."""
         graph = get_default_graph()
         resources = graph.get_collection(GLOBAL_ITERATORS)
         saveables = [IteratorSaveable(resource) for resource in resources]
@@ -73,7 +78,7 @@ class CheckpointInputPipelineHook(SessionRunHook):
         self._hook.begin()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Go to the positions of the latest checkpoint, if there is one."""
+        """Restore the positions from the latest checkpoint, if there is one."""
         assert self._saver is not None
         assert self._hook is not None
         state = get_checkpoint_state(self._estimator.model_dir, "checkpoint_input")
@@ -84,25 +89,25 @@ class CheckpointInputPipelineHook(SessionRunHook):
         self._hook.after_create_session(session, coord)
 
     def before_run(self, run_context: Any) -> Any:
-        """Ask for the global step."""
+        """Fetch the global step."""
         return None if self._hook is None else self._hook.before_run(run_context)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Save if it is time."""
+        """Save the positions if a checkpoint is due."""
         if self._hook is not None:
             self._hook.after_run(run_context, run_values)
 
     def end(self, session: Any) -> None:
-        """Save at the end."""
+        """Save the positions at the end of the training."""
         if self._hook is not None:
             self._hook.end(session)
 
 
 class MultiDeviceIterator:
-    """An iterator whose elements go to several devices in turn.
+    """An iterator that distributes its elements to several devices in turn.
 
-    devices: their names. `get_next()` returns an element for each; `initializer` is the op that
-    sets the iterator to the beginning.
+    devices: the names of the devices. `get_next()` returns a list with one element for each device.
+    A run of the op `initializer` sets the iterator to the first element.
     """
 
     def __init__(
@@ -121,11 +126,13 @@ class MultiDeviceIterator:
 
     @property
     def initializer(self) -> Any:
-        """The op that sets the iterator to the beginning of the dataset."""
+        """The op whose run sets the iterator to the first element of the dataset."""
         return self._incarnation.op
 
     def get_next(self, device: str | None = None) -> Any:
-        """Return the next element of a device, or a list with the next elements of all."""
+        """Return the next element of `device`; without it, a list with the next element of each
+        device.
+        """
         if device is not None:
             return self._next_of(self._devices.index(device))
         return [self._next_of(shard) for shard in range(len(self._devices))]
@@ -138,5 +145,5 @@ class MultiDeviceIterator:
 
     @property
     def element_spec(self) -> Any:
-        """The specs of the components of an element, in its structure."""
+        """The specs of the components of an element, in the structure of the element."""
         return self._spec
