@@ -51,7 +51,8 @@ def _tile(tensor: Any, multiplier: int) -> Any:
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a part of the state has no batch axis: it is a scalar or a TensorArray.
+    """Return whether a value of the state has no batch axis, because it is a scalar or a
+    TensorArray.
 
     Raises ValueError for a tensor of unknown rank.
     """
@@ -63,7 +64,8 @@ def is_whole(value: Any) -> bool:
 
 
 def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any:
-    """Return `t` with its steps reordered so that each final beam has all steps of its history.
+    """Return `t` with reordered steps, so that each final beam consists of the steps of its own
+    history.
 
     t: [time, batch, beam, ...] or [time, batch * beam, ...]; the result has the same shape.
     parent_ids: int32 [time, batch, beam], the beam of the previous step that each beam continued.
@@ -87,8 +89,8 @@ def reordered(value: Any, parent_ids: Any, lengths: Any, beams: Beams) -> Any:
     """Return a TensorArray of the state as a tensor [time, ...] in the order of the final beams.
 
     parent_ids, lengths: see `gather_tree_from_array`. beams: (batch size, its static value or None,
-    number of beams per entry). Values that are not TensorArrays are returned unchanged; so are
-    arrays whose elements can't be [batch, beam, ...] or [batch * beam, ...], with a warning.
+    number of beams per entry). A value that is not a TensorArray is returned unchanged. So is, with
+    a warning, an array whose elements can't be [batch, beam, ...] or [batch * beam, ...].
     """
     if not isinstance(value, TensorArray):
         return value
