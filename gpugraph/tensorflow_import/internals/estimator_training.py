@@ -9,7 +9,7 @@ from gpugraph.platform import logging
 
 
 def init_run_config(config: Any, tf_config: dict[str, Any]) -> None:
-    """Read the cluster of `TF_CONFIG` into a RunConfig of estimators.
+    """Set the cluster of a RunConfig of estimators from `TF_CONFIG`.
 
     Raises UnimplementedError for a remote cluster of `experimental_distribute`.
     """
@@ -29,5 +29,5 @@ def init_run_config(config: Any, tf_config: dict[str, Any]) -> None:
 
 
 def should_run_distribute_coordinator(config: Any) -> bool:
-    """Return False: workers start their sessions themselves."""
+    """Return False: the workers start their sessions without a coordinator."""
     return False
