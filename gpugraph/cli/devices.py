@@ -26,8 +26,8 @@ def _count(text: str) -> int:
 
 
 def devices_command(options: argparse.Namespace) -> int:
-    """Print the devices and return the exit status; without a GPU or native code, also print the
-    reason.
+    """Print the devices and return the exit status. If there is no GPU or no native code, also
+    print the reason.
 
     The status is 2 if a setting in the environment is invalid or a GPU can't be opened.
     """

@@ -87,7 +87,7 @@ def _print_ends(ends: dict[int, str], options: argparse.Namespace) -> None:
 def _width(options: argparse.Namespace) -> int | None:
     """Return the width, in columns, to which printed lines are fitted.
 
-    Return None, which leaves lines whole, if `--wide` is set or standard error is not a terminal.
+    Returns None, for lines of any length, if `--wide` is set or standard error is not a terminal.
     """
     if options.wide or not sys.stderr.isatty():
         return None

@@ -37,8 +37,8 @@ _OURS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("cli", "tensorflow_i
 class Program(NamedTuple):
     """The program to run: a file, a folder or zip file with `__main__.py`, or the name of a module.
 
-    is_process: whether the process exists only for this program. Nothing is then restored after
-    the program ends, so that its threads and exit handlers still find its modules and arguments.
+    is_process: whether the process exists only for this program. Nothing is restored after such a
+    program ends, so that its threads and exit handlers still find its modules and arguments.
     is_python_2: whether the program is for Python 2, and is translated.
     """
 
@@ -131,8 +131,8 @@ def positive_number(text: str) -> int:
 def run_and_write(program: Program, write: Callable[[], bool]) -> int:
     """Run the program as `run_program` does, then call `write`, however the program ends.
 
-    Return the exit status; 2 if the program succeeded, also by `sys.exit`, and `write` returned
-    False. The exceptions of `run_program` are raised again after `write`.
+    Return the exit status. It is 2 if the program succeeded (or called `sys.exit` with success) and
+    `write` returned False. The exceptions of `run_program` are raised again after `write`.
     """
     try:
         status = run_program(program)
@@ -145,7 +145,7 @@ def run_and_write(program: Program, write: Callable[[], bool]) -> int:
 
 
 def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
-    """Run the program; return its exit status, and the error that it raised or None.
+    """Run the program. Return its exit status, and the error that it raised or None.
 
     The error is returned instead of raised, because `sys.excepthook` must be called while no
     exception is being handled.
@@ -231,7 +231,7 @@ def _run_module(program: Program, folder: str, name: str) -> int:
 def _enter(program: Program, folder: str) -> None:
     """Put `folder` first in `sys.path`, where the program's own folder belongs.
 
-    In a process for the program alone, it replaces the entry that Python added for the command
+    In a process that runs only the program, it replaces the entry that Python added for the command
     `gpugraph`.
     """
     if sys.flags.safe_path if sys.version_info >= (3, 11) else sys.flags.isolated:
@@ -270,7 +270,7 @@ def _show(error: BaseException) -> None:
 
 
 def _drop_frames(error: BaseException | None) -> None:
-    """Remove this package's frames from the tracebacks of an error, so that they begin in the
+    """Remove this package's frames from the tracebacks of an error, so that they start in the
     program.
     """
     known: set[int] = set()

@@ -58,8 +58,8 @@ def trace_command(options: argparse.Namespace) -> int:
 
 
 def _write(runs: Iterable[tuple[StepTrace, GraphRecord]], output: str) -> bool:
-    """Write the trace of the runs and print its path; return False and print the reason if that
-    is impossible.
+    """Write the trace of the runs and print its path. If that fails, print the reason and return
+    False.
     """
     events, count = TraceEvents(), 0
     for times, record in runs:

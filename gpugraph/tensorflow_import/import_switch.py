@@ -1,4 +1,4 @@
-"""`as_tensorflow`, the switch that makes `import tensorflow` give this package."""
+"""`as_tensorflow`, which makes `import tensorflow` import this package."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ listen_to_refusals(_record_refusal)
 
 @contextmanager
 def as_tensorflow() -> Iterator[MissingNames]:
-    """Make `import tensorflow`, and imports below it, give this package within the block.
+    """Make `import tensorflow`, and imports of its submodules, import this package within the
+    block.
 
         with gpugraph.as_tensorflow() as missing:
             import old_program  # contains `import tensorflow as tf`
@@ -53,7 +54,7 @@ def as_tensorflow() -> Iterator[MissingNames]:
 
 
 def install() -> TensorFlowFinder:
-    """Make `import tensorflow` give this package from now on, and return the finder in use.
+    """Make `import tensorflow` import this package from now on; return the finder in use.
 
     Raises ImportError if another TensorFlow is already imported.
     """

@@ -43,4 +43,4 @@ train.experimental.Shard* types.*
 """
 
 PATTERNS = _NAMES.split()
-"""The patterns, in the syntax of `fnmatch`, one for each name or group of names."""
+"""The patterns, in the syntax of `fnmatch`. Each is for one name or for a group of names."""

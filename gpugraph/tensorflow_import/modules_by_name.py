@@ -1,4 +1,4 @@
-"""`module_named`: the import of a module whose name is data: a row of a table, another library."""
+"""`module_named` imports a module whose name is data, such as a table's row or another library."""
 
 from __future__ import annotations
 
