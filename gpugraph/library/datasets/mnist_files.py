@@ -24,7 +24,7 @@ from gpugraph.base.whole_files import open_to_read
 from gpugraph.ops.random.seeds_and_streams import get_seed
 
 SOURCE_URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
-"""The address from which TensorFlow downloads the files; here it has no effect."""
+"""The address from which TensorFlow downloads the files. It has no effect in this package."""
 
 TRAIN_IMAGES = "train-images-idx3-ubyte.gz"
 TRAIN_LABELS = "train-labels-idx1-ubyte.gz"
@@ -35,7 +35,7 @@ _FAKE_IMAGE = (1.0,) * 784
 
 
 class Datasets(NamedTuple):
-    """The three parts of a data set, each a `DataSet`."""
+    """The training, validation and test sets, each a `DataSet`."""
 
     train: Any
     validation: Any
@@ -48,8 +48,8 @@ class DataSet:
 
     Args:
       images: uint8 [number, rows, columns, 1]. labels: [number], or [number, classes] if one_hot.
-      fake_data: whether `images` and `labels` are ignored and num_examples is 10000; `next_batch`
-        has an argument of the same name, which returns images of ones.
+      fake_data: whether `images` and `labels` are ignored and num_examples is 10000. The argument
+        `fake_data` of `next_batch` then returns images of ones.
       dtype: uint8, or float32, for which images are scaled to [0, 1].
       reshape: whether images are flattened to [number, rows * columns].
       seed: the seed for NumPy's random order; by default the graph's seed.
@@ -114,7 +114,7 @@ class DataSet:
     ) -> tuple[Any, Any]:
         """Return (images, labels) of the next batch.
 
-        After the last image, a new epoch begins; `shuffle` gives it another random order.
+        After the last image, a new epoch begins. With `shuffle`, it has another random order.
         fake_data: whether to return images of ones, all with the label 0 or its one-hot vector.
         """
         if fake_data:
@@ -183,9 +183,9 @@ def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
 
 
 def _first_bytes(stream: BufferedIOBase, size: int) -> bytearray:
-    """Read at most `size` bytes of `stream` in parts.
+    """Read at most `size` bytes of `stream`, a chunk at a time.
 
-    The header of a file may declare far more bytes than the file has; so no buffer of `size` bytes
+    The header of a file may declare many more bytes than the file has, so no buffer of `size` bytes
     is allocated in advance.
     """
     content = bytearray()

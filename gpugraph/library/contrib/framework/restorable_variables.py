@@ -54,8 +54,8 @@ def _variable(
 
 
 def get_variable_full_name(var: Any) -> str:
-    """Return the name of a variable; for a part of a partitioned variable, the whole variable's
-    name.
+    """Return the name of a variable. For a partition of a partitioned variable, return the name of
+    the whole variable.
 
     Raises TypeError for a value that is neither a variable nor a tensor.
     """
@@ -98,8 +98,8 @@ def get_variables_to_restore(
 ) -> list[Any]:
     """Return the global variables in a scope of `include` and in no scope of `exclude`.
 
-    include, exclude: lists of scope names; None for `include` stands for all. Raises TypeError for
-    other types.
+    include, exclude: lists of scope names. If `include` is None, all variables are included. Raises
+    TypeError for other types.
     """
     for kind, scopes in (("include", include), ("exclude", exclude)):
         if scopes is not None and not isinstance(scopes, (list, tuple)):

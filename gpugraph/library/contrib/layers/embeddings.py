@@ -110,7 +110,7 @@ def safe_embedding_lookup_sparse(
     partition_strategy: str = "div",
     max_norm: float | None = None,
 ) -> Tensor:
-    """Call `tf.nn.safe_embedding_lookup_sparse`; here the combiner is "mean" by default."""
+    """Call `tf.nn.safe_embedding_lookup_sparse`, with the combiner "mean" by default."""
     return sparse_lookups.safe_embedding_lookup_sparse(
         embedding_weights, sparse_ids, sparse_weights, combiner or "mean", default_id, name,
         partition_strategy, max_norm,

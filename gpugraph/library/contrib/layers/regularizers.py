@@ -1,7 +1,7 @@
 """Regularizers: functions from a variable to a scalar penalty, which is added to the loss.
 
-`tf.get_variable(..., regularizer=...)` and scopes accept them. The penalties of new variables are
-collected in REGULARIZATION_LOSSES.
+They are passed to `tf.get_variable(..., regularizer=...)` and to variable scopes. The penalties of
+new variables are collected in REGULARIZATION_LOSSES.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def _check_no_integer(name: str, scale: Any) -> None:
 def l1_l2_regularizer(
     scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None
 ) -> Regularizer:
-    """Return the sum of an `l1_regularizer` and an `l2_regularizer`; a scale of 0.0 omits its term.
+    """Return a regularizer that is the sum of an `l1_regularizer` and an `l2_regularizer`. A scale
+    of 0.0 omits its term.
 
     Raises ValueError for integer or negative scales.
     """
@@ -108,8 +109,8 @@ def apply_regularization(
 ) -> Tensor:
     """Return the sum of the penalties of all weights, and add it to REGULARIZATION_LOSSES.
 
-    weights_list: variables or tensors, by default the collection WEIGHTS. Raises ValueError without
-    weights, and for a penalty that is not a scalar.
+    weights_list: variables or tensors, by default the collection WEIGHTS. Raises ValueError if
+    there are no weights, and for a penalty that is not a scalar.
     """
     graph = get_default_graph()
     weights = list(weights_list or graph.get_collection(GraphKeys.WEIGHTS))

@@ -50,8 +50,8 @@ def _scale_and_offset(
     sizes: Sequence[int], inputs: Tensor, wanted: Mapping[str, bool], trainable: bool,
     collections: Any, initializers: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Create the variables `beta` and `gamma` of shape `sizes`; None for each one that is not
-    wanted.
+    """Create the variables `beta` and `gamma` of shape `sizes`. Each is None unless it is in
+    `wanted`.
 
     wanted: whether to create each variable, by name.
     """
@@ -197,8 +197,8 @@ def group_norm(
 
     Source: Wu and He, 2018 (arXiv:1803.08494).
 
-    groups: the number of groups; channels_axis: the axis of the channels; reduction_axes: the other
-      axes that are normalized together, all before or all after the channels.
+    groups: the number of groups. channels_axis: the axis of the channels. reduction_axes: the other
+      axes that are normalized together; all of them are before the channels, or all after.
     mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
       is exact enough for a mean near 0.
 

@@ -171,7 +171,7 @@ def spatial_softmax(
 def dense_to_sparse(
     tensor: Any, eos_token: Any = 0, outputs_collections: Any = None, scope: str | None = None
 ) -> SparseTensor:
-    """Return the elements that are not `eos_token`, as a SparseTensor."""
+    """Return a SparseTensor of the elements that are not `eos_token`."""
     with variable_scope(scope, "dense_to_sparse", [tensor]) as within:
         source = convert_to_tensor(tensor)
         indices = where(not_equal(source, convert_to_tensor(eos_token, source.dtype)))
@@ -183,7 +183,7 @@ def dense_to_sparse(
 
 
 def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Tensor:
-    """Return the inputs; their gradient is multiplied by `gradient_multiplier`."""
+    """Return the inputs unchanged; their gradient is multiplied by `gradient_multiplier`."""
 
     @custom_gradient
     def multiply_back(values: Tensor) -> Any:
@@ -199,7 +199,7 @@ def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Tensor:
 def poincare_normalize(
     x: Any, axis: int = 1, epsilon: float = 1e-5, name: str | None = None
 ) -> Tensor:
-    """Scale `x` along `axis` to length 1 - epsilon where it is longer than that.
+    """Scale `x` along `axis` to length 1 - epsilon if it is longer than that.
 
     Source: Nickel and Kiela, 2017 (arXiv:1705.08039).
     """

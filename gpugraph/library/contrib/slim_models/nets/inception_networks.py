@@ -1,4 +1,4 @@
-"""The common parts of inception networks: default arguments, scaled filter numbers, final
+"""Functions for all inception networks: default arguments, scaled numbers of filters, final
 layers.
 """
 
@@ -79,7 +79,7 @@ def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
 def inception_layers(padding: str = "SAME", **of_convolutions: Any) -> Iterator[None]:
     """Set stride 1 and `padding` as default arguments of the layers within the block.
 
-    of_convolutions: further default arguments of the convolutions.
+    of_convolutions: additional default arguments of the convolutions.
     """
     layers = [conv2d, max_pool2d, avg_pool2d, separable_conv2d]
     with (
