@@ -1,4 +1,6 @@
-"""The part of Distribution that holds parameters: checks, shapes, and copies with other values."""
+"""The mixin of Distribution for parameters: their checks and shapes, and copies with other
+values.
+"""
 
 from __future__ import annotations
 

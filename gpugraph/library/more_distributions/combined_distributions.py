@@ -1,4 +1,4 @@
-"""Distributions made of others: independent events, and mixtures."""
+"""Distributions that combine other distributions: Independent and Mixture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_logsumexp, reduce
 
 
 class Independent(Distribution):
-    """The last axes of a batch of distributions as axes of one event.
+    """A batch of distributions as one distribution, in which the last batch axes become axes of the
+    event.
 
     reinterpreted_batch_ndims: their number, by default all but the first. Raises ValueError for
     more than there are.
@@ -247,9 +248,10 @@ class MixtureSameFamily(Distribution):
 
 
 class Mixture(Distribution):
-    """A mixture of a list of distributions, whose probabilities are those of a Categorical.
+    """A mixture of distributions. A Categorical chooses one of them.
 
-    Raises TypeError for other objects, ValueError for components of different shapes and dtypes.
+    Raises TypeError if an argument is another object, and ValueError if the components differ in
+    shape or dtype.
     """
 
     def __init__(
