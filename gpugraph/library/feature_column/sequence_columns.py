@@ -82,7 +82,7 @@ class SequenceNumericColumn(
 def concatenate_context_input(context_input: Tensor, sequence_input: Tensor) -> Tensor:
     """Return sequences [batch, time, a] with a context [batch, b] at each step: [batch, time, a+b].
 
-    Both must be float32. ValueError and TypeError for other ranks and dtypes.
+    Both tensors must be float32. Raises ValueError or TypeError for other ranks and dtypes.
     """
     dtypes = [
         f"{name} must have dtype float32; got {tensor.dtype}."

@@ -106,7 +106,7 @@ def log_loss(
 def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
     """Return max(0, 1 - y logits), weighted and reduced; see `compute_weighted_loss`.
 
-    The labels 0 and 1 stand for y = -1 and 1.
+    The labels 0 and 1 mean y = -1 and y = 1.
     """
     labels, logits = _in_float(labels, logits)
     ones = ones_like(labels)
@@ -154,7 +154,7 @@ def mean_pairwise_squared_error(
 ) -> Tensor:
     """Return the mean squared error of the differences between pairs of elements.
 
-    For each pair of elements of one example, the difference of the two predictions is compared with
+    For each pair of elements of an example, the difference of the two predictions is compared with
     the difference of the two labels. The mean over all pairs is multiplied by the example's weight,
     and summed over the batch. weights: a number, or [batch size, 1, ...]. Raises ValueError for
     incompatible shapes.

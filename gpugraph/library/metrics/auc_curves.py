@@ -57,8 +57,8 @@ def auc(
       is used unless `thresholds` is passed. thresholds: a list of thresholds between 0 and 1; one
       slightly below 0 and one slightly above 1 are added.
     curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
-    summation_method: the height of the area between two neighbouring points: their mean
-      ("trapezoidal"), minimum ("minoring") or maximum ("majoring"). For "PR", only
+    summation_method: the height of the area between two neighboring points: the mean of the two
+      ("trapezoidal"), the smaller one ("minoring") or the larger one ("majoring"). For "PR", only
       "careful_interpolation" is unbiased.
 
     Raises ValueError for another curve or method. A run raises InvalidArgumentError for predictions

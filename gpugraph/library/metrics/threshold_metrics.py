@@ -42,7 +42,7 @@ NAMES = {
     "tp": "true_positives", "fn": "false_negatives", "tn": "true_negatives",
     "fp": "false_positives",
 }  # fmt: skip
-"""The names of the variables that hold the counts."""
+"""The names of the variables with the counts."""
 
 _EPSILON = 1e-7
 
@@ -80,7 +80,8 @@ def hits_at(
 ) -> Counts:
     """Return the weighted counts of these kinds in one batch, at each threshold.
 
-    labels: a bool tensor; weights: None, or of the shape of the labels. thresholds: an array.
+    labels: a bool tensor. weights: None, or a tensor of the shape of the labels. thresholds: an
+      array.
     """
     is_true = reshape(labels, [1, -1])
     is_above = greater(reshape(predictions, [1, -1]), constant(thresholds[:, None]))
@@ -117,8 +118,8 @@ def _metric(
 ) -> Callable[..., Pair]:
     """Return the metric that computes `measure(counts, name)` from the counts of `kinds`.
 
-    type_name: the metric's name; scope: its name scope; summary: the result's description, for the
-    docstring.
+    type_name: the metric's name. scope: its name scope. summary: the description of the result, for
+    the docstring.
     """
 
     @metric
