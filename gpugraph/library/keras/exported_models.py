@@ -89,11 +89,11 @@ class _SaverByKeys(Saver):
 def load_from_saved_model(
     saved_model_path: Any, custom_objects: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return the model that `export_saved_model` wrote, with its variables; it is not compiled.
+    """Return the model that `export_saved_model` wrote, with its variables. It is not compiled.
 
     custom_objects: classes and functions of the program, by their names in the configuration.
-    Raises NotFoundError if the folder has no configuration; other errors are those of
-    `model_from_json` and `load_weights`.
+    Raises NotFoundError if the folder has no configuration. For other errors, see `model_from_json`
+    and `load_weights`.
     """
     path = Path(os.fspath(saved_model_path))
     with files.GFile(str(path / model_names.ASSETS_DIRECTORY / _CONFIGURATION)) as file:

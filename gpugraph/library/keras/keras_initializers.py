@@ -45,8 +45,8 @@ class RandomNormal(variable_initializers.RandomNormal):
 
 
 class TruncatedNormal(variable_initializers.TruncatedNormal):
-    """An initializer that draws normal numbers, again if beyond two standard deviations from the
-    mean.
+    """An initializer that draws normally distributed numbers; a number beyond two standard
+    deviations from the mean is drawn again.
     """
 
     def __init__(

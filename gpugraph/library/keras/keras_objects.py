@@ -1,8 +1,8 @@
 """The lookup of Keras's objects by name: classes and functions named by configurations and
 arguments.
 
-Configurations may contain code, such as that of a Lambda layer; this module also decides whether
-the code may run.
+Configurations may contain code, such as a Lambda layer's. This module also decides whether the code
+may be run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CUSTOM_OBJECTS: dict[str, Any] = {}
 _SCOPES = _Scopes()
 
 _OWN_CODE: set[bytes] = set()
-"""Digests of the code that this process has put into configurations; such code may run again."""
+"""Digests of the code that this process has put into configurations. Such code may be run again."""
 
 _OWN_FUNCTIONS: dict[str, WeakSet[Any]] = {}
 """By module and name: the functions whose names this process has put into configurations."""
@@ -177,8 +177,8 @@ def deserialize_keras_object(
 ) -> Any:
     """Return the object for a name or for `{"class_name": ..., "config": ...}`.
 
-    A class found by its name alone is called without arguments; None and callables are returned
-    unchanged.
+    A class that is found by its name alone is called without arguments. None and callables are
+    returned unchanged.
 
     module_objects: Keras's objects by name. custom_objects: classes and functions of the program.
     printable_module_name: the kind of object, for messages. Raises ValueError for an unknown name

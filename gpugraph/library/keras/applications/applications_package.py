@@ -1,9 +1,9 @@
 """Calls of the package keras-applications, which builds TensorFlow 1.15's networks.
 
-It is imported at the first call of one of its functions. The package builds networks with the Keras
-modules that are passed to it, here those of `tf.keras`. It requests files of weights and class
-names by file name and URL. Nothing is downloaded: the files must be in ~/.keras, where Keras keeps
-its downloads.
+It is imported at the first call of one of its functions. keras-applications builds its networks
+with Keras modules that are passed to it. Here these are the modules of `tf.keras`. It requests
+files of weights and class names by file name and URL. Nothing is downloaded: the files must be in
+~/.keras, where Keras keeps its downloads.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The learning phase of each graph: 1 in training, 0 in tests; by default it is a tensor to feed.
+"""The learning phase of each graph: 1 in training, 0 otherwise. By default it is a tensor that is
+fed.
 
-The graph holds the tensor of its phase; this module has only a weak reference to it.
+The graph owns the tensor; this module has only a weak reference to it.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32
 
 
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
-    """Divide the vectors of an array along `axis` by their norms of the given order; zeros stay
-    zeros.
+    """Divide the vectors of an array along `axis` by their norms of the given order. A zero vector
+    is unchanged.
     """
     norms = np.atleast_1d(np.linalg.norm(x, order, axis))
     norms[norms == 0] = 1

@@ -64,8 +64,8 @@ class HDF5Matrix:
     def _read(self, place: Any) -> Any:
         """Return the rows of the array in the file that `place`, an index, slice or list, selects.
 
-        For a list, each row is read once and in ascending order, as h5py requires; then the rows
-        are rearranged.
+        A list's rows are read once each and in ascending order, as h5py requires, and are then
+        rearranged.
         """
         if not isinstance(place, list):
             return self.data[place]

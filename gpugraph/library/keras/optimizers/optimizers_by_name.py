@@ -27,8 +27,7 @@ def serialize(optimizer: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the optimizer of a configuration, in which the case of Keras's class names does not
-    matter.
+    """Return the optimizer of a configuration. The case of the names of Keras's classes is ignored.
 
     As in TensorFlow, the class name is changed to lower case in `config` itself. Raises ValueError
     for an unknown class.

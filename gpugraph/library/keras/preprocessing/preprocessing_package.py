@@ -38,7 +38,7 @@ class _Older(ModuleType):
 
 
 def _mend(sequence: Any, transformations: Any) -> None:
-    """Give keras-preprocessing the names that NumPy 2 has removed and that SciPy deprecates."""
+    """Add names that NumPy 2 has removed and SciPy deprecates to modules of keras-preprocessing."""
     if not isinstance(sequence.np, _Older):
         sequence.np = _Older(np, unicode_=np.str_)
         if scipy := getattr(transformations, "ndimage", None):  # SciPy is optional

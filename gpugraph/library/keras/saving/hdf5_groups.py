@@ -1,12 +1,12 @@
 """HDF5 files through h5py: written completely or not at all, and checked before they are trusted.
 
-A group has an attribute with the ordered names of its parts. A list that exceeds an HDF5 header is
-divided among attributes `name0`, `name1` ... An array is read only if its data is in the file
-itself, and only after its shape is checked. Therefore a file can neither access other files by
-links nor make a load use more memory than the model's arrays do.
+A group has an attribute with the ordered names of its members. A list that exceeds an HDF5 header
+is divided among attributes `name0`, `name1` ... An array is read only if its data is in the file
+itself, and only after its shape is checked. So a file can't access other files by links, and a load
+can't use more memory than the model's arrays.
 
-libhdf5 may loop forever or crash on a damaged file. Therefore a file that this process has neither
-written nor checked before is first read by a separate process, `hdf5_walk.py`, with limits on
+libhdf5 may loop forever or crash on a damaged file. So before this process reads a file that it has
+neither written nor checked, a separate process, `hdf5_walk.py`, reads the file with limits on
 processor time and memory.
 """
 
@@ -37,7 +37,7 @@ _MAX_BYTES = 64512
 _SECONDS, _MEGABYTES = 5, 1024
 """Limits of processor seconds and megabytes for the check of a small file.
 
-Both grow with the file's size.
+The two grow with the file's size.
 """
 
 _STARTED = (
@@ -92,7 +92,7 @@ def read_file(file: Any) -> Iterator[Any]:
 
 
 def opened_file(path: Any) -> Any:
-    """Open the HDF5 file at a path for reading; its structure is checked the first time.
+    """Open the HDF5 file at a path for reading. When it is first opened, its structure is checked.
 
     Raises OSError for a file that is not HDF5, or so damaged that the library would loop or crash.
     """
@@ -166,8 +166,8 @@ def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
 
 @contextmanager
 def _refusals(group: Any, name: str) -> Iterator[None]:
-    """Raise ValueError, with the file, group and name, in place of h5py's errors for a damaged
-    file.
+    """For errors of h5py about a damaged file, raise ValueError with the file, the group and the
+    name instead.
     """
     try:
         yield
@@ -187,7 +187,10 @@ def has_attribute(group: Any, name: str) -> bool:
 
 
 def has_part(group: Any, name: str) -> bool:
-    """Return whether a group has a part of this name. Raises ValueError if the file is damaged."""
+    """Return whether a group has a member of this name.
+
+    Raises ValueError if the file is damaged.
+    """
     with _refusals(group, name):
         return name in group
 
@@ -264,8 +267,8 @@ def part_of(group: Any, name: str) -> Any:
 class StoredArray:
     """An array in an HDF5 file: its shape is known, and `value` reads its elements.
 
-    The constructor raises ValueError for a part that is not an array of numbers, or whose data is
-    in another file.
+    The constructor raises ValueError if the member is not an array of numbers, or if its data is in
+    another file.
     """
 
     def __init__(self, group: Any, name: str) -> None:

@@ -49,7 +49,7 @@ def json_value(value: Any) -> Any:
 
 
 def to_json_text(value: Any, **options: Any) -> str:
-    """Return a configuration as JSON text; `options` are those of `json.dumps`."""
+    """Return a configuration as JSON text. options: arguments of `json.dumps`."""
     return json.dumps(value, default=json_value, **options)
 
 
@@ -82,7 +82,7 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
     """Create the model that `{"class_name": ..., "config": ...}` describes, with new variables.
 
     custom_objects: classes and functions of the program, by their names in the configuration.
-    Raises TypeError for a list, which `Sequential.from_config` accepts; raises ValueError for an
+    Raises TypeError for a list, which `Sequential.from_config` accepts. Raises ValueError for an
     unknown class.
     """
     if isinstance(config, list):
@@ -106,7 +106,7 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
 
 
 def model_from_yaml(yaml_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Raise RuntimeError: a YAML file can contain code, so models are stored as JSON."""
+    """Raise RuntimeError: YAML files can contain code, so models are saved as JSON instead."""
     del yaml_string, custom_objects
     raise RuntimeError(
         "Method `model_from_yaml()` is not there, for the risk of arbitrary code execution: use "
