@@ -15,6 +15,10 @@ Counted are, in the Python files below FOLDER (gpugraph):
                 per 1,000 words (docs/style.md)
     fragments   docstrings of functions and methods that do not begin with an imperative, in percent
     dialect     words of the table in docs/style.md, in docstrings and comments, per 1,000 words
+    verbless    sentences that begin with the class of an error and have no verb
+    relatives   relative clauses with a preposition ("in which", "whose"), per 1,000 words
+    pronouns    "those of", "that of" and "others" in place of a noun, per 1,000 words
+    residue     remains of an editor's marks, such as "~123" before a line
     lines       lines, in all and by folder
 
 `--list` prints what a count is made of. The exit status is 1 if a count is beyond its bound.
@@ -42,6 +46,7 @@ COMMON = 8
 BOUNDS = {
     **{"folders": 0, "names": 0, "vague": 0.2, "documented": 100.0, "repeated": 2.4},
     **{"clauses": 0.1, "fragments": 0.5, "dialect": 0.6},
+    **{"verbless": 15, "relatives": 4.3, "pronouns": 1.0, "residue": 0},
 }
 """The maximum of each count, except for `documented`: the minimum."""
 
@@ -60,9 +65,19 @@ _DIALECT = re.compile(
     r"(?<!\bat )\b(least|most(?! of| common| recent| likely| significant))\b(?! once)"
     r"|\b(ending|busily|of its own|but for|in turns|aside|spares?|stretch(es)?|settled|lets?"
     r"|(is|are|be|was|were) (told|given|asked|said|meant)|wants?|knows?|says?|who|whom"
-    r"|those (that|which)|that which|so many|so much|by that|it is that)\b",
+    r"|those (that|which)|that which|so many|so much|by that|it is that"
+    r"|anew|once more|by turns|stands? for|besides)\b",
     re.IGNORECASE,
 )
+_VERBLESS = re.compile(
+    r"(?:\A|\n\s*\n\s*|[.!?]\s+)[A-Z]\w*Error\b(?:,? or [A-Z]\w*Error)?,?\s"
+    r"(?:if|for|unless|when|with|without|on|after|in|outside)\b"
+)
+_RELATIVE = re.compile(
+    r"\b(?:(?:after|at|before|by|for|from|in|of|on|over|through|to|under|with)\s(?:which|whom)|whose)\b"
+)
+_PRONOUN = re.compile(r"\b(?:(?:those|that)\s(?:of|in|from|for|with)|others)\b")
+_RESIDUE = re.compile(r"^\s*~\d{2,}\b|\s=>\s*$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z]\w*")
 _CODE = re.compile(r"`[^`]*`|^ *(>>>|\.\.\.).*$", re.MULTILINE)
 
@@ -265,9 +280,14 @@ def count_all(files: list[File]) -> tuple[dict[str, float], dict[str, list[str]]
         "clauses": matches(files, re.compile(r"\bwhat\b", re.IGNORECASE)),
         "fragments": without_imperative,
         "dialect": matches(files, _DIALECT),
+        "verbless": matches(files, _VERBLESS),
+        "relatives": matches(files, _RELATIVE),
+        "pronouns": matches(files, _PRONOUN),
+        "residue": matches(files, _RESIDUE),
     }
     counts: dict[str, float] = {name: len(part) for name, part in parts.items()}
-    for names, total in ((("vague", "repeated"), lines), (("clauses", "dialect"), words)):
+    per_word = ("clauses", "dialect", "relatives", "pronouns")
+    for names, total in ((("vague", "repeated"), lines), (per_word, words)):
         counts.update({name: round(1000 * len(parts[name]) / max(1, total), 2) for name in names})
     counts["fragments"] = round(100 * len(without_imperative) / max(1, num_functions), 1)
     counts["documented"] = round(100 * (1 - len(missing) / max(1, definitions)), 1)

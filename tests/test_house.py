@@ -65,3 +65,14 @@ def test_crowded_folders(house: ModuleType, tmp_path: Path) -> None:
     files = {f"deep/f{number}.py": "x = 1\n" for number in range(26)}
     _, parts = house.count_all(house.read_files(build(tmp_path, files)))
     assert parts["folders"] == ["deep: 26 files"]
+
+
+def test_patterns_of_prose(house: ModuleType, tmp_path: Path) -> None:
+    source = (
+        '"""X, by which y is sent.\n\nValueError for other shapes. Raises TypeError for z."""\n\n\n'
+        'def f():\n    """Return the size, or that of others.\n\n    ~12\n    """\n'
+    )
+    counts, parts = house.count_all(house.read_files(build(tmp_path, {"x.py": source})))
+    assert [len(parts[name]) for name in ("verbless", "relatives", "residue")] == [1, 1, 1]
+    assert len(parts["pronouns"]) == 2
+    assert counts["verbless"] == 1

@@ -33,7 +33,7 @@ _API = """
     saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants
     saved_model.utils sets signal sparse spectral strings test
 """
-"""Public modules whose files are in the folder `api`; paths are relative to that folder."""
+"""The public modules whose files are in the folder `api`. Paths are relative to that folder."""
 
 _SLIM = """
     data_decoder learning tfexample_decoder model_analyzer nets nets.alexnet nets.inception
@@ -91,7 +91,10 @@ _PACKAGES = """
     keras.optimizers.schedules keras.preprocessing layers lookup lookup.experimental losses
     metrics summary train train.experimental
 """
-"""Public packages whose files are in the folder `library`; paths are relative to that folder."""
+"""The public packages whose files are in the folder `library`.
+
+Paths are relative to that folder.
+"""
 
 _OWN_PACKAGES = "config config.experimental"
 """Packages whose public path is the path of their folder."""
@@ -132,7 +135,8 @@ MODULE_PATHS = (
     | {path: f"library.{path}" for path in _PACKAGES.split()}
     | {path: f"library.{path}" for path in _ATTRIBUTES}
 )
-"""By public path, the path of the module's file; modules whose two paths are equal are left out.
+"""A dict from a public path to the path of the module's file. Modules whose two paths are equal are
+omitted.
 
 Both paths are relative to the package.
 """
@@ -193,16 +197,16 @@ PUBLIC_MODULES = _Modules(MODULE_PATHS, f"{_PACKAGE}.")
 """The modules whose public path differs from their file's path, by full public path."""
 
 TENSORFLOW_MODULES = _Modules(TENSORFLOW_PATHS)
-"""The modules that exist both here and in TensorFlow, by path in TensorFlow."""
+"""The modules that exist here and in TensorFlow, by their path in TensorFlow."""
 
 _OWN_PATHS = {module_path: path for path, module_path in TENSORFLOW_PATHS.items()}
 _additions: list[Callable[[str, ModuleType], None]] = []
 
 
 def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
-    """Call `function(path, module)` for each public module that TensorFlow has too.
+    """Call `function(path, module)` for each public module that also exists in TensorFlow.
 
-    For a module that is not imported yet, the call follows its import.
+    If a module is not imported yet, the function is called after its import.
     """
     _additions.append(function)
     for module_path, path in _OWN_PATHS.items():
@@ -213,14 +217,14 @@ def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
 class _PublicPaths(MetaPathFinder):
     """An importer that finds modules by their public paths.
 
-    It also applies the functions of `add_to_public_modules` to modules that are imported by file
-    path.
+    It also calls the functions of `add_to_public_modules` for modules that are imported by their
+    file path.
     """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Return the spec for a public path, a former path, or a file path of a public module.
 
-        None for other names.
+        Returns None for any other name.
         """
         package, _, rest = fullname.partition(".")
         if package != _PACKAGE:
@@ -264,7 +268,7 @@ def _canonical(path: str) -> str:
 
 
 class _Known(Loader):
-    """A loader that returns a module already imported by another path."""
+    """A loader that returns a module that is already imported under another path."""
 
     def __init__(self, path: str) -> None:
         self._path = path

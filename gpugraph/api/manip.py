@@ -1,6 +1,6 @@
 """`tf.manip`: the functions of `tf` that rearrange elements.
 
-The module is an older place for them.
+`tf.manip` is an older name for them.
 """
 
 from gpugraph.ops.arrays.reshape_and_transpose import reshape as reshape

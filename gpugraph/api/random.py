@@ -1,4 +1,7 @@
-"""Random tensors; the stream of each op depends on its seed and the graph's."""
+"""`tf.random`: random tensors.
+
+The stream of each op depends on the op's seed and the graph's seed.
+"""
 
 from gpugraph.ops.nn.losses.candidate_samplers import (
     all_candidate_sampler as all_candidate_sampler,

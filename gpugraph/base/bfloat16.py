@@ -1,4 +1,5 @@
-"""bfloat16 in NumPy, which lacks it: the type comes from `ml_dtypes`, an optional dependency.
+"""bfloat16 in NumPy, which does not define it: the type comes from `ml_dtypes`, an optional
+dependency.
 
 Without `ml_dtypes` the DType still exists and has a name; code that needs arrays of bfloat16 raises
 `absent()`.

@@ -7,8 +7,8 @@ A package that defers its imports declares them where only type checkers execute
     else:
         __getattr__, __dir__, __all__ = deferred_names(__name__)
 
-This module parses the same lines, so there is one list of names for readers, type checkers and the
-program. Besides `from module import name`, three forms are allowed: `other = name`, `other =
+This module parses the same lines, so readers, type checkers and the program use a single list of
+names. Besides `from module import name`, three forms are allowed: `other = name`, `other =
 module.name`, and `from module import *` if that module itself consists of such lines.
 """
 
@@ -37,8 +37,8 @@ _LOCK = new_rlock()
 def one_import_at_a_time() -> Iterator[None]:
     """Serialize deferred imports: only one thread is in the block at a time.
 
-    If two threads imported mutually dependent packages in opposite order, one could get a
-    half-imported package. A thread that is already inside an import does not wait, because other
+    If two threads imported mutually dependent packages in opposite order, one of them could get a
+    partly imported package. A thread that is already inside an import does not wait, because other
     threads may be waiting for that import.
     """
     frame: FrameType | None = sys._getframe(2)
@@ -49,7 +49,8 @@ def one_import_at_a_time() -> Iterator[None]:
 
 
 class _Package(ModuleType):
-    """A package in which a declared name that equals a submodule's name keeps the declared value.
+    """A package in which a declared name keeps its declared value even if a submodule has the same
+    name.
 
     Python's import of the submodule would otherwise replace it by the module.
     """
@@ -147,7 +148,7 @@ def _statements(module: str) -> list[ast.stmt]:
 
 
 def _listed(statements: list[ast.stmt]) -> _Sources:
-    """Return, for each name that the statements define, its module and its name in that module."""
+    """For each name that the statements define, return its module and its name in that module."""
     known: _Sources = {}
     for statement in statements:
         if isinstance(statement, ast.Assign):

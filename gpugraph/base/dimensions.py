@@ -96,8 +96,9 @@ def _arithmetic(
 class Dimension:
     """One size of a shape: a known int, or unknown.
 
-    Arithmetic with ints, None and Dimensions returns Dimensions, unknown if an operand is;
-    comparisons return None if an operand is unknown. Known Dimensions serve as ints and indices.
+    Arithmetic with ints, None and Dimensions returns a Dimension, which is unknown if an operand is
+    unknown. Comparisons return None if an operand is unknown. Known Dimensions serve as ints and
+    indices.
 
     Args:
       value: an int of at least 0, None, a Dimension, or a string of digits.
@@ -118,7 +119,9 @@ class Dimension:
         return self._value
 
     def is_compatible_with(self, other: object) -> bool:
-        """Return whether both can be the same size: they are equal, or at least one is unknown."""
+        """Return whether the two sizes can be the same: they are equal, or at least one is
+        unknown.
+        """
         size = as_size(other)
         return self._value is None or size is None or self._value == size
 
@@ -128,7 +131,7 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: object) -> Dimension:
-        """Return this size or, if it is unknown, `other`; ValueError if both are known and
+        """Return this size or, if it is unknown, `other`; raise ValueError if both are known and
         differ.
         """
         self.assert_is_compatible_with(other)

@@ -7,7 +7,7 @@ the outputs of reference variables.
 The NumPy type of bfloat16 comes from `ml_dtypes`, an optional dependency (`base/bfloat16.py`).
 Without `ml_dtypes`, bfloat16 has all properties except those that need an array or a value of it.
 
-This module defines `bool`; inside it Python's own is written `builtins.bool`.
+This module defines `bool`. Inside the module, Python's bool is written `builtins.bool`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ _REF_OFFSET = 100
 class DType:
     """The type of the elements of a tensor.
 
-    `DType(number)` returns the singleton for that TensorFlow type number; TypeError if no type has
-    this number. A type is equal to every value that `as_dtype` converts to it, such as its name; a
-    reference type is not equal to its base type.
+    `DType(number)` returns the singleton for that TensorFlow type number; raises TypeError if no
+    type has this number. A type is equal to every value that `as_dtype` converts to it, such as its
+    name. A reference type is not equal to its base type.
 
     Attributes (read only):
       name: such as "float32" or "float32_ref".
-      as_datatype_enum: TensorFlow's type number; references are their base plus 100.
+      as_datatype_enum: TensorFlow's type number. The number of a reference type is that of its base
+        plus 100.
       base_dtype: the type without the reference.
       real_dtype: the type of the real part; the type itself unless it is complex.
       size: bytes per element as TensorFlow counts them (string 8, resource 1).
@@ -75,11 +76,12 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> type[Any]:
-        """The NumPy scalar type; `object` for strings. TypeError for resources and variants.
+        """The NumPy scalar type; `object` for strings. Raises TypeError for resources and variants.
 
         For a quantized type it is a structured dtype with one field of the type's name.
 
-        For bfloat16 it is `ml_dtypes.bfloat16`; ModuleNotFoundError if that is not installed.
+        For bfloat16 it is `ml_dtypes.bfloat16`; raises ModuleNotFoundError if that is not
+        installed.
         """
         if not self.is_numpy_compatible:
             raise TypeError(f"{self!r} has no NumPy type.")
@@ -93,12 +95,16 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The minimum value: a NumPy float or a Python int. TypeError if values have no order."""
+        """The minimum value: a NumPy float or a Python int. Raises TypeError if values have no
+        order.
+        """
         return self._extreme("min")
 
     @property
     def max(self) -> Any:
-        """The maximum value: a NumPy float or a Python int. TypeError if values have no order."""
+        """The maximum value: a NumPy float or a Python int. Raises TypeError if values have no
+        order.
+        """
         return self._extreme("max")
 
     def _extreme(self, which: str) -> Any:
@@ -112,7 +118,7 @@ class DType:
     def limits(self) -> tuple[int, int]:
         """The range of pixel intensities, (0, maximum).
 
-        ValueError unless the type is an integer type, bool, float32 or float64.
+        Raises ValueError unless the type is an integer type, bool, float32 or float64.
         """
         if self.is_integer:
             return 0, int(self.max)
@@ -251,7 +257,7 @@ COMPLEX = (complex64, complex128)
 REAL = FLOATING + INTEGRAL
 NUMERIC = REAL + COMPLEX
 HANDLES = (resource, variant)
-"""The types whose values are objects that live for a run or a session, in host memory."""
+"""The types whose values are objects in host memory that exist for a run or a session."""
 
 OBJECTS = (string, *HANDLES)
 """The types whose arrays have Python objects as elements."""
@@ -316,8 +322,9 @@ def as_dtype(type_value: object) -> DType:
 
     Args:
       type_value: a DType, a name ("float32", "half", "int32_ref"), a TensorFlow type number, a
-        NumPy dtype of any byte order, scalar type, scalar or array, or a Python type: float gives
-        float32, complex complex128, bool bool; str, bytes and object give string; int is refused.
+        NumPy dtype of any byte order, a NumPy scalar type, scalar or array, or a Python type.
+        Python's float gives float32, complex gives complex128, bool gives bool; str, bytes and
+        object give string; int raises an error.
 
     Raises:
       TypeError: `type_value` denotes no type.

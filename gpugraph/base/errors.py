@@ -2,10 +2,10 @@
 
 Every failure while a graph is checked, placed or run is an `OpError`. Its class is the kind of
 failure, and its attributes name the node. Misuse of the Python interface raises Python's own
-TypeError and ValueError; two subclasses of these that TensorFlow 1.15 defines are here too.
+TypeError and ValueError. Two subclasses of these that TensorFlow 1.15 defines are also here.
 
 A pickled error keeps its node definition, message and code, so that it can be sent to another
-process; it loses the `Operation`, which belongs to a graph.
+process. It loses the `Operation`, which belongs to a graph.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ class OpError(Exception):
         return self._error_code
 
     def bare(self) -> OpError:
-        """Return a copy without operation and traceback, whose frames would keep arrays alive."""
+        """Return a copy without operation and traceback, since the frames of the traceback would
+        keep arrays alive.
+        """
         return copy(self)
 
     def __str__(self) -> str:
@@ -151,7 +153,7 @@ class AlreadyExistsError(_CanonicalError):
 
 
 class PermissionDeniedError(_CanonicalError):
-    """The system refused access."""
+    """An object of this name already exists."""
 
     _code = PERMISSION_DENIED
 
@@ -232,7 +234,7 @@ for _class in (
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """Return the class for a code from 1 to 16; KeyError for any other, including OK."""
+    """Return the class for a code from 1 to 16; raise KeyError for any other, including OK."""
     return _CLASSES[error_code]
 
 

@@ -1,9 +1,9 @@
 """Locks that are free in a forked child, even if a thread held them when the process forked.
 
 The child has only the thread that forked, so a lock that another thread held would never be
-released there. Brief locks, which allocators hold for moments only, are acquired before the fork,
-so that the data they guard is consistent in the child; all other locks are reset to free in the
-child.
+released there. Brief locks, which allocators hold only for short times, are acquired before the
+fork, so that the data they protect is consistent in the child. All other locks are reset to free in
+the child.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ _CELL = 'style="text-align:left;vertical-align:top"'
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> str:
-    """Return a table of the first `limit` rows; a line below it has the number of further rows."""
+    """Return a table of the first `limit` rows. A line below it has the number of omitted rows."""
     lines = [_row("th", head), *(_row("td", row) for row in rows[:limit])]
     more = f"<p>and {len(rows) - limit} more</p>" if len(rows) > limit else ""
     return f"<table>{''.join(lines)}</table>{more}"

@@ -1,4 +1,4 @@
-"""Git LFS pointers: the short texts that a clone has in place of files, until `git lfs pull`.
+"""Git LFS pointers: the short texts that a clone contains instead of files until `git lfs pull`.
 
 Source: the specification of Git LFS, docs/spec.md. Code that loads files uses this to explain why a
 file is malformed.

@@ -1,4 +1,4 @@
-"""Errors of an op that rejects its inputs, whose wording differs between graph construction and a
+"""Errors of an op that rejects its inputs. Their wording differs between graph construction and a
 run.
 """
 
@@ -18,13 +18,13 @@ class Misfit(ValueError):
     construction and in a run.
 
     Args:
-      message: the wording if the error reaches the program as it is, and the default of the other
+      message: the wording if the error reaches the program unchanged, and the default for the other
         wordings.
-      in_run: the wording in a run, if it differs from that at graph construction; `INPUT_NAME` in
-        it stands for the first input.
-      shapes: the shapes of the first outputs if TensorFlow rejects the inputs only in a run: graph
-        construction then continues with these shapes (shapes of further outputs are unknown). None:
-        graph construction fails too.
+      in_run: the wording in a run, if it differs from that at graph construction. `INPUT_NAME` in
+        it stands for the name of the first input.
+      shapes: the shapes of the first outputs if TensorFlow rejects the inputs only in a run. Graph
+        construction then continues with these shapes, and the shapes of further outputs are
+        unknown. None: graph construction also fails.
       error_class: the class of the run's error.
       in_graph: the wording of shape inference at graph construction.
       detail: a description of the rejected input, appended to TensorFlow's wording.
@@ -55,7 +55,9 @@ class _Wording(str):
 
 
 def value_error(message: str, in_graph: str, in_run: str = "") -> ValueError:
-    """Return a ValueError that carries a `Misfit`'s wordings for shape inference and runs too."""
+    """Return a ValueError that also carries a `Misfit`'s wordings for graph construction and for
+    runs.
+    """
     wording = _Wording(message)
     wording.in_graph, wording.in_run = in_graph, in_run
     return ValueError(wording)

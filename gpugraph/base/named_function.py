@@ -70,12 +70,13 @@ def with_parameters_of(
 def add_parameters(
     function: Callable[..., Any], call: Callable[..., Any], **defaults: Any
 ) -> Callable[..., Any]:
-    """Return `function` with further parameters, inserted before the parameter `name` or last.
+    """Return `function` with additional parameters, inserted before the parameter `name`, or at the
+    end.
 
-    The new function returns `call(arguments, **others)`: `arguments` is a dict with the arguments
-    of `function` by name, `others` has the arguments of the further parameters.
+    The new function returns `call(arguments, **others)`. `arguments` is a dict with the arguments
+    of `function` by name; `others` has the arguments of the additional parameters.
 
-    defaults: the further parameters with their defaults.
+    defaults: the additional parameters with their defaults.
     """
     signature = inspect.signature(function)
     names, parameters = list(signature.parameters), list(signature.parameters.values())

@@ -26,7 +26,7 @@ def is_composite(value: Any) -> bool:
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """Return the leaves of `structure`, in order; for a leaf, a list with it.
+    """Return the leaves of `structure`, in order. A leaf is returned in a list.
 
     With `expand_composites`, a composite leaf is replaced by its component tensors.
     """
@@ -60,11 +60,11 @@ def pack_sequence_as(
 ) -> Any:
     """Return a structure like `structure` whose leaves are the items of `flat_sequence`.
 
-    expand_composites: as in `flatten`; the items are then components, which are joined to
+    expand_composites: as in `flatten`. The items are then components, which are joined to
     composites again.
 
-    TypeError if `flat_sequence` is not a sequence, ValueError if `structure` has another number of
-    leaves.
+    Raises TypeError if `flat_sequence` is not a sequence, ValueError if `structure` has another
+    number of leaves.
     """
     if not is_nested(flat_sequence):
         raise TypeError(
@@ -101,12 +101,13 @@ def map_structure(
     check_types: bool = True,
     expand_composites: bool = False,
 ) -> Any:
-    """Apply `func` to the corresponding leaves; return a structure like the first with the results.
+    """Apply `func` to the corresponding leaves. Return the results in a structure like the first
+    one.
 
     expand_composites: as in `flatten`.
 
-    TypeError if `func` is not callable, ValueError if no structure is passed, and the errors of
-    `assert_same_structure` if the structures don't match.
+    Raises TypeError if `func` is not callable, ValueError if no structure is passed, and the errors
+    of `assert_same_structure` if the structures don't match.
     """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func!r}")
@@ -199,7 +200,9 @@ def _is_attrs(value: Any) -> bool:
 
 
 def parts_of(structure: Any) -> Sequence[Any]:
-    """Return the items of a structure, one level down; a dict's in the order of sorted keys."""
+    """Return the items of a structure, one level deep. The values of a dict are in the order of its
+    sorted keys.
+    """
     if isinstance(structure, Mapping):
         return [structure[key] for key in _keys(structure)]
     if _is_attrs(structure):

@@ -74,7 +74,7 @@ def map_structure_up_to(
 def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
     """Return a dict in which keys that are structures are flattened, together with their values.
 
-    `{(k1, (k2,)): (v1, (v2,))}` becomes `{k1: v1, k2: v2}`. ValueError for a duplicate key.
+    `{(k1, (k2,)): (v1, (v2,))}` becomes `{k1: v1, k2: v2}`. Raises ValueError for a duplicate key.
     """
     if not isinstance(dictionary, Mapping):
         raise TypeError("input must be a dictionary")

@@ -20,8 +20,8 @@ class Field(Generic[T]):
 
     default: returns the default value. convert: `convert(where, value)` returns the value to store,
     or raises an error that names the field as `where`.
-    is_plain: whether the value is a number or a string, whose default is not stored when it is
-    read.
+    is_plain: whether the value is a number or a string. The default of such a field is not stored
+    when it is read.
     """
 
     has_presence = False
@@ -110,8 +110,8 @@ class DeferredField(Field[Any]):
         return value
 
     def is_set(self, instance: object) -> bool:
-        """Return whether the value differs from its default; a value that is still a function is
-        built first.
+        """Return whether the value differs from its default. If the value is still a function, it
+        is built first.
         """
         if vars(instance).get(self.name) is None:
             return False
@@ -139,13 +139,13 @@ class EnumType:
         self._names = {number: key for key, number in numbers.items()}
 
     def Name(self, number: int) -> str:
-        """Return the name of a number; ValueError if it has none."""
+        """Return the name of a number; raise ValueError if it has none."""
         if number not in self._names:
             raise ValueError(f"Enum {self._name} has no name defined for value {number!r}")
         return self._names[number]
 
     def Value(self, name: str) -> int:
-        """Return the number of a name; ValueError for an unknown one."""
+        """Return the number of a name; raise ValueError for an unknown one."""
         if name not in self._numbers:
             raise ValueError(f"Enum {self._name} has no value defined for name {name!r}")
         return self._numbers[name]
@@ -170,7 +170,9 @@ class EnumType:
 
 
 def choice(enum: EnumType) -> Field[int]:
-    """Return a field that holds a number of `enum` (by default the first), and accepts names."""
+    """Return a field that holds a number of `enum` (by default the first one). It also accepts
+    names.
+    """
     numbers_by_name = dict(enum.items())
 
     def convert(where: str, value: Any) -> int:

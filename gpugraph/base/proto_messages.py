@@ -50,10 +50,10 @@ class _Descriptor:
 class Message:
     """Base class of messages: records of declared fields, which are passed by keyword or assigned.
 
-    Two messages are equal if they are of one class, have the same nested messages, and all fields
-    are equal. None as a keyword's value means the default; a dict can stand for a nested message.
-    A nested message is present once it, or a field of it, was assigned or changed. `str` returns
-    protobuf's text format.
+    Two messages are equal if they have the same class, the same nested messages, and equal fields.
+    Passing None for a field means its default. A dict can be passed for a nested message. A nested
+    message is present once it, or a field of it, was assigned or changed. `str` returns protobuf's
+    text format.
 
     Raises:
       AttributeError: assignment to a field that does not exist.
@@ -117,7 +117,7 @@ class Message:
         return self._is_present or bool(self._set_fields())
 
     def CopyFrom(self, other: Message) -> None:
-        """Replace all fields by those of `other`; TypeError unless it is of the same class.
+        """Replace all fields by those of `other`; raise TypeError unless it is of the same class.
 
         An instance of protobuf's class for TensorFlow's message of this name is also accepted.
         """
@@ -140,7 +140,7 @@ class Message:
         """Merge the set fields of `other` into this message.
 
         Repeated fields are extended, maps updated, nested messages merged, other fields replaced.
-        TypeError unless `other` has the same class, or protobuf's class for this message.
+        Raises TypeError unless `other` has the same class, or protobuf's class for this message.
         """
         other = self._as_own(other, "MergeFrom")
         if other is self:
@@ -173,7 +173,7 @@ class Message:
         raise ValueError(f'Protocol message {type(self).__name__} has no "{name}" field.')
 
     def IsInitialized(self) -> bool:
-        """Return True: there are no required fields."""
+        """Return True, since there are no required fields."""
         return True
 
     def ByteSize(self) -> int:
@@ -181,11 +181,11 @@ class Message:
         return len(self.SerializeToString())
 
     def FindInitializationErrors(self) -> list[str]:
-        """Return an empty list: there are no required fields."""
+        """Return an empty list, since there are no required fields."""
         return []
 
     def DiscardUnknownFields(self) -> None:
-        """Do nothing: unknown fields are not kept."""
+        """Do nothing, since unknown fields are not kept."""
 
     def _set_fields(self) -> list[tuple[str, Any]]:
         """Return (name, value) of the fields that differ from their defaults or hold a message."""
@@ -197,7 +197,7 @@ class Message:
         self.SetInParent()
 
     def ClearField(self, name: str) -> None:
-        """Reset one field to its default; ValueError for a name that is not a field."""
+        """Reset one field to its default; raise ValueError for a name that is not a field."""
         self._check(name, ValueError)
         self.__dict__.pop(name, None)
         self.SetInParent()
@@ -205,7 +205,7 @@ class Message:
     def HasField(self, name: str) -> bool:
         """Return whether a nested message is present: it or a field of it was assigned or changed.
 
-        ValueError for a name that is not a nested message: other fields always have a value.
+        Raises ValueError for a name that is not a nested message: other fields always have a value.
         """
         self._check(name, ValueError)
         if not self._fields[name].has_presence:

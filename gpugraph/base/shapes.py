@@ -1,12 +1,12 @@
-"""Static shapes: the part of a tensor's shape that is known at graph construction.
+"""Static shapes: the parts of tensors' shapes that are known at graph construction.
 
 A size is an int of at least 0, or None if it is unknown; a shape is a tuple of sizes, or None if
 even the rank is unknown. `TensorShape` holds exactly that in `sizes`, which all other modules read.
 A `Dimension`, the result of `shape[i]` in programs, is created on access and never stored.
 
 Shapes are immutable values, compared and hashed by `sizes`. Two shapes with equal `sizes` are
-equal, so `TensorShape([None]) == TensorShape([None])`, although the comparison of two unknown
-Dimensions returns None, for unknown.
+equal. So `TensorShape([None]) == TensorShape([None])`, although the comparison of two unknown
+Dimensions returns None.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class TensorShape:
         return message_class("TensorShapeProto")(dim=sizes)
 
     def as_list(self) -> list[int | None]:
-        """Return the sizes; ValueError if the rank is unknown."""
+        """Return the sizes; raise ValueError if the rank is unknown."""
         if self.sizes is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self.sizes)
@@ -112,7 +112,9 @@ class TensorShape:
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other: object) -> bool:
-        """Return whether a tensor can have both shapes: ranks and sizes known in both are equal."""
+        """Return whether a tensor can have both shapes: wherever both ranks or both sizes are
+        known, they are equal.
+        """
         a = self.sizes
         if type(other) is tuple and other == a:  # usually the shape of an array
             return True
@@ -132,7 +134,7 @@ class TensorShape:
     def merge_with(self, other: object) -> TensorShape:
         """Return the shape with the sizes that are known in at least one of the two shapes.
 
-        ValueError if they are incompatible.
+        Raises ValueError if they are incompatible.
         """
         shape = as_shape(other)
         a, b = self.sizes, shape.sizes
@@ -145,7 +147,7 @@ class TensorShape:
         return TensorShape.of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
-        """Return the shape with the sizes that are equal in both shapes; sizes that differ become
+        """Return the shape with the sizes that are equal in both shapes. Sizes that differ become
         unknown.
 
         The rank is unknown if the ranks differ or one is unknown.
@@ -182,20 +184,20 @@ class TensorShape:
     def with_rank(self, rank: int | None) -> TensorShape:
         """Return this shape, with `rank` unknown sizes if its rank is unknown.
 
-        ValueError for another rank.
+        Raises ValueError for another rank.
         """
         self.assert_has_rank(rank)
         return self if self.sizes is not None else unknown_shape(rank)
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """Return this shape; ValueError if its rank is known and less than `rank`."""
+        """Return this shape; raise ValueError if its rank is known and less than `rank`."""
         if self.sizes is not None and len(self.sizes) < rank:
             message = f"Shape {self} must have rank at least {rank}"
             raise _rank_error(self, message, f"{rank}", "at least ")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """Return this shape; ValueError if its rank is known and greater than `rank`."""
+        """Return this shape; raise ValueError if its rank is known and greater than `rank`."""
         if self.sizes is not None and len(self.sizes) > rank:
             message = f"Shape {self} must have rank at most {rank}"
             raise _rank_error(self, message, f"{rank}", "at most ")
@@ -298,7 +300,7 @@ def _rank_error(shape: TensorShape, message: str, rank: str, bound: str = "") ->
 def _unknown_slice(key: slice) -> tuple[None, ...] | None:
     """Return the sizes of a slice of a shape of unknown rank; None if their number is unknown.
 
-    ValueError if the slice has a step.
+    Raises ValueError if the slice has a step.
     """
     if key.step is not None:
         raise ValueError("A shape of unknown rank cannot be sliced with a step")
@@ -315,7 +317,9 @@ def as_shape(shape: object) -> TensorShape:
 
 
 def as_tensor_shape(shape: object) -> TensorShape:
-    """Return `as_shape(shape)`; ValueError for a size beyond int64, which no tensor can have."""
+    """Return `as_shape(shape)`; raise ValueError for a size beyond int64, which no tensor can
+    have.
+    """
     result = as_shape(shape)
     for size in result.sizes or ():
         if size is not None and size >= 1 << 63:
@@ -348,8 +352,8 @@ def matrix(rows: object, cols: object) -> TensorShape:
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """Return `shape[index]`; an unknown Dimension if the rank is unknown, IndexError if there is no
-    such dimension.
+    """Return `shape[index]`, or an unknown Dimension if the rank is unknown. Raises IndexError if
+    there is no such dimension.
     """
     return shape[index]
 
@@ -357,9 +361,10 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
 def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
     """Return the shape of an elementwise result of operands of shapes `a` and `b`.
 
-    Sizes are aligned at the right; a missing size counts as 1, and size 1 broadcasts to the size of
-    the other operand. An unknown size and a size above 1 give the size above 1; an unknown size and
-    1, or two unknown sizes, give an unknown size. The rank is unknown if one of the ranks is.
+    Sizes are aligned at the right. A missing size counts as 1, and size 1 broadcasts to the size of
+    the other operand. If one size is unknown and the other is above 1, the result is the latter. An
+    unknown size and 1, or two unknown sizes, give an unknown size. The rank is unknown if one of
+    the ranks is.
 
     Raises:
       ValueError: two known sizes differ and neither is 1.

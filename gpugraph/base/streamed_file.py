@@ -216,7 +216,7 @@ class _Writing(_Helper):
 
 @uninterrupted
 def remove_file(path: str) -> None:
-    """Remove a file; a thread frees the blocks of a large one afterwards. Raises OSError."""
+    """Remove a file. If it is large, a thread frees its blocks afterwards. Raises OSError."""
     handle = -1
     if os.name == "posix":
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """Elements of tensors of dtype variant: objects whose types TensorFlow registers in C++ by name.
 
-Graphs hold such tensors as constants. Ops of this package can copy them, and make zeros of the
-numeric types.
+Graphs hold such tensors as constants. Ops of this package can copy these elements, and create zeros
+for the numeric types.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ class Variant(NamedTuple):
     tensors: tuple[bytes, ...] = ()
 
     def zero(self) -> Variant:
-        """Return the zero of the element's type. ValueError for a type that is not numeric."""
+        """Return the zero of the element's type. Raises ValueError for a type that is not
+        numeric.
+        """
         if self.type_name not in _NUMBERS:
             raise ValueError(
                 "No unary variant unary_op function found for unary variant op enum: 1 Variant "

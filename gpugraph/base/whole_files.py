@@ -1,7 +1,7 @@
 """Atomic creation of files, opening of files for reading, and the system's errors as OpErrors.
 
-The error numbers map to the same classes as in TensorFlow's core/platform/error.cc; a number that
-is not in the table becomes an UnknownError.
+Error numbers map to the same classes as in TensorFlow's core/platform/error.cc. A number that is
+not in the table becomes an UnknownError.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def system_errors(path: Any) -> Iterator[None]:
 def open_to_read(path: Any, buffering: int = -1, devices: bool = False) -> BinaryIO:
     """Open a file to be read from its beginning to its end, as bytes.
 
-    OSError for objects without an end or without bytes: folders (EISDIR), pipes, sockets and
+    Raises OSError for objects without an end or without bytes: folders (EISDIR), pipes, sockets and
     devices (ESPIPE). A pipe is rejected immediately, not only when a writer opens it. `devices`
     permits devices; /dev/null is always permitted.
     """
@@ -142,7 +142,7 @@ def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
 
 @contextlib.contextmanager
 def kept(paths: Sequence[str]) -> Iterator[None]:
-    """Keep `remove_stale` of all processes from removing these files, also after a rename."""
+    """Prevent `remove_stale`, in any process, from removing these files, even after a rename."""
     with contextlib.ExitStack() as stack:
         for path in paths:
             with contextlib.suppress(OSError):  # the code that uses the file will report it

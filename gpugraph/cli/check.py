@@ -32,7 +32,7 @@ def check_command(options: argparse.Namespace) -> int:
     """Print the missing names of each program and return the exit status.
 
     The status is 1 if a name is missing or a file is not valid Python, and 2 if a file can't be
-    opened. An error does not keep the remaining files from being checked.
+    opened. After an error, the remaining files are still checked.
     """
     programs: dict[str, ProgramNames] = {}
     unread = []

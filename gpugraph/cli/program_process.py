@@ -37,8 +37,8 @@ _OURS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("cli", "tensorflow_i
 class Program(NamedTuple):
     """The program to run: a file, a folder or zip file with `__main__.py`, or the name of a module.
 
-    is_process: whether the process exists only for this program. Nothing is then restored after
-    the program ends, so that its threads and exit handlers still find its modules and arguments.
+    is_process: whether the process exists only for this program. Nothing is restored after such a
+    program ends, so that its threads and exit handlers still find its modules and arguments.
     is_python_2: whether the program is for Python 2, and is translated.
     """
 
@@ -122,7 +122,9 @@ def run_program(program: Program) -> int:
 
 
 def positive_number(text: str) -> int:
-    """Return the number of a command's argument. ArgumentTypeError unless it is 1 or more."""
+    """Return the number of a command's argument. Raises ArgumentTypeError unless it is 1 or
+    more.
+    """
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f"it is 1 or more, not {text!r}")
@@ -138,8 +140,8 @@ def gpu_count(text: str) -> int:
 def run_and_write(program: Program, write: Callable[[], bool]) -> int:
     """Run the program as `run_program` does, then call `write`, however the program ends.
 
-    Return the exit status; 2 if the program succeeded, also by `sys.exit`, and `write` returned
-    False. The exceptions of `run_program` are raised again after `write`.
+    Return the exit status. It is 2 if the program succeeded (or called `sys.exit` with success) and
+    `write` returned False. The exceptions of `run_program` are raised again after `write`.
     """
     try:
         status = run_program(program)
@@ -152,7 +154,7 @@ def run_and_write(program: Program, write: Callable[[], bool]) -> int:
 
 
 def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
-    """Run the program; return its exit status, and the error that it raised or None.
+    """Run the program. Return its exit status, and the error that it raised or None.
 
     The error is returned instead of raised, because `sys.excepthook` must be called while no
     exception is being handled.
@@ -252,7 +254,7 @@ def _run_module(program: Program, folder: str, name: str) -> int:
 def _enter(program: Program, folder: str) -> None:
     """Put `folder` first in `sys.path`, where the program's own folder belongs.
 
-    In a process for the program alone, it replaces the entry that Python added for the command
+    In a process that runs only the program, it replaces the entry that Python added for the command
     `gpugraph`.
     """
     if sys.flags.safe_path if sys.version_info >= (3, 11) else sys.flags.isolated:
@@ -291,7 +293,7 @@ def _show(error: BaseException) -> None:
 
 
 def _drop_frames(error: BaseException | None) -> None:
-    """Remove this package's frames from the tracebacks of an error, so that they begin in the
+    """Remove this package's frames from the tracebacks of an error, so that they start in the
     program.
     """
     known: set[int] = set()

@@ -43,8 +43,8 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 class _RunChoice:
     """The choice of the run to report; `number` counts runs in the program, from 1.
 
-    `wanted` is the number that the user requested. If it is None, the last run of the plan that
-    took the most time in total (`spent_ns`) is chosen.
+    `wanted` is the number that the user requested. If `wanted` is None, the last run of the plan
+    with the longest total time (`spent_ns`) is chosen.
     """
 
     wanted: int | None
@@ -54,7 +54,7 @@ class _RunChoice:
     spent_ns: dict[PlanKey, int] = field(default_factory=dict)
 
     def consider(self, runner: DirectRunner, execution: TracedExecution) -> None:
-        """Count a run that has ended, and choose it if it is better than the previous choice."""
+        """Count a run that has ended. Choose it if it fits better than the run chosen before."""
         plan, times = execution.plan, execution.times
         if plan is None or times is None:
             return
@@ -73,7 +73,7 @@ class _RunChoice:
 def report_command(options: argparse.Namespace) -> int:
     """Trace all runs of the program, and write an HTML page about one of them.
 
-    Return the program's exit status, or 2 if that is 0 and no page was written.
+    Return the program's exit status. If that is 0 but no page was written, return 2.
     """
     program = Program.of(options)
     choice = _RunChoice(options.run)

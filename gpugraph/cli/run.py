@@ -50,8 +50,8 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def run_command(options: argparse.Namespace) -> int:
     """Run the program and return its exit status.
 
-    The TensorFlow names that it used and gpugraph lacks are listed if it failed or `--missing` is
-    set.
+    If it failed, or if `--missing` is set, the TensorFlow names that it used and gpugraph does not
+    have are listed.
     """
     program = Program.of(options)
     with _virtual_gpus(options.virtual_gpus), answer_imports(program) as missing:

@@ -135,9 +135,9 @@ def _print(title: str, sections: Iterable[Section], max_lines: int) -> None:
 
 
 def _message(path: str, content: bytes) -> Any:
-    """Parse a file's content as the first message type that is plausible.
+    """Parse a file's content as the first message type for which the result is plausible.
 
-    A file with the suffix `.meta` is tried as a MetaGraphDef first. Raise ValueError if no type is
+    A file with the suffix `.meta` is tried as a MetaGraphDef first. Raises ValueError if no type is
     plausible.
     """
     kinds = ["GraphDef", "MetaGraphDef", "SavedModel"] if _may_be_message(content) else []

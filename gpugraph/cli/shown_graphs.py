@@ -21,7 +21,8 @@ _REFUSALS = (OpError, ValueError, TypeError, KeyError)
 
 
 class ShownGraph:
-    """The lines that describe one graph; `cannot_run` is true if gpugraph can't run a part of it.
+    """The lines that describe one graph. `cannot_run` is True if gpugraph can't run some of its
+    ops.
 
     graph_def: the graph. meta_graph: the MetaGraphDef that contains the graph, if there is one.
     """

@@ -1,9 +1,10 @@
 """Access control of servers: the loopback interface, a shared key, TLS.
 
 A server that is reachable from other machines needs GPUGRAPH_CLUSTER_KEY, a secret shared by the
-cluster, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key both sides authenticate each
-message (`calls/proofs.py`). The key keeps out strangers and protects the integrity of messages; it
-does not encrypt. TLS encrypts, and both sides present a certificate.
+cluster, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key, client and server
+authenticate each message (`calls/proofs.py`). The key keeps out strangers and protects messages
+from changes, but it does not encrypt them. TLS encrypts, and client and server each present a
+certificate.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Access(NamedTuple):
 
 
 def access_of_environment() -> Access:
-    """Return the access that GPUGRAPH_CLUSTER_KEY and GPUGRAPH_CLUSTER_TLS set.
+    """Return the access that GPUGRAPH_CLUSTER_KEY and GPUGRAPH_CLUSTER_TLS define.
 
     A key may be `@` and the path of a file with the key. Raises InvalidArgumentError for a key of
     less than 16 bytes and for unreadable files.
@@ -70,7 +71,9 @@ def access_of_environment() -> Access:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether `host` is localhost or a loopback address: other machines can't reach it."""
+    """Return whether `host` is localhost or a loopback address, which other machines can't
+    reach.
+    """
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -96,11 +99,12 @@ def open_channel(address: str, access: Access, options: Any) -> Any:
 
 
 def _free_port(host: str, port: int) -> int:
-    """Return `port` if it is free at all addresses of the host, else 0; 0 stands for any free port.
+    """Return `port` if it is free at all addresses of the host, else 0. If `port` is 0, return any
+    free port.
 
     For a host name with several addresses, gRPC needs to bind only one of them. So one server could
-    get a port at localhost's IPv4 address and another server the same port at its IPv6 address, and
-    a caller of localhost might reach either server.
+    get a port at localhost's IPv4 address, and another server the same port at its IPv6 address. A
+    caller of localhost might then reach either server.
     """
     number = port
     hosts = ("127.0.0.1", "::1") if host == "localhost" else (host.strip("[]") or None,)
@@ -121,10 +125,10 @@ def _free_port(host: str, port: int) -> int:
 
 
 def add_port(server: Any, address: str, access: Access) -> int:
-    """Make a gRPC server listen at `host:port`, at all addresses of the host; return the port.
+    """Make a gRPC server listen at `host:port`, at all addresses of the host, and return the port.
 
-    Port 0 in `address` stands for any free port. Raises RuntimeError for a malformed address and
-    for a port that is in use.
+    If the port in `address` is 0, any free port is used. Raises RuntimeError for a malformed
+    address and for a port that is in use.
     """
     host, _, port = address.rpartition(":")
     try:

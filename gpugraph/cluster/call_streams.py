@@ -1,14 +1,15 @@
-"""Streams of calls: messages of steps go over long-lived streams, one frame for each message.
+"""Streams of calls: messages of steps are sent over long-lived streams, one frame for each message.
 
 A separate gRPC call costs more than a frame of an open stream. A frame consists of the number of
-the method (one byte), a checksum, and the message. A stream does one call after the other; a caller
-with several concurrent calls uses several streams (`core_streams.StreamPool`). The server answers
-each frame with one frame, except for frames of `ONE_WAY` methods.
+the method (one byte), a checksum, and the message. A stream carries one call after another. A
+caller with several concurrent calls uses several streams (`core_streams.StreamPool`). The server
+answers each frame with one frame, except for frames of `ONE_WAY` methods.
 
 A client that was killed or interrupted, or a master whose process has ended, no longer receives
-answers. Its step must end: if the step continued to wait, for example for an element of a queue,
-that element would be lost. `Caller` therefore notifies the step. A client keeps a stream open as
-long as it exists, so a server can detect the sessions whose client has gone (`SessionClients`).
+answers. Its step must end. If the step continued to wait, for example for an element of a queue,
+that element would be lost. `Caller` therefore notifies the step when its caller is gone. A client
+keeps a stream open as long as it exists, so a server can detect sessions whose client is gone
+(`SessionClients`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ HEADS = {name: bytes((number,)) for name, number in NUMBERS.items()}
 """The first byte of a frame, the method's number, by the method's name."""
 
 _MOMENT_S = 1.0
-"""Seconds from the end of a client's last stream to the call of `on_gone` for its sessions."""
+"""Seconds between the end of a client's last stream and the call of `on_gone` for its sessions."""
 
 
 def sealed(method: str, message: bytes) -> bytes:
@@ -43,7 +44,9 @@ def sealed(method: str, message: bytes) -> bytes:
 
 
 def unsealed(method: str, content: bytes) -> bytes:
-    """Return the message in the result of `sealed`; InvalidArgumentError for a wrong checksum."""
+    """Return the message in the result of `sealed`. Raises InvalidArgumentError if its checksum is
+    wrong.
+    """
     message = content[4:]
     total = zlib.crc32(message, NUMBERS[method])
     if len(content) < 4 or total != int.from_bytes(content[:4], "little"):
@@ -52,8 +55,8 @@ def unsealed(method: str, content: bytes) -> bytes:
 
 
 def read_frame(frame: memoryview | bytes) -> tuple[str, bytes]:
-    """Return the method and the sealed message of a frame; InvalidArgumentError for an unknown
-    method.
+    """Return the method and the sealed message of a frame; raise InvalidArgumentError for an
+    unknown method.
     """
     if not len(frame) or frame[0] >= len(_NAMES):
         raise invalid_argument("A frame is of no method")
@@ -61,7 +64,9 @@ def read_frame(frame: memoryview | bytes) -> tuple[str, bytes]:
 
 
 class CallStream:
-    """One open stream to a server. on_end: called, in some thread, when the stream has ended."""
+    """One open stream to a server. on_end: a function that is called, in some thread, when the
+    stream has ended.
+    """
 
     def __init__(
         self,
@@ -92,7 +97,9 @@ class CallStream:
         self.send(method, content)
 
     def receive(self) -> memoryview | bytes:
-        """Wait for the answer to the oldest unanswered frame. RpcError if the stream has ended."""
+        """Wait for the answer to the oldest unanswered frame. Raises RpcError if the stream has
+        ended.
+        """
         return self._proofs.detach(next(self._answers))
 
     def failure(self) -> Any:
@@ -143,7 +150,7 @@ class Caller:
             function()
 
     def discard(self, function: Callable[[], Any]) -> None:
-        """Unregister a function of `add`; do nothing if it is not registered."""
+        """Unregister a function that `add` has registered; do nothing if it is not registered."""
         with self._lock:
             self._on_end.discard(function)
 
@@ -162,7 +169,7 @@ def current_caller() -> Caller | None:
 
 @contextlib.contextmanager
 def answering(caller: Caller | None) -> Iterator[None]:
-    """Set the result of `current_caller` in this thread during the block."""
+    """In the block, make `current_caller` return `caller` in this thread."""
     before, _CURRENT.caller = _CURRENT.caller, caller
     try:
         yield
@@ -175,10 +182,11 @@ class SessionClients:
 
     A client counts as connected as long as at least one of its streams is open.
 
-    on_gone: called with a session's handle a second after its client has disconnected. on_lost:
-    called with the handle if the client has not connected again within `keep_s` seconds (0: never).
-    A thread of this object calls both. on_disconnect: called with the name of a connection when its
-    last stream has ended.
+    on_gone: a function that is called with a session's handle a second after its client has
+    disconnected. on_lost: a function that is called with the handle if the client has not
+    reconnected within `keep_s` seconds (0: never). A thread of this object calls both functions.
+    on_disconnect: a function that is called with the name of a connection when its last stream has
+    ended.
     """
 
     on_disconnect: Callable[[str], Any] | None = None
@@ -226,8 +234,9 @@ class SessionClients:
 
     def _note_use(self, session: str) -> None:
         """Restart the countdown of a session if no connection of its client has an open stream.
+        Otherwise stop it.
 
-        Otherwise stop the countdown. The caller must hold the lock of `_changed`.
+        The caller must hold the lock of `_changed`.
         """
         self._due.pop(session, None)
         if self._connections[session] or self._is_stopped:
@@ -265,7 +274,7 @@ class SessionClients:
                 function(name)
 
     def stop(self) -> None:
-        """End the thread that calls `on_gone` and `on_lost`; they are not called again."""
+        """End the thread that calls `on_gone` and `on_lost`. They are not called again."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify()
@@ -273,8 +282,8 @@ class SessionClients:
 
 @contextlib.contextmanager
 def while_waited_for(end: Callable[[CancelledError], Any]) -> Iterator[None]:
-    """Call `end` with a CancelledError if this thread's remote caller disconnects during the
-    block.
+    """During the block, call `end` with a CancelledError if this thread's remote caller
+    disconnects.
     """
     caller = _CURRENT.caller
     if caller is None:

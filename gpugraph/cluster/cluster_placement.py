@@ -1,11 +1,10 @@
-"""Placement over a cluster: decides on which task each operation of a run is executed, and explains
-why.
+"""Placement over a cluster: decides which task executes each operation of a run, and explains why.
 
 The compiler's placer chooses among the devices of all tasks, with the master's devices first. When
 a task compiles its part, it chooses again, among its own devices. Operations that can't be
-separated are colocated: handles stay with the ops that create them, and the operations of a branch
-or a loop go to the single task that its computing operations request. Ops that only lead a tensor
-into the branch or loop (a Switch, an Enter) go there too, although they request the device of their
+separated are colocated. Handles stay with the ops that create them. The operations of a branch or a
+loop go to the single task that its computing operations request. Ops that only pass a tensor into
+the branch or loop (a Switch, an Enter) also go there, although they request the device of their
 tensor.
 """
 
@@ -58,10 +57,10 @@ class ClusterPlacer:
         connections: Mapping[Tensor, Tensor],
         done: Sequence[Operation],
     ) -> dict[str, str]:
-        """Return, by operation name, the task of each operation that the run needs.
+        """Return the task of each operation that the run needs, by operation name.
 
-        InvalidArgumentError for unfed placeholders and unknown devices,
-        UnimplementedError for branches and loops over several tasks.
+        Raises InvalidArgumentError for unfed placeholders and unknown devices, UnimplementedError
+        for branches and loops over several tasks.
         """
         specs = [FeedSpec(tensor.name, tensor.dtype.base_dtype, None) for tensor in feeds]
         request = RunRequest(graph, specs, fetches, targets, connections, done)
@@ -95,10 +94,10 @@ def task_of(device: str) -> str:
 def _brought_together(
     unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> dict[str, str]:
-    """Return, by operation name, the task of each operation that must be on the same task as other
+    """Return the task, by operation name, of each operation that must be on the same task as other
     operations.
 
-    The result is empty if all of them are on one task already.
+    The result is empty if all of them are on the same task anyway.
     """
     nodes: dict[str, Any] = {node.name: node for node in unit.graph.op_nodes()}
     wanted = [tensor.op for tensor in fetches if tensor not in feeds]
@@ -123,7 +122,7 @@ def _brought_together(
 def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any) -> str:
     """Return the task to which a group of inseparable operations goes.
 
-    Members that request a job or have a reference input can't be moved: the group goes to their
+    Members that request a job or have a reference input can't be moved, so the group goes to their
     task. A group without such members goes to the task of its first member. Raises
     UnimplementedError if members that can't be moved are on several tasks.
     """
@@ -170,8 +169,8 @@ def explanation_of(
 ) -> str:
     """Return the text for a run: the task of each operation, and the stages of each task.
 
-    tasks: the task by operation name. master: the task that runs the session's master. far: the
-    tasks that do not share memory with the master.
+    tasks: the task of each operation, by name. master: the task that runs the session's master.
+    far: the tasks that do not share memory with the master.
     """
     lines = [f"A run over {len(stages)} task{'s' if len(stages) > 1 else ''}"]
     for task, part in stages.items():

@@ -11,8 +11,8 @@ from gpugraph.formats import messages_pb2
 class ClusterSpec:
     """The addresses, `"host:port"`, of each task of each job.
 
-    cluster: a mapping from job names to lists of addresses, or to mappings from task numbers to
-    addresses; a ClusterDef; another ClusterSpec.
+    cluster: a mapping from job names to lists of addresses or to mappings from task numbers to
+    addresses; or a ClusterDef; or another ClusterSpec.
 
     Raises TypeError for anything else, and ValueError for a task number that is not an integer.
     """
@@ -54,15 +54,15 @@ class ClusterSpec:
         return message
 
     def num_tasks(self, job_name: str) -> int:
-        """Return the number of a job's tasks; ValueError for an unknown job."""
+        """Return the number of a job's tasks; raise ValueError for an unknown job."""
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """Return the numbers of a job's tasks, in order; ValueError for an unknown job."""
+        """Return the numbers of a job's tasks, in order; raise ValueError for an unknown job."""
         return list(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """Return the address of a task; ValueError for an unknown job or number."""
+        """Return the address of a task; raise ValueError for an unknown job or number."""
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
@@ -71,7 +71,7 @@ class ClusterSpec:
     def job_tasks(self, job_name: str) -> list[str | None]:
         """Return the addresses of a job's tasks by number, with None for numbers without a task.
 
-        ValueError for an unknown job.
+        Raises ValueError for an unknown job.
         """
         tasks = self._job(job_name)
         return [tasks.get(index) for index in range(max(tasks, default=-1) + 1)]
@@ -83,7 +83,7 @@ class ClusterSpec:
 
 
 def _jobs(cluster: Any) -> Mapping[Any, Any]:
-    """Return the mapping from job names to tasks in any argument that ClusterSpec accepts."""
+    """Return a mapping from job names to tasks for any argument that ClusterSpec accepts."""
     if isinstance(cluster, ClusterSpec):
         return cluster._tasks
     if isinstance(cluster, Mapping):

@@ -1,11 +1,11 @@
-"""Streams on gRPC's C core, which the calling and answering threads use directly.
+"""Streams on gRPC's C core, which calling and answering threads use directly.
 
 grpcio's own streams pass each message from thread to thread, which takes longer than the rest of a
-step. The module `grpc._cython.cygrpc`, on which they are built, works without these threads: a
+step. They are built on the module `grpc._cython.cygrpc`, which works without these threads. A
 caller sends and waits in its own thread, and a server's network thread passes each frame directly
 to the answering thread. The module is not a public interface. If a release of grpcio lacks the
-parts used here (`has_core`), streams are grpcio's own (`call_streams.CallStream`), which behave in
-the same way.
+parts used here (`has_core`), grpcio's own streams are used (`call_streams.CallStream`), which
+behave in the same way.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_IDLE = 8
 _BEGUN, _SENT, _ANSWERED, _ENDED = "begun", "sent", "answered", "ended"
 _CANCELLED = 1
 _DONE = (None, ())
-"""The result that grpcio's server expects of event callbacks."""
+"""The value that grpcio's server expects event callbacks to return."""
 
 
 @cache
@@ -93,21 +93,21 @@ class CoreStream:
         )
 
     def send(self, method: str, content: bytes) -> None:
-        """Send a frame and request its answer: one event of the core reports both."""
+        """Send a frame and request its answer. One event of the core reports both."""
         if not self.is_over:
             frame = self._proofs.attach(HEADS[method], content)
             self._call.operate((self._send_op(frame, 0), self._receive_op(0)), _ANSWERED)
 
     def send_one_way(self, method: str, content: bytes) -> None:
-        """Send a frame that has no answer; return when the network has accepted it."""
+        """Send a frame that has no answer. Return when the network has accepted it."""
         if not self.is_over:
             frame = self._proofs.attach(HEADS[method], content)
             self._call.operate((self._send_op(frame, 0),), _SENT)
             self._wait_for(_SENT)
 
     def receive(self) -> memoryview | bytes:
-        """Wait for the answer to the oldest unanswered frame; StreamEndedError if the stream has
-        ended.
+        """Wait for the answer to the oldest unanswered frame. Raises StreamEndedError if the stream
+        has ended.
         """
         while not self.is_over:
             answer = self._wait_for(_ANSWERED)
@@ -150,15 +150,15 @@ LastingStream = CallStream | CoreStream
 
 
 class StreamPool:
-    """A pool of the open streams to one server that no call uses at the moment."""
+    """The open streams to one server that no call is using."""
 
     def __init__(self, open_stream: Callable[[], LastingStream]) -> None:
         self._open_stream = open_stream
         self._idle: list[LastingStream] = []
 
     def take(self) -> LastingStream:
-        """Return an idle stream or, if there is none, a new stream. No other call uses it until
-        `give`.
+        """Return an idle stream, or a new stream if there is none. No other call uses it until it
+        is returned by `give`.
         """
         while True:
             try:
@@ -169,14 +169,16 @@ class StreamPool:
                 return stream
 
     def give(self, stream: LastingStream) -> None:
-        """Put back a stream whose calls have all been answered; close it if enough are idle."""
+        """Return a stream whose calls have all been answered to the pool. Close it if enough
+        streams are idle.
+        """
         if len(self._idle) < _MAX_IDLE:
             self._idle.append(stream)
         else:
             stream.close()
 
     def drop(self) -> None:
-        """Forget the idle streams without closing them, as their server is gone."""
+        """Drop the idle streams without closing them, because their server is gone."""
         self._idle = []
 
     def close(self) -> None:
@@ -192,10 +194,11 @@ def serves_by_core(context: Any) -> bool:
 
 
 class CoreFrames:
-    """The frames of one stream, at the server; each is read after the answer to the preceding one.
+    """The frames of one stream at the server. Each frame is read after the answer to the preceding
+    one.
 
-    context: grpcio's ServicerContext of the stream. do_now: handles a frame in the network thread
-    and returns True, or returns False to leave it to the thread that iterates.
+    context: grpcio's ServicerContext of the stream. do_now: a function that handles a frame in the
+    network thread and returns True, or returns False to leave the frame to the iterating thread.
     """
 
     def __init__(self, context: Any, do_now: Callable[[bytes], bool]) -> None:

@@ -15,7 +15,7 @@ class DaemonThreads(Executor):
     """An executor that starts each call immediately, in an idle thread or, if there is none, in a
     new thread.
 
-    A call that waits for another call never prevents that call from starting.
+    So a call that waits for another call never prevents that call from starting.
     """
 
     def __init__(self, name: str) -> None:
@@ -26,7 +26,7 @@ class DaemonThreads(Executor):
         self._is_over = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Start a call and return its future. RuntimeError after `shutdown`."""
+        """Start a call and return its future. Raises RuntimeError after `shutdown`."""
         if self._is_over:
             raise RuntimeError("This executor is shut down")
         future: Future[Any] = Future()
@@ -48,7 +48,10 @@ class DaemonThreads(Executor):
             self._idle.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Accept no more calls; threads end after their calls, without being waited for."""
+        """Accept no more calls.
+
+        Threads end after their calls; this method does not wait for them.
+        """
         del wait, cancel_futures
         self._is_over = True
         for _ in range(self._num_threads):

@@ -51,10 +51,11 @@ SERVERS: weakref.WeakValueDictionary[str, Server] = weakref.WeakValueDictionary(
 class Server:
     """A task of a cluster: runs parts of graphs on its devices for sessions of all processes.
 
-    server_or_cluster_def: a ServerDef message; or a cluster, as ClusterSpec accepts it. job_name,
+    server_or_cluster_def: a ServerDef message, or a cluster in any form that ClusterSpec accepts.
+      job_name,
     task_index: the task of this server; may be omitted if there is only one. protocol: "grpc".
     config: the settings of the task's devices, and the default settings of sessions. start: whether
-    the server answers immediately, or only after `start()`.
+    the server answers immediately, rather than only after `start()`.
 
     Raises ModuleNotFoundError without grpcio, TypeError for an invalid cluster, ValueError if job
     or task must be named, InternalError for a task that is not in the cluster, UnknownError if the
@@ -120,7 +121,7 @@ class Server:
         return self._target
 
     def start(self) -> None:
-        """Start answering; do nothing if it was started. AbortedError after `stop`."""
+        """Start answering; do nothing if it was started. Raises AbortedError after `stop`."""
         if self._state == "ended":
             raise AbortedError.of_no_node("This server has been stopped: make another one")
         if self._state == "new":
@@ -129,7 +130,7 @@ class Server:
             SERVERS[self._target] = self
 
     def join(self) -> None:
-        """Wait until `stop` is called, in most programs forever."""
+        """Wait until `stop` is called; in most programs that is forever."""
         while not self._ended.wait(_SLICE_S):
             check_run("while a server was waited for")
 
@@ -166,7 +167,7 @@ class Server:
     def peer(self, task: str) -> Peer:
         """Return the connection to another task, which is opened on first use.
 
-        InvalidArgumentError for a task that is not in the cluster.
+        Raises InvalidArgumentError for a task that is not in the cluster.
         """
         with self._lock:
             if task not in self._peers:
@@ -276,14 +277,14 @@ class Server:
     def _keeper(self, handle: str) -> Master | Worker:
         """Return the object that manages a session's memory.
 
-        It is the master, which covers all tasks, if the session was created at this server; else
-        the worker, which covers this task.
+        If the session was created at this server, it is the master, which covers all tasks; else it
+        is the worker, which covers this task.
         """
         return self.master if self.master.has(handle) else self._worker
 
     def _keeper_of_tensors(self, handle: str) -> Master | Worker:
-        """Return the result of `_keeper`; AbortedError if the session was closed, or lost by a
-        restart.
+        """Return the result of `_keeper`; raise AbortedError if the session was closed, or lost by
+        a restart.
         """
         keeper = self._keeper(handle)
         keeper.session(handle)

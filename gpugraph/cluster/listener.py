@@ -1,6 +1,6 @@
-"""The listening side of a server: answers calls (`transport.py`), one by one or in streams.
+"""The listening side of a server, which answers calls (`transport.py`) one by one or in streams.
 
-A caller proves in the metadata of a call that it has access. So a call without a valid proof is
+A caller proves that it has access in the metadata of a call. So a call without a valid proof is
 rejected before any of its messages is read, and does not count toward `MAX_CALLS`. A connection
 with repeated rejected calls, or without any valid call, is closed (`calls/doorkeeper.py`).
 """
@@ -63,17 +63,19 @@ without a reason.
 """
 
 _MAX_AT_ONCE = 1 << 16
-"""The maximum number of bytes of a frame that the network thread handles itself."""
+"""The maximum size in bytes of a frame that the network thread handles itself."""
 
 _ONE_WAY_HEADS = frozenset(bytes((NUMBERS[name],)) for name in ONE_WAY)
 
 
 Handlers = Mapping[str, Callable[[Any], Any]]
-"""The handler of each method: a function from the request message to the response message."""
+"""The handler of each method, which is a function from the request message to the response
+message.
+"""
 
 
 class Listener:
-    """The gRPC server of a task. clients: notified of all streams that callers open."""
+    """The gRPC server of a task. clients: the object to notify of all streams that callers open."""
 
     def __init__(self, access: Access, clients: SessionClients) -> None:
         self.parcels = Parcels()
@@ -93,7 +95,9 @@ class Listener:
         )
 
     def bind(self, address: str) -> int:
-        """Bind the address and return the port's number. UnknownError if it is not available."""
+        """Bind the address and return the port's number. Raises UnknownError if it is not
+        available.
+        """
         try:
             port = add_port(self._server, address, self._access)
         except RuntimeError as error:
@@ -150,7 +154,7 @@ class Listener:
         """Add arrays to an answer. is_near: whether to put large arrays into memory shared with the
         caller.
 
-        step: the step that the arrays belong to, or 0. Large arrays are kept until the caller has
+        step: the step to which the arrays belong, or 0. Large arrays are kept until the caller has
         fetched them or is disconnected.
         """
         caller = current_caller()
@@ -167,7 +171,9 @@ class Listener:
     # -- access, checked by the metadata of a call in the network thread
 
     def _admitted(self, shown: Mapping[str, Any], method: str) -> MessageProofs:
-        """Check a call's metadata; return its message authenticator. OpError if it is rejected."""
+        """Check a call's metadata. Return the object that authenticates its messages. Raises
+        OpError if it is rejected.
+        """
         if shown.get("gpugraph-protocol") != PROTOCOL:
             raise FailedPreconditionError.of_no_node(
                 f"The caller speaks protocol {shown.get('gpugraph-protocol')!r:.20} (version "
@@ -177,8 +183,8 @@ class Listener:
         return self._proofs.check(str(shown.get("gpugraph-proof", "")), method)
 
     def _refusal(self, error: OpError) -> Any:
-        """Return a handler that ends a call with an error without reading it; None if too many such
-        calls are in progress.
+        """Return a handler that ends a call with an error without reading its messages; None if too
+        many such calls are in progress.
         """
         if not self._refusals.acquire(blocking=False):
             return None
@@ -197,7 +203,7 @@ class Listener:
     def _handler(self, make: Callable[[Any], Any], behavior: Any, proofs: MessageProofs) -> Any:
         """Return gRPC's handler of one accepted call.
 
-        make: gRPC's function that creates a handler. behavior: answers the call.
+        make: gRPC's function that creates a handler. behavior: the function that answers the call.
         """
 
         def admit(content: Any, context: Any) -> Any:
@@ -212,7 +218,9 @@ class Listener:
     def _serve_stream(
         self, handlers: Handlers, proofs: MessageProofs, frames: Iterator[bytes], context: Any
     ) -> Iterator[bytes]:
-        """Answer the frames of a stream: by the core in this thread, or by yielding the answers."""
+        """Answer the frames of a stream, either by the core in this thread or by yielding the
+        answers.
+        """
         try:
             caller = Caller(context)
             self._clients.begin_stream(caller)
@@ -293,16 +301,17 @@ class Listener:
 
 
 _Maker = Callable[[MessageProofs], Any]
-"""A function that returns gRPC's handler for a call, given the object that authenticates the call's
-messages.
+"""A function that returns gRPC's handler for a call. Its argument is the object that authenticates
+the call's messages.
 """
 
 
 class _Entrance:
-    """The interceptor that chooses the handler of each call, from the call's metadata only.
+    """The interceptor that chooses the handler of each call from the call's metadata.
 
-    admitted: checks the caller's proof. refusal: returns the handler of a rejected call. makers:
-    functions that create the handlers, by the paths of the methods.
+    admitted: the function that checks the caller's proof. refusal: the function that returns the
+    handler of a rejected call. makers: functions that create the handlers, by the paths of the
+    methods.
     """
 
     def __init__(
@@ -325,7 +334,9 @@ class _Entrance:
 
 
 def _options() -> tuple[tuple[str, int], ...]:
-    """Return gRPC's options for a server: connections use at most half of the file descriptors."""
+    """Return gRPC's options for a server. Connections use at most half of the process's file
+    descriptors.
+    """
     num_files = os.sysconf("SC_OPEN_MAX")
     limit = min(2 * MAX_CALLS, num_files // 2) if num_files > 0 else 2 * MAX_CALLS
     return (

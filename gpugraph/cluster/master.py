@@ -1,4 +1,4 @@
-"""Master: the sessions of a server's clients, and the distribution of their runs over tasks."""
+"""Master: the sessions of a server's clients. It distributes their runs over tasks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MAX_RUNS = 512
 """The maximum number of runs (sets of feeds, fetches and targets) that a session registers."""
 
 UNKNOWN_SLOT = "The run is not kept under this number: send its names"
-"""The error message for a client that has to send the names of a run once more."""
+"""The error message that makes a client send the names of a run again."""
 
 
 _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
@@ -51,9 +51,10 @@ class RegisteredRun(NamedTuple):
     """A run with its registered parts. By task: the part's number, and the indices of its feeds and
     fetches.
 
-    others: by task, the other tasks that have parts. collectives: by task, the keys of its part's
-    collectives, or None if all members are in the run. later: the tasks whose parts are started by
-    the messages that the first stage of the master's task sends."""
+    others: for each task, the other tasks that have parts. collectives: for each task, the keys of
+    its part's collectives, or None if all members are in the run. later: the tasks whose parts are
+    started by messages from the first stage of the master's task.
+    """
 
     parts: Mapping[str, tuple[int, Sequence[int], Sequence[int]]]
     others: Mapping[str, Sequence[str]]
@@ -86,7 +87,9 @@ class MasterSession:
         self._lock = new_rlock()
 
     def registered(self, names: StepNames) -> RegisteredRun:
-        """Return the run with these names, which the first request places, cuts and registers."""
+        """Return the run with these names. The first request places it, cuts it into parts and
+        registers these.
+        """
         with self._lock:
             run = self._runs.get(names)
             if run is None:
@@ -99,7 +102,9 @@ class MasterSession:
             return run
 
     def in_slot(self, slot: int, names: StepNames | None) -> RegisteredRun | None:
-        """Return the run under a client's `slot`; None if the client must send the names again."""
+        """Return the run that a client calls `slot`; None if the client must send the names
+        again.
+        """
         if names is not None:
             run = self.registered(names)
             with self._lock:
@@ -141,7 +146,9 @@ class MasterSession:
         return results
 
     def _next_rounds(self, run: RegisteredRun) -> dict[str, list[int]]:
-        """Count a step; return, by task, the numbers of steps with any and with each collective."""
+        """Count a step. Return, for each task, the numbers of steps with any collective and with
+        each collective.
+        """
         with self._lock:
             for key in {None}.union(*run.collectives.values()):
                 self._rounds[key] = self._rounds.get(key, 0) + 1
@@ -152,7 +159,9 @@ class MasterSession:
 
     @contextlib.contextmanager
     def _begun(self, step: MasterStep) -> Iterator[None]:
-        """Register a step for the block, so that `close` can end it; CancelledError once closed."""
+        """Register a step during the block, so that `close` can end it. Raises CancelledError if
+        the session is closed.
+        """
         with self._lock:
             if self._is_closed:
                 raise CancelledError.of_no_node(_CLOSED)
@@ -239,7 +248,9 @@ class MasterSession:
         }
 
     def keeper(self, tensor: str) -> WorkerLink:
-        """Return the link to the worker that keeps a tensor; InvalidArgumentError if none does."""
+        """Return the link to the worker that keeps a tensor. Raises InvalidArgumentError if no
+        worker keeps it.
+        """
         link = self.links.get(task_of(tensor.rpartition(";")[2]))
         if link is None or not link.has(self.handle):
             raise unknown_handle(tensor)
@@ -256,9 +267,11 @@ class MasterSession:
 
 
 def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collection[str]:
-    """Return the tasks whose parts wait for the local first stage: all others, or none.
+    """Return the tasks whose parts are started by the first stage of the local task: all other
+    tasks, or none.
 
-    The messages of that stage also start these parts, which have nothing to do earlier."""
+    The messages of that stage can start these parts, since the parts have nothing to do earlier.
+    """
     if local not in stages:
         return ()
     others, first = [task for task in stages if task != local], stages[local][0]
@@ -288,7 +301,7 @@ def _is_joined_by_others(graph: Graph, tasks: Mapping[str, str]) -> bool:
 
 
 def _spec(stage: Stage, collectives: Sequence[CollectiveSpec]) -> StageSpec:
-    """Return the stage with tensors and operations replaced by their names."""
+    """Return a StageSpec for the stage, in which names replace tensors and operations."""
     return StageSpec(
         [(tensor.name, key) for tensor, key in stage.feeds.items()],
         [(tensor.name, key) for key, tensor in stage.fetches.items()],
@@ -303,7 +316,9 @@ def _spec(stage: Stage, collectives: Sequence[CollectiveSpec]) -> StageSpec:
 
 
 class Master:
-    """The sessions of one server's clients. links: the workers of its cluster, by task."""
+    """The sessions of one server's clients. links: the links to the workers of its cluster, by
+    task.
+    """
 
     def __init__(self, task: str, links: Mapping[str, WorkerLink], wait_s: float) -> None:
         self.task = task
@@ -313,7 +328,9 @@ class Master:
         self._lock = new_lock()
 
     def create_session(self, config: ConfigProto) -> str:
-        """Create a session and return its handle; UnavailableError if a worker does not answer."""
+        """Create a session and return its handle. Raises UnavailableError if a worker does not
+        answer.
+        """
         links = self._seen(config.device_filters)
         wait_s = config.operation_timeout_in_ms / 1000 or self._wait_s
         devices = [device for link in links.values() for device in link.status(wait_s)]
@@ -324,7 +341,9 @@ class Master:
         return handle
 
     def _seen(self, filters: Sequence[str]) -> dict[str, WorkerLink]:
-        """Return the workers on tasks that match the device filters, the master's own first."""
+        """Return the workers on tasks that match the device filters. The worker of the master's own
+        task comes first.
+        """
         try:
             seen = {
                 task: link
@@ -338,7 +357,7 @@ class Master:
         return dict(sorted(seen.items(), key=lambda item: item[0] != self.task))
 
     def session(self, handle: str) -> MasterSession:
-        """Return a session; AbortedError if there is none."""
+        """Return a session; raise AbortedError if there is none."""
         return session_of(self._sessions, handle, self.task)
 
     def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
@@ -346,7 +365,7 @@ class Master:
         return self.session(handle).devices
 
     def close_session(self, handle: str) -> None:
-        """Close a session; NotFoundError if there is none."""
+        """Close a session; raise NotFoundError if there is none."""
         with self._lock:
             session = self._sessions.pop(handle, None)
         if session is None:
@@ -358,8 +377,9 @@ class Master:
         return handle in self._sessions
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify other sessions with members in a session's collectives that its client has
-        gone."""
+        """Notify other sessions that take part in a session's collectives that its client is
+        gone.
+        """
         for link in self.session(handle).links.values():
             link.leave_collectives(handle)
 
@@ -373,11 +393,15 @@ class Master:
         return sum(link.release_memory(handle) for link in self.session(handle).links.values())
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return a tensor that a session keeps, by its handle; InvalidArgumentError if unknown."""
+        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if there
+        is none.
+        """
         return self.session(handle).keeper(tensor).read_kept(handle, tensor)
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
-        """Delete tensors that a session keeps; errors as in `read_kept` if they must exist."""
+        """Delete tensors that a session keeps. If they must exist, raises the errors of
+        `read_kept`.
+        """
         session = self.session(handle)
         for tensor in tensors:
             session.keeper(tensor).delete_kept(handle, [tensor], must_be_there)
@@ -396,5 +420,5 @@ class Master:
 
 
 def _matches(device_filter: str, task: str) -> bool:
-    """Return whether a filter, `"/job:ps"`, matches the task."""
+    """Return whether a filter, such as `"/job:ps"`, matches the task."""
     return is_specification_of(device_filter, task)

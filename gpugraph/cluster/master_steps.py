@@ -1,4 +1,4 @@
-"""Steps in progress, on the side of a session's master."""
+"""Steps in progress, as a session's master sees them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MasterStep:
         """Start the part of a task.
 
         fetched: the indices of the run's fetches that the part computes. keys, tensors: the first
-        tensors that it receives from another task, and their rendezvous keys.
+        tensors that it receives from another task, with their rendezvous keys.
         """
         part_run = self._links[task].run_part(part_step._replace(first=(keys, tensors)))
         self.part_runs.append((part_run, fetched))
@@ -62,7 +62,7 @@ class MasterStep:
             self._failure = None  # it refers to this object through the frames of the step
 
     def _end(self, error: BaseException) -> None:
-        """End the parts in progress; raise the first failure if it is not `error`."""
+        """End the parts in progress. Raise the first failure if it is not `error`."""
         for part_run, _ in self.part_runs[self.num_ended :]:
             part_run.cancel()
         first = self._failure

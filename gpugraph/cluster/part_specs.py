@@ -1,4 +1,6 @@
-"""Descriptions of steps, stages and parts, by names, that masters and workers exchange."""
+"""Descriptions of steps, stages and parts, which masters and workers exchange. Tensors and
+operations are given by name.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from gpugraph.cluster.shared_segments import Lease
 class StepNames(NamedTuple):
     """Feeds, fetches and targets of a run, by name.
 
-    connections: pairs of names: a tensor, and the tensor that is read in its place. done: the
-    operations that earlier calls of a partial run have executed.
+    connections: pairs of names: a tensor, and the tensor that is read instead. done: the operations
+    that earlier calls of a partial run have executed.
     """
 
     feeds: tuple[str, ...]
@@ -56,11 +58,12 @@ class PartSpec(NamedTuple):
 
 
 class StepOptions(NamedTuple):
-    """The options of a step: its time limit in ms (0: none), and lists for reports, or None.
+    """The options of a step: its time limit in ms (0: none), and lists that receive reports, or
+    None.
 
-    trace: for serialized StepStats. graphs: for the graphs of each stage and device, serialized
-    GraphDefs. leases: for the leases of shared memory that holds fetched tensors, if the client has
-    access to it.
+    trace: receives serialized StepStats. graphs: receives serialized GraphDefs for each stage and
+    device. leases: receives the leases of shared memory that holds fetched tensors, if the client
+    has access to it.
     """
 
     timeout_ms: int = 0
@@ -69,21 +72,20 @@ class StepOptions(NamedTuple):
     graphs: list[bytes] | None = None
 
     def take_reports(self, answer: Any) -> None:
-        """Append the reports in another process's answer, a Values message, to the lists."""
+        """Append the reports in another process's answer, a Values message, to these lists."""
         if self.trace is not None:
             self.trace.extend(answer.step_stats)
         if self.graphs is not None:
             self.graphs.extend(answer.partition_graph)
 
     def within(self, limit_ms: int) -> StepOptions:
-        """Return these options; if they have no time limit, it is set to `limit_ms`."""
+        """Return these options, with the time limit `limit_ms` if they have none."""
         return self if self.timeout_ms else self._replace(timeout_ms=max(limit_ms, 0))
 
 
 Begin = Callable[[Sequence[str], Sequence[Any]], Any]
 """A function that starts another task's part. Its arguments are the rendezvous keys and the values
-of
-the first tensors that the part receives.
+of the first tensors that the part receives.
 """
 
 NO_BEGINS: Mapping[str, Begin] = MappingProxyType({})
@@ -95,9 +97,9 @@ class PartStep(NamedTuple):
 
     others: the other tasks of the step, which are notified of a failure. rounds: if the part has
     collectives, the number of the session's steps so far with any collective, and with each
-    collective of the part. begins: by task, functions that start the parts that wait for this
-    part's first stage. first: the rendezvous keys and values of tensors that the part has received
-    when it starts.
+    collective of the part. begins: functions that start the parts that wait for this part's first
+    stage, by task. first: the rendezvous keys and values of tensors that the part has already
+    received when it starts.
     """
 
     handle: str

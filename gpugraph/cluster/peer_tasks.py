@@ -13,20 +13,22 @@ from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import Memory, Parcels, SeenParcels, write_values
 
 CLEANING_S = 5.0
-"""The seconds to wait until a server acknowledges the end of a step or a session."""
+"""The number of seconds to wait until a server acknowledges the end of a step or a session."""
 
 _PATIENCE_S = 20.0
-"""The seconds to wait for a server's report on a part's state; a busy server may be slow."""
+"""The number of seconds to wait for a server's report on a part's state, since a busy server may be
+slow.
+"""
 
 SeenByTask = dict[str, SeenParcels]
 """Parcels (large tensors in transfer) in shared memory of other tasks, by sending task."""
 
 
 class PeerTasks:
-    """Sends tensors of steps to other tasks, and asks these tasks about the progress of their
-    parts.
+    """Sends tensors of steps to other tasks, and asks these tasks for the state of their parts.
 
-    peer: returns the connection to a task. parcels: holds large tensors until they are fetched.
+    peer: a function that returns the connection to a task. parcels: the object that holds large
+      tensors until they are fetched.
     """
 
     def __init__(self, peer: Callable[[str], Peer], parcels: Parcels) -> None:
@@ -38,7 +40,7 @@ class PeerTasks:
     ) -> None:
         """Send tensors of a step to a task, without waiting for their arrival.
 
-        keys: the tensors' rendezvous keys. The message does not contain large tensors: the receiver
+        keys: the tensors' rendezvous keys. The message does not contain large tensors. The receiver
         fetches them, or reads them in shared memory.
         """
         message = message_of("SendTensors")
@@ -66,22 +68,23 @@ class PeerTasks:
         self._parcels.end(step)
 
     def see_values(self, task: str, messages: Sequence[Any], seen: SeenByTask) -> list[Any]:
-        """Return the arrays in Value messages of a task.
+        """Return the arrays in Value messages from a task.
 
-        Arrays in its shared memory are not copied, but recorded in `seen`, for `end`.
+        Arrays in its shared memory are not copied. They are recorded in `seen`, to be passed to
+        `end`.
         """
         noted = seen.setdefault(task, [])
         return self._peer(task).see_values(messages, self.segments, noted)
 
     def read_copies(self, task: str, messages: Sequence[Any]) -> list[Any]:
-        """Return the arrays in Value messages of a task, all in memory of this process."""
+        """Return the arrays in Value messages from a task, copied to memory of this process."""
         return self._peer(task).read_copies(messages, self.segments)
 
     def end(self, seen: SeenByTask, has_failed: bool) -> None:
         """Notify the senders that this process no longer reads these parcels.
 
-        If the step has failed, the senders do not reuse the memory: they are not notified, and the
-        memory is only unmapped here.
+        If the step has failed, the senders are not notified, so they do not reuse the memory. It is
+        only unmapped here.
         """
         for task, parcels in seen.items():
             if has_failed:
@@ -90,7 +93,9 @@ class PeerTasks:
                 self._peer(task).free(parcels)
 
     def part_state(self, task: str, step: int) -> int:
-        """Return the state of the task's part of a step; UnavailableError if the task is gone."""
+        """Return the state of the task's part of a step; raise UnavailableError if the task is
+        gone.
+        """
         message = message_of("PartOfStep", step=step)
         return int(self._peer(task).call("GetPartState", message, wait_s=_PATIENCE_S).state)
 

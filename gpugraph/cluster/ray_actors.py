@@ -1,4 +1,4 @@
-"""Clusters on Ray: each server is an actor, which Ray places and restarts.
+"""Clusters on Ray. Each server is an actor, which Ray places and restarts.
 
     ray_cluster({"ps": 1, "worker": 4})
      |   a bundle of resources for each task       Ray places it on a machine, permanently
@@ -40,13 +40,17 @@ Addresses = Mapping[str, list[str]]
 
 
 def ray() -> Any:
-    """Return the module `ray`; ModuleNotFoundError, with instructions to install it, if missing."""
+    """Return the module `ray`. Raises ModuleNotFoundError, with instructions to install it, if it
+    is missing.
+    """
     with package_of_extra("ray", "ray", "Clusters on Ray"):
         return importlib.import_module("ray")
 
 
 class TaskLocation(NamedTuple):
-    """The data of a task's server: all addresses, Ray's id of its machine, the cluster's key."""
+    """The data of a task's server: all addresses, Ray's id of its machine, and the cluster's
+    key.
+    """
 
     addresses: Addresses
     node: str
@@ -54,7 +58,8 @@ class TaskLocation(NamedTuple):
 
 
 class RayTask:
-    """The task in which a function of `RayCluster.run` is called: the function's first argument.
+    """The task in which a function of `RayCluster.run` is called. It is the function's first
+    argument.
 
     job, index: the task's name. cluster: the ClusterSpec. server: the task's Server.
     """
@@ -144,11 +149,12 @@ def ray_cluster(
 ) -> RayCluster:
     """Return a cluster whose servers are actors of Ray.
 
-    jobs: the number of tasks of each job. resources: by job, the requirements of each of its tasks,
-    in Ray's names, `{"worker": {"CPU": 2, "GPU": 1}}`; one CPU by default. address: the address of
-    a running Ray, or "auto" for the one on this machine. None starts Ray here, with as many CPUs as
-    are requested, unless the program has called `ray.init`. init: further arguments of `ray.init`.
-    wait_s: seconds to wait until Ray has placed the tasks; 0: GPUGRAPH_CLUSTER_WAIT.
+    jobs: the number of tasks of each job. resources: the requirements of each task of a job, by
+    job, in Ray's names: `{"worker": {"CPU": 2, "GPU": 1}}`; one CPU by default. address: the
+    address of a running Ray, or "auto" for Ray on this machine. None starts Ray here, with as many
+    CPUs as are requested, unless the program has called `ray.init`. init: further arguments of
+    `ray.init`.
+    wait_s: the number of seconds to wait until Ray has placed the tasks; 0: GPUGRAPH_CLUSTER_WAIT.
 
     If all tasks are on the program's machine, they listen on localhost. Otherwise they need a
     GPUGRAPH_CLUSTER_KEY; if the program has none, a new key is created and set.
@@ -183,7 +189,8 @@ def ray_cluster(
 
 
 class RayCluster:
-    """Servers that are actors of Ray, created by `ray_cluster`. A context manager that ends them.
+    """Servers that are actors of Ray, created by `ray_cluster`. As a context manager it ends the
+    servers on exit.
 
     cluster_spec: the ClusterSpec. restarts: by job and task number, how often Ray has restarted it.
     """
@@ -245,7 +252,7 @@ class RayCluster:
         return actor.remote(*task)
 
     def _look_after(self) -> None:
-        """Restart the servers in processes that Ray has restarted, until `shutdown`."""
+        """Until `shutdown`, restart the servers in processes that Ray has restarted."""
         while not self._ended.wait(_LOOK_S):
             for task, actor in self._actors.items():
                 try:
@@ -290,9 +297,9 @@ class RayCluster:
     ) -> list[Any]:
         """Call `function(ray_task, *arguments)` in each task of a job, and return the results.
 
-        The tasks' output appears in this process, with the actor's name. If a process dies, the
-        function is called again in the process that replaces it. on_progress: called twice a second
-        with the tasks' reports. Raises the function's errors.
+        The output of the tasks appears in this process, with the names of the actors. If a process
+        dies, the function is called again in the process that replaces it. on_progress: a function
+        that is called twice a second with the tasks' reports. Raises the function's errors.
         """
         if job not in self.addresses:
             raise invalid_argument(f"There is no job {job!r}: {', '.join(self.addresses)}")

@@ -16,9 +16,10 @@ Operations that can't be separated have one level and one task: those of a branc
 that share a TensorArray or a stack (`session/partial_run_graph.py`). Variables, handles, and
 constants without control inputs are in each stage of their task that needs them.
 
-A read of a variable after a write in the run returns the written value, as in one process
-(`compile/lowering/read_after_write.py`): it is fed the variable's value at the end of the stage
-of the last write that it depends on, in place of the variable's shared `read`."""
+A read of a variable after a write in the same run returns the written value, as in one process
+(`compile/lowering/read_after_write.py`). For this, the read is fed the variable's value at the end
+of the stage with the last write on which it depends; it does not use the variable's shared `read`.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +42,10 @@ class Stage:
 
     feeds: tensors, with the keys of their values in the part's store. fetches: the tensors to
     store, by key. connections: a reference or handle of an earlier stage, with the variable that is
-    read in its place. done: operations that have run in earlier stages. receives: by rendezvous
-    key, the task that sends a value, and the value's key. sends: by rendezvous key, the key of a
-    value for another task; an empty key signals the end of the stage. takes: collectives over
-    processes, by name, whose results it needs.
+    read instead. done: operations that have run in earlier stages. receives: the task that sends a
+    value, and the value's key, by rendezvous key. sends: the key of a value for another task, by
+    rendezvous key; an empty key signals the end of the stage. takes: collectives over processes, by
+    name, whose results it needs.
     """
 
     task: str
@@ -68,8 +69,9 @@ def cut_into_stages(
 ) -> tuple[dict[str, list[Stage]], dict[Operation, CollectiveGroup]]:
     """Return the stages of each task, in the order of their levels, and the collectives of the run.
 
-    UnimplementedError if a group of inseparable operations and another task would wait for each
-    other."""
+    Raises UnimplementedError if a group of inseparable operations and another task would wait for
+    each other.
+    """
     cutter = _Cutter(feeds, fetches, targets, task_of)
     return cutter.cut(), cutter.collectives
 
@@ -129,16 +131,19 @@ class _Cutter:
     # -- collectives over processes
 
     def _is_spread(self, op: Operation) -> bool:
-        """Return whether the operation is a member of a collective that is done between stages."""
+        """Return whether the operation is a member of a collective that is executed between
+        stages.
+        """
         group = self.collectives.get(op)
         return group is not None and group.is_spread and not group.is_inside
 
     def _note_inside(self) -> None:
         """Mark the collectives over processes in branches and loops.
 
-        The plans with these collectives wait for the other members. These must be in other
-        sessions, because two stages of one run could wait for each other. Raises UnimplementedError
-        for two members in this run."""
+        The plan with such a collective waits for the other members. They must be in other sessions,
+        because two stages of one run could wait for each other. Raises UnimplementedError for two
+        members in this run.
+        """
         for op, group in self.collectives.items():
             if not (group.is_spread and op in self.graph.groups):
                 continue
@@ -154,8 +159,9 @@ class _Cutter:
             self.collectives[op] = group._replace(is_inside=True)
 
     def _result_home(self, op: Operation) -> Stage:
-        """Return the first stage of a collective's task that can send the collective's result to
-        other tasks."""
+        """Return the first stage of the collective's task that can send the result to other
+        tasks.
+        """
         stage = self._stage(self.task_of[op], self.levels[op] + 1)
         stage.takes[op.name] = None
         return stage
@@ -215,8 +221,9 @@ class _Cutter:
                         self.after[member] |= bit
 
     def _min_level(self, op: Operation) -> int:
-        """Return the first level at which all inputs of an operation exist, not counting inputs
-        from its own group."""
+        """Return the first level at which all inputs of an operation are available. Inputs from its
+        own group do not count.
+        """
         level = 0
         task = self.task_of[op]
         for source in self.graph.sources(op):
@@ -234,9 +241,11 @@ class _Cutter:
         return level
 
     def _last_write(self, reader: Operation, tensor: Tensor) -> Operation | None:
-        """Return a write of the highest level among a variable's writes that a reader depends on.
+        """Among the writes of a variable on which `reader` depends, return one of the highest
+        level.
 
-        None if the tensor is neither a variable nor a variable's shared read, or there is no write.
+        Return None if the tensor is neither a variable nor a variable's shared read, or if there is
+        no such write.
         """
         variable = _read_variable(tensor)
         if variable is None or tensor in self.feeds:
@@ -305,7 +314,7 @@ class _Cutter:
             self._take_far(stage, tensor, self.levels[tensor.op])
 
     def _take_value(self, stage: Stage, tensor: Tensor, written: Operation) -> None:
-        """Feed a stage the value that a variable has at the end of the stage with a write to it."""
+        """Feed a stage the value that the variable has at the end of the stage that writes it."""
         variable = _read_variable(tensor)
         assert variable is not None
         home = self.stages[self.task_of[written], self.levels[written]]
@@ -322,7 +331,8 @@ class _Cutter:
         self, stage: Stage, op: Operation, other: Operation, members: Collection[Operation]
     ) -> None:
         """Make `stage` wait until `other`, a control input of `op`, has run, unless `other` runs in
-        `stage` itself."""
+        `stage`.
+        """
         if self.graph.arrival(other) is not None:
             stage.done[other] = None
             return
@@ -368,9 +378,11 @@ class _Cutter:
 
     def _receive(self, stage: Stage, home: Stage, meeting: str, key: str) -> None:
         """Make `stage` receive a value from `home`, a stage of another task, unless an earlier
-        stage of its task does. Later stages of its task no longer receive the value.
+        stage of its task receives it already. If later stages of its task receive the value, they
+        no longer do so.
 
-        meeting: the rendezvous key. key: the value's key in the part's store."""
+        meeting: the rendezvous key. key: the value's key in the part's store.
+        """
         if home.level >= stage.level:  # the two stages could wait for each other
             raise InternalError.of_no_node(
                 f"Level {stage.level} of {stage.task} takes {meeting} from level {home.level}"

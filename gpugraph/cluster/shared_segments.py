@@ -1,10 +1,10 @@
 """Memory shared by the processes of one machine: anonymous files of Linux (memfd).
 
-A segment has no name in the file system, so nothing is left when its process is killed; its size
+A segment has no name in the file system, so nothing is left when its process is killed. Its size
 can't change, and the system frees it when the last process has unmapped it. Other processes open it
-as `/proc/<pid>/fd/<number>`. A random token at its start, which its owner has sent over gRPC,
-proves that they are on the same machine and have opened the right file. A process that can't open
-the segment receives the tensors over gRPC instead.
+as `/proc/<pid>/fd/<number>`. A random token is stored at its start. The owner sends the same token
+over gRPC, which proves that both processes are on the same machine and that the right file was
+opened. A process that can't open the segment receives the tensors over gRPC instead.
 """
 
 from __future__ import annotations
@@ -30,21 +30,27 @@ _HEAD_BYTES = 64
 _TOKEN_BYTES = 32
 _MAX_FREE_BYTES = 2 << 30
 _IDLE_S = 10.0
-"""Seconds that a free segment is kept. So shapes that occur only once leave nothing behind."""
+"""The number of seconds for which a free segment is kept. So shapes that occur only once occupy
+memory only for a short time.
+"""
 
 _MAX_MAPPED = 256
 _MAX_MAPPED_BYTES = 8 << 30
 _SEALS = "F_SEAL_SHRINK", "F_SEAL_GROW", "F_SEAL_SEAL"
 _SHARED = getattr(mmap, "MAP_SHARED", 0) | getattr(mmap, "MAP_POPULATE", 0)
 _OPENING = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Opening must not block: on another machine, the path of a segment may lead to a FIFO."""
+"""The flags for opening a segment. Opening must not block, because on another machine the path may
+lead to a FIFO.
+"""
 
 _STEPS = 8
-"""The number of sizes of lent segments from a power of 2 to the next: similar ones are reused."""
+"""The number of sizes of lent segments between a power of 2 and the next one. Rounding up to these
+lets similar sizes reuse segments.
+"""
 
 
 class SegmentName(NamedTuple):
-    """The data with which other processes map a segment.
+    """The data by which other processes map a segment.
 
     number: the file descriptor in the process `pid`. token: the bytes at the segment's start. size:
     the bytes of the content after them; 0 if there is no segment.
@@ -82,7 +88,7 @@ class Segment:
         self.content = np.frombuffer(memory, np.uint8)[_HEAD_BYTES:]
 
     def free(self) -> None:
-        """Return the memory to the system; processes that still map it read zeros."""
+        """Return the memory to the system. Processes that still map it read zeros."""
         with contextlib.suppress(OSError):  # otherwise it is freed with the last mapping
             self._memory.madvise(mmap.MADV_REMOVE)
 
@@ -109,7 +115,9 @@ def is_possible() -> bool:
 
 
 def _available_bytes() -> int:
-    """Return the bytes that Linux estimates as available (MemAvailable). OSError if unknown."""
+    """Return the bytes that Linux estimates as available (MemAvailable). Raises OSError if it is
+    unknown.
+    """
     with open("/proc/meminfo", encoding="ascii") as file:
         lines = dict(line.split(":") for line in file if ":" in line)
     return int(lines["MemAvailable"].split()[0]) << 10
@@ -133,11 +141,12 @@ def mapped(name: SegmentName) -> Any | None:
 
 
 class Lease:
-    """The start of a segment, shared by several holders. The last `drop` returns the segment to its
-    pool.
+    """The beginning part of a segment, shared by several holders. The last `drop` returns the
+    segment to its pool.
 
     If a reader might still use the memory, as after a failed step, the lease is never dropped and
-    the memory never reused: the system frees it when neither this process nor the reader maps it.
+    the memory is never reused. The system frees it when neither this process nor the reader maps
+    it.
     """
 
     def __init__(self, pool: SegmentPool, segment: Segment, size: int) -> None:
@@ -173,8 +182,8 @@ class SegmentPool:
         self._lock = new_lock()
 
     def probe(self) -> SegmentName:
-        """Return the name of a small segment that other processes map to test whether they can map
-        segments of this task.
+        """Return the name of a small segment, which other processes map to test whether they can
+        map segments of this task.
 
         The name is empty if this system has no such memory.
         """
@@ -196,8 +205,8 @@ class SegmentPool:
         return lease
 
     def lease_of(self, memory: Any) -> Lease | None:
-        """Return the lease of exactly this memory, after adding one holder; None if this memory has
-        no lease.
+        """Return the lease of exactly this memory, after adding one holder to it. Return None if
+        this memory has no lease.
 
         The caller must make sure that another holder keeps the lease during the call.
         """
@@ -205,12 +214,12 @@ class SegmentPool:
         return None if lease is None or lease.content.nbytes != memory.nbytes else lease.hold()
 
     def end_lease(self, lease: Lease, segment: Segment) -> None:
-        """Take back the segment of a lease that has no holder left."""
+        """Take back the segment of a lease that has no holders left."""
         self._leases.pop(address_of(lease.content), None)
         self.give_back(segment)
 
     def take(self, size: int) -> Segment | None:
-        """Return a segment, which the caller must give back; None if shared memory is not
+        """Return a segment, which the caller must give back later; None if shared memory is not
         available.
         """
         with self._lock:
@@ -279,7 +288,7 @@ class SegmentPool:
         return memory
 
     def forget(self, names: Iterable[SegmentName]) -> None:
-        """Unmap segments of failed steps, which their owners do not use again."""
+        """Unmap the segments of failed steps, which their owners do not use again."""
         with self._lock:
             for name in names:
                 self._mapped.pop(name, None)

@@ -16,11 +16,13 @@ from gpugraph.plan import TimeLimit
 
 SLICE_S = 0.5
 _ASK_AFTER_S = 2.0
-"""Seconds that a part waits for a tensor before it checks whether the sender still exists."""
+"""The number of seconds for which a part waits for a tensor before it checks whether the sender
+still exists.
+"""
 
 _PATIENCE_S = 60.0
-"""The seconds that a part waits for a tensor from a task that has not started its own part, or has
-ended it.
+"""The number of seconds for which a part waits for a tensor from a task that has not started its
+own part, or has ended it.
 """
 
 _KEPT_S = 600.0
@@ -32,7 +34,7 @@ yet.
 
 
 class PartState(IntEnum):
-    """The progress of a task's part of a step."""
+    """The state of a task's part of a step."""
 
     UNKNOWN = 0
     RUNNING = 1
@@ -77,11 +79,11 @@ class StepMailbox:
     def take(
         self, keys: Sequence[str], ask: AskState, check: Callable[[], Any], slice_s: float = SLICE_S
     ) -> list[Any]:
-        """Wait for the values of all keys, and remove and return them.
+        """Wait for the values of all keys. Remove and return them.
 
-        ask: queries the sender's progress after 2 seconds of waiting. check: called every `slice_s`
-        seconds; it may raise. Raises the error that ends the step; UnavailableError if the sender
-        is gone or has no running part in the step.
+        ask: a function that queries the sender's progress after 2 seconds of waiting. check: a
+        function that is called every `slice_s` seconds; it may raise. Raises the error that ends
+        the step; UnavailableError if the sender is gone or has no running part in the step.
         """
         began = asked = monotonic()
         unknown_since = 0.0
@@ -124,7 +126,7 @@ class StepMailbox:
 class StepMailboxes:
     """The mailboxes of the steps in which this task takes part.
 
-    on_abort: called with the number of each step that is ended by an error.
+    on_abort: a function that is called with the number of each step that ends with an error.
     """
 
     def __init__(self, on_abort: Callable[[int], Any] = lambda _: None) -> None:
@@ -135,8 +137,8 @@ class StepMailboxes:
         self._over: OrderedDict[int, None] = OrderedDict()
 
     def of(self, step: int) -> StepMailbox:
-        """Return the mailbox of a step, to which other tasks may send tensors before this task's
-        part starts.
+        """Return the mailbox of a step. Other tasks may send tensors to it before this task's part
+        starts.
 
         Raises the error that has ended the step, or ResourceExhaustedError if too many steps have
         mailboxes.
@@ -153,7 +155,9 @@ class StepMailboxes:
             return mailbox
 
     def _drop_old(self) -> None:
-        """Drop mailboxes of steps not started here within ten minutes: their master is gone."""
+        """Drop mailboxes of steps that were not started here within ten minutes, because their
+        master is gone.
+        """
         limit = monotonic() - _KEPT_S
         for step, mailbox in list(self._open.items()):
             if not mailbox.is_running and mailbox.created < limit:
@@ -176,7 +180,7 @@ class StepMailboxes:
             return PartState.OVER if step in self._over else PartState.UNKNOWN
 
     def abort(self, step: int, error: OpError) -> None:
-        """End a step with an error; later calls of `of` for the step raise it too."""
+        """End a step with an error. Later calls of `of` for the step raise it, too."""
         error = error.bare()
         with self._lock:
             mailbox = self._open.pop(step, None)
@@ -198,8 +202,8 @@ def _remember(steps: OrderedDict[int, Any], step: int, value: Any) -> None:
 
 
 class StepLimit(TimeLimit):
-    """The time limit of a part's run. `check` also raises if the step has failed on another
-    task.
+    """The time limit of a part's run. `check` also raises an error if the step has failed on
+    another task.
     """
 
     mailbox: StepMailbox

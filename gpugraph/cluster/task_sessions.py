@@ -33,7 +33,7 @@ def from_task(task: str, error: OpError) -> OpError:
 
 
 def session_of(sessions: Mapping[str, T], handle: str, task: str) -> T:
-    """Return the session of a handle; AbortedError if there is none on this task."""
+    """Return the session of a handle; raise AbortedError if there is none on this task."""
     if handle not in sessions:
         raise AbortedError.of_no_node(
             f"{task} has no session {handle}: it was closed, or the server was restarted. Create a "
@@ -43,7 +43,8 @@ def session_of(sessions: Mapping[str, T], handle: str, task: str) -> T:
 
 
 class TaskDevices:
-    """The devices of one task, and the variables and queues on them, which outlive sessions.
+    """The devices of one task, and the variables and queues on them, which exist longer than
+    sessions.
 
     name: `/job:worker/replica:0/task:1`.
     """
@@ -118,7 +119,7 @@ class TaskSession(DirectSession):
 class SessionGraph:
     """A server's copy of a client's graph; operations that the client adds are added to it.
 
-    increments: the serialized GraphDefs from which the copy was built, each with the number of
+    increments: the serialized GraphDefs from which the copy was built. Each has the number of
     operations that the client's graph had after it.
     """
 
@@ -133,7 +134,8 @@ class SessionGraph:
         return self.increments[-1][1] if self.increments else 0
 
     def extend(self, content: bytes, old_version: int, new_version: int) -> None:
-        """Add the client's operations from `old_version` to `new_version`, a serialized GraphDef.
+        """Add the operations that the client's graph got from `old_version` to `new_version`.
+        content: a serialized GraphDef with them.
 
         Raises AbortedError if the graph is not at `old_version`, InvalidArgumentError for malformed
         bytes, and the errors of `extend_graph`.
@@ -152,15 +154,15 @@ class SessionGraph:
             self.increments.append((content, new_version))
 
     def tensors(self, names: Sequence[str]) -> list[Tensor]:
-        """Return the tensors of these names; InvalidArgumentError for an unknown name."""
+        """Return the tensors of these names; raise InvalidArgumentError for an unknown name."""
         return [self._element(self.graph.get_tensor_by_name, name) for name in names]
 
     def operations(self, names: Sequence[str]) -> list[Operation]:
-        """Return the operations of these names; InvalidArgumentError for an unknown name."""
+        """Return the operations of these names; raise InvalidArgumentError for an unknown name."""
         return [self._element(self.graph.get_operation_by_name, name) for name in names]
 
     def connections(self, pairs: Sequence[tuple[str, str]]) -> dict[Tensor, Tensor]:
-        """Return the pairs of connected tensors as a mapping, from pairs of names."""
+        """Return the connected tensors as a mapping. pairs: pairs of tensor names."""
         firsts = self.tensors([first for first, _ in pairs])
         return dict(zip(firsts, self.tensors([second for _, second in pairs])))
 
@@ -172,7 +174,10 @@ class SessionGraph:
 
 
 def parsed_message(name: str, content: bytes) -> Any:
-    """Parse a message of the type `name`; InvalidArgumentError if the bytes are malformed."""
+    """Parse a message whose type is `name`.
+
+    Raises InvalidArgumentError if the bytes are malformed.
+    """
     try:
         return messages_pb2.parse_bytes(getattr(messages_pb2, name), content)
     except ValueError as error:

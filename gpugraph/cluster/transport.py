@@ -1,9 +1,10 @@
 """Calls between processes: gRPC with the methods of `formats/messages/service_messages.py`.
 
 Calls without a time limit go over streams (`call_streams.py`); each call with a time limit is a
-separate gRPC call. Two methods are streams of bytes: `Fetch` returns the memory under a ticket,
-`Store` sends memory and returns its ticket. A caller's proof is in the metadata; all messages, and
-all answers (`calls/answers.py`), are authenticated (`calls/proofs.py`)."""
+separate gRPC call. Two methods are streams of bytes: `Fetch` returns the memory that a ticket
+identifies; `Store` sends memory and returns its ticket. A caller's proof is in the metadata; all
+messages, and all answers (`calls/answers.py`), are authenticated (`calls/proofs.py`).
+"""
 
 from __future__ import annotations
 
@@ -68,7 +69,9 @@ MAX_MESSAGE_BYTES = 256 << 20
 _FREEING_S = 5.0
 _AGAIN_S = 0.1
 _CONNECTING_S = 10.0
-"""Seconds that the first call to a server, or the first tensor for it, waits for the server."""
+"""The number of seconds for which the first call to a server, or the first tensor for it, waits for
+the server.
+"""
 
 _UNPROVEN = frozenset(
     (
@@ -76,8 +79,9 @@ _UNPROVEN = frozenset(
         *("UNIMPLEMENTED", "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL", "UNKNOWN"),
     )
 )
-"""The statuses that are accepted from a server, or gRPC itself, without a proof. None of them
-concerns the content of a step; OUT_OF_RANGE, for example, would end a program's input."""
+"""The statuses that are accepted without a proof, whether from a server or from gRPC itself. None
+of them concerns the content of a step; OUT_OF_RANGE, for example, would end a program's input.
+"""
 
 OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
@@ -144,8 +148,9 @@ class Peer:
     ) -> tuple[tuple[tuple[str, str], ...], MessageProofs]:
         """Return the metadata of a call, and the object that authenticates its messages.
 
-        The first call to a server with a key is a `GREETING`: no other message is sent before the
-        server has proven that it has the key. wait_s, limit_s: as in `call`, for the greeting."""
+        The first call to a server with a key is a `GREETING`. No other message is sent before the
+        server has proven that it has the key. wait_s, limit_s: as in `call`, for the greeting.
+        """
         if self._access.key and not self._incarnation and method != GREETING:
             self.call(GREETING, message_of("Nothing"), wait_s, limit_s)
         shown, proofs = open_call(self._access.key, method, self._incarnation)
@@ -171,8 +176,9 @@ class Peer:
         return self._begin_in_stream(method, message).content()
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
-        """Start a call and return it. Without a limit the call uses a stream, else it is a separate
-        gRPC call."""
+        """Start a call and return it. With a time limit it is a separate gRPC call; otherwise it
+        uses a stream.
+        """
         if limit_s:
             return self.start(method, message, limit_s)
         return self._begin_in_stream(method, message)
@@ -202,7 +208,9 @@ class Peer:
         return stream
 
     def is_near(self) -> bool:
-        """Return whether the server and this process share memory; cached while connected."""
+        """Return whether the server and this process share memory. The answer is cached while
+        connected.
+        """
         with self._lock:
             self._sending_stream()
             return self._is_near
@@ -211,8 +219,8 @@ class Peer:
         """Return the answer to a message.
 
         wait_s: seconds to wait for a server that can't be reached yet. limit_s: the maximum
-        duration of the call in seconds; 0: no limit. Raises the server's errors; UnavailableError
-        if no server answers.
+        duration of the call in seconds; 0: no limit. Raises the server's errors, and
+        UnavailableError if no server answers.
         """
         if not (wait_s or limit_s):
             return answered(method, self.exchange(method, message))
@@ -247,7 +255,9 @@ class Peer:
         return PendingCall(method, future, proofs, self._as_op_error)
 
     def _checked(self, method: str, message: Any) -> bytes:
-        """Serialize a message and add its checksum; ResourceExhaustedError if it is too large."""
+        """Serialize a message and add its checksum; raise ResourceExhaustedError if it is too
+        large.
+        """
         content: bytes = message.SerializeToString()
         if len(content) > MAX_MESSAGE_BYTES:
             raise ResourceExhaustedError.of_no_node(
@@ -259,8 +269,8 @@ class Peer:
     def tell(self, method: str, message: Any, limit_s: float) -> None:
         """Send a message without waiting for the answer, and ignore failures.
 
-        It goes over the stream of `send` if that is open and the method is `ONE_WAY`, otherwise as
-        a separate call of at most `limit_s` seconds.
+        If the method is `ONE_WAY` and the stream of `send` is open, the message uses that stream;
+        otherwise it is a separate call of at most `limit_s` seconds.
         """
         if method in ONE_WAY and self._sending is not None:
             content = self._checked(method, message)
@@ -306,17 +316,19 @@ class Peer:
         write_values(field, arrays, self.store)
 
     def read_values(self, field: Any) -> list[Any]:
-        """Return the arrays in a field of this server's answer; large ones are fetched."""
+        """Return the arrays in a field of this server's answer. Large arrays are fetched."""
         return read_values(field, self.fetch)
 
     def see_values(self, field: Any, segments: SegmentPool, seen: SeenParcels) -> list[Any]:
-        """Do as `read_values`, but do not copy arrays in shared memory of the server.
+        """Do the same as `read_values`, but do not copy arrays that are in the server's shared
+        memory.
 
-        These arrays are recorded in `seen`, which the caller must pass to `free`."""
+        These arrays are recorded in `seen`, which the caller must pass to `free`.
+        """
         return read_values(field, self.fetch, partial(see_parcel, segments, seen))
 
     def read_copies(self, field: Any, segments: SegmentPool) -> list[Any]:
-        """Do as `read_values`, but copy from the server's shared memory where that is possible."""
+        """Do the same as `read_values`, but copy from the server's shared memory where possible."""
         seen: SeenParcels = []
         values = self.see_values(field, segments, seen)
         if seen:
@@ -356,7 +368,7 @@ class StreamedCall:
         self._is_answered = False
 
     def __call__(self) -> Any:
-        """Wait for the answer and return it; raises the errors of `Peer.call`."""
+        """Wait for the answer and return it. Raises the errors of `Peer.call`."""
         return answered(self.method, self.content())
 
     def content(self) -> memoryview | bytes:

@@ -1,9 +1,9 @@
-"""Values of tensors as messages: raw memory, with dtype and shape. Nothing is pickled.
+"""Values of tensors as messages: raw memory with dtype and shape. Nothing is pickled.
 
 A value up to `INLINE_BYTES` is part of the message. A larger one is a parcel: the sender keeps its
 memory, and the message has a ticket with which the receiver fetches it in chunks. Between processes
-of one machine the parcel is in shared memory (`shared_segments.py`), which the message also names:
-the receiver reads the parcel in place, and then notifies the sender.
+of one machine, the parcel is in shared memory (`shared_segments.py`), which the message also names.
+The receiver reads the parcel in place, and then notifies the sender.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MAX_PARCEL_BYTES = 16 << 30
 
 KEPT_S = 600.0
 _KEPT_OF_ENDED_S = 2.0
-"""The seconds for which parcels of failed steps are kept. A receiver that fetches a parcel within
-this time gets the step's error.
+"""The number of seconds for which parcels of failed steps are kept. A receiver that fetches a
+parcel within this time gets the step's error.
 """
 
 _LATER_S = 0.05
@@ -65,9 +65,9 @@ def write_values(
 ) -> None:
     """Add a Value message for each array.
 
-    put: stores the memory of a large array and returns its ticket. share: is tried before `put`; it
-    returns a ticket and the name of the shared memory that holds the array, or None if that is
-    impossible.
+    put: a function that stores the memory of a large array and returns its ticket. share: a
+    function that is tried before `put`. It returns a ticket and the name of the shared memory that
+    holds the array, or None if that is impossible.
     """
     for value in arrays:
         array = np.asarray(value)
@@ -100,15 +100,17 @@ def write_values(
 
 @cache
 def _dtype_of(numpy_dtype: Any) -> DType:
-    """Return the dtype with which a NumPy array is sent. TypeError for a NumPy dtype that can't be
-    sent.
+    """Return the dtype with which a NumPy array is sent. Raises TypeError for a NumPy dtype that
+    can't be sent.
     """
     return string if numpy_dtype.kind in "OSU" else as_dtype(numpy_dtype)
 
 
 @cache
 def _dtype_of_number(number: int) -> DType:
-    """Return the dtype for the DataType number of a Value. TypeError for an invalid number."""
+    """Return the dtype for the DataType number of a Value. Raises TypeError for an invalid
+    number.
+    """
     return as_dtype(number).base_dtype
 
 
@@ -125,8 +127,9 @@ def read_values(
 ) -> list[Any]:
     """Return the arrays in Value messages.
 
-    take: returns the memory of a ticket, given its size. see: returns the memory of a Value that is
-    in shared memory, or None if it is not accessible. InvalidArgumentError for malformed values.
+    take: a function that returns the memory of a ticket, given its size. see: a function that
+    returns the memory of a Value in shared memory, or None if it is not accessible. Raises
+    InvalidArgumentError for malformed values.
     """
     return [_read(message, take, see) for message in messages]
 
@@ -186,8 +189,8 @@ def chunks(memory: Memory) -> Iterator[bytes]:
 
 
 def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
-    """Join pieces into an array of `size` bytes; InvalidArgumentError if they have more or fewer
-    bytes.
+    """Join pieces into an array of `size` bytes. Raises InvalidArgumentError if their total size
+    differs.
     """
     memory: Memory = np.empty(size, np.uint8)
     view, position = memoryview(memory), 0
@@ -203,14 +206,14 @@ def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
 
 
 def _came_of_ended() -> float:
-    """Return the arrival time to set for a parcel that is to be dropped in `_KEPT_OF_ENDED_S`
+    """Return an arrival time for a parcel, such that it is dropped in `_KEPT_OF_ENDED_S`
     seconds.
     """
     return monotonic() - KEPT_S + _KEPT_OF_ENDED_S
 
 
 Owners = tuple[int, str]
-"""The step of a parcel, or 0, and the connection of its receiver, or ""."""
+"""The step of a parcel (0: none), and the connection of its receiver ("": none)."""
 
 NO_OWNERS: Owners = (0, "")
 
@@ -227,7 +230,8 @@ class _Parcel:
 class Parcels:
     """The parcels (memory of large values in transfer), by ticket. Each parcel can be taken once.
 
-    A parcel that was not taken within `KEPT_S` seconds is dropped, as its receiver is gone.
+    A parcel that was not taken within `KEPT_S` seconds is dropped, because its receiver must be
+    gone.
     segments: the pool of shared memory.
     """
 
@@ -240,7 +244,8 @@ class Parcels:
         self._timer: threading.Timer | None = None
 
     def put(self, memory: Memory, owners: Owners = NO_OWNERS, lease: Lease | None = None) -> str:
-        """Store memory and return its ticket. ResourceExhaustedError beyond `MAX_PARCEL_BYTES`.
+        """Store memory and return its ticket. Raises ResourceExhaustedError if the parcels exceed
+        `MAX_PARCEL_BYTES`.
 
         owners: the parcel is dropped when the step fails or the connection ends. lease: the lease
         of the memory, if it is shared; it is held until the parcel is freed.
@@ -262,8 +267,8 @@ class Parcels:
         return ticket
 
     def share(self, memory: Memory, owners: Owners = NO_OWNERS) -> tuple[str, SegmentName] | None:
-        """Do as `put`, but keep the parcel in shared memory. `memory` is copied there, unless it is
-        shared memory already.
+        """Do the same as `put`, but keep the parcel in shared memory. `memory` is copied to shared
+        memory unless it is already there.
 
         Returns the ticket and the name of the segment, or None if there is no shared memory.
         """
@@ -323,9 +328,10 @@ class Parcels:
         return parcel
 
     def take(self, ticket: str, size: int = -1) -> Memory:
-        """Remove and return the memory under a ticket; NotFoundError for an unknown ticket.
+        """Remove and return the memory under a ticket. Raises NotFoundError for an unknown ticket.
 
-        size: the expected number of bytes, -1 for any. InvalidArgumentError for another size.
+        size: the expected number of bytes, -1 for any. Raises InvalidArgumentError for any other
+          size.
         """
         with self._lock:
             parcel = self._pop(ticket)
@@ -336,7 +342,7 @@ class Parcels:
         return parcel.memory
 
     def free(self, tickets: Iterable[str]) -> None:
-        """Free parcels that their receiver has read in place; ignore unknown tickets."""
+        """Free parcels that their receiver has read in place. Unknown tickets are ignored."""
         with self._lock:
             parcels = [self._pop(ticket) for ticket in tickets]
         for parcel in parcels:

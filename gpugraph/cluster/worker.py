@@ -29,12 +29,12 @@ from gpugraph.session.feed_conversion import feed_array, refuse_shape
 from gpugraph.session.traced_execution import TracedExecution
 
 CLIENT_IS_GONE = "its client is gone"
-"""The reason in the error of members that share collectives with a session whose client is lost."""
+"""The reason in errors of members that share collectives with a session whose client is gone."""
 
 _NEVER_S = 1e9
 _PLAIN = StepOptions()
 _MAX_KEPT = 1024
-"""The maximum number of steps of which the worker remembers the tensors that sessions keep."""
+"""The maximum number of steps for which the worker records the tensors that sessions keep."""
 
 _SIGNAL = np.zeros(0, np.bool_)
 
@@ -68,7 +68,7 @@ class Worker:
         session.graph.extend(content, old_version, new_version)
 
     def adopt(self, handle: str, config: ConfigProto, graph: SessionGraph) -> WorkerSession:
-        """Return the worker's session for the master in this process; both use the same graph."""
+        """Return the worker's session for the master in this process. Both use the same graph."""
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
@@ -76,7 +76,7 @@ class Worker:
             return session
 
     def session(self, handle: str) -> WorkerSession:
-        """Return a session; AbortedError if this task has no such session."""
+        """Return a session; raise AbortedError if this task has no such session."""
         return session_of(self._sessions, handle, self.task.name)
 
     def has(self, handle: str) -> bool:
@@ -150,7 +150,9 @@ class Worker:
                 self._forget(step)
 
     def _forget(self, step: int) -> None:
-        """Drop the tensors of a failed step that this task keeps, for sessions or other tasks."""
+        """Drop the tensors of a failed step that this task keeps for sessions or for other
+        tasks.
+        """
         self._others.forget(step)
         for tensors, tensor in self._kept_of.pop(step, ()):
             tensors.discard(tensor)
@@ -173,7 +175,9 @@ class Worker:
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:
-        """End a step on this task and the part's other tasks, unless another task has ended it."""
+        """End a step on this task and on the part's other tasks, unless another task has already
+        ended it.
+        """
         if mailbox.failure is not None:
             return
         self.refuse(step, part.others, error)
@@ -316,8 +320,9 @@ class Worker:
         return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
-        """Put another task's tensors into the step's mailbox; InvalidArgumentError if the numbers
-        of names and messages differ."""
+        """Put another task's tensors into the step's mailbox; raise InvalidArgumentError if the
+        numbers of names and messages differ.
+        """
         if len(names) != len(messages):
             raise invalid_argument(f"{len(messages)} values came for {len(names)} names")
         self.mailboxes.of(step).put(names, messages)
@@ -336,7 +341,7 @@ class Worker:
             self._segments.clear()
 
     def leave_collectives(self, handle: str, reason: str) -> None:
-        """Notify the partners of a session's collectives that its members won't join again."""
+        """Notify the other members of a session's collectives that its members won't join again."""
         if self.peers is not None:
             self.peers.close_session(handle, reason)
 
@@ -346,17 +351,23 @@ class Worker:
         return {device.name: memory_use(device) for device in self.task.devices}
 
     def release_memory(self, handle: str) -> int:
-        """Free a session's idle plans and idle shared memory; return the devices' freed bytes."""
+        """Free a session's idle plans and idle shared memory. Return the number of freed bytes on
+        devices.
+        """
         session = self._sessions.get(handle)
         self._segments.clear()
         return 0 if session is None else session.direct.release_memory()
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return the value of a tensor that a session keeps; InvalidArgumentError if unknown."""
+        """Return the value of a tensor that a session keeps. Raises InvalidArgumentError if there
+        is none.
+        """
         return self._kept(handle).read(tensor)
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
-        """Delete tensors that a session keeps; errors as in `read_kept` if they must exist."""
+        """Delete tensors that a session keeps. If they must exist, raises the errors of
+        `read_kept`.
+        """
         kept = self._kept(handle)
         for tensor in tensors:
             (kept.delete if must_be_there else kept.discard)(tensor)
@@ -381,10 +392,12 @@ class Worker:
 
 
 class _SharedMemory(NamedTuple):
-    """The shared memory of a run: other tasks' parcels that are read, and leases for the results.
+    """The shared memory of a run: the parcels of other tasks that it reads, and the leases for its
+    results.
 
     has_client: whether a client reads the leased memory; the leases are dropped after the answer to
-    the client."""
+    the client.
+    """
 
     seen: SeenByTask
     leases: list[Lease]

@@ -95,12 +95,12 @@ class LocalRun:
         self._on_failure = function
 
     def cancel(self) -> None:
-        """Do nothing: the thread that would cancel the run is the thread that executes it."""
+        """Do nothing: the thread that would cancel the run is the one that executes it."""
 
 
 class SessionMemory(ABC):
-    """Access to the memory of a server's sessions: a master's covers all tasks, a worker's one
-    task.
+    """Access to the memory of a server's sessions. A master's sessions cover all tasks, a worker's
+    sessions one task.
     """
 
     @property
@@ -119,14 +119,17 @@ class SessionMemory(ABC):
         return int(self.peer.call("GetMemoryUse", message).given_back)
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return a tensor that a session keeps, by its handle; InvalidArgumentError if unknown."""
+        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if there
+        is none.
+        """
         peer, message = self.peer, message_of("KeptTensors", handle=handle, tensor=[tensor])
         return peer.read_values(peer.call("ReadKept", message).value)[0]
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
         """Delete tensors that a session keeps, by their handles.
 
-        must_be_there: raise InvalidArgumentError for an unknown handle, otherwise ignore it.
+        must_be_there: whether to raise InvalidArgumentError for an unknown handle instead of
+          ignoring it.
         """
         message = message_of("KeptTensors", handle=handle, tensor=tensors)
         message.must_be_there = must_be_there
@@ -136,7 +139,7 @@ class SessionMemory(ABC):
 class RemoteWorker(SessionMemory):
     """The link to a worker in another process, over a connection that is opened on first use.
 
-    others: writes the tensors that are sent to the worker when a part starts.
+    others: the object that writes the tensors to be sent to the worker when a part starts.
     """
 
     def __init__(self, task: str, open_peer: Callable[[], Peer], others: PeerTasks) -> None:
@@ -153,7 +156,7 @@ class RemoteWorker(SessionMemory):
         """Return the attributes of the worker's devices, once its server answers.
 
         wait_s: seconds to wait for the server. Raises UnavailableError if no server answers, or if
-        the server that answers is another task's.
+        the answering server belongs to another task.
         """
         peer = self.peer
         with warn_while_waiting(
@@ -172,7 +175,9 @@ class RemoteWorker(SessionMemory):
         return handle in self._versions
 
     def is_near(self) -> bool:
-        """Return whether the worker and this process share memory; UnavailableError if gone."""
+        """Return whether the worker and this process share memory. Raises UnavailableError if the
+        worker is gone.
+        """
         return self.peer.is_near()
 
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
@@ -220,7 +225,7 @@ class RemoteWorker(SessionMemory):
         tell_end(self.peer, step, error)
 
     def close_session(self, handle: str) -> None:
-        """Drop the worker's session, if it has one; ignore a server that is gone."""
+        """Drop the worker's session, if it has one. Ignore a server that is gone."""
         with self._lock:
             is_known = self._versions.pop(handle, None) is not None
         if is_known:
@@ -276,7 +281,7 @@ PartRun = LocalRun | RemoteRun
 
 
 def write_stage(message: Any, stage: StageSpec) -> None:
-    """Set the fields of a Stage message."""
+    """Fill a Stage message from a StageSpec."""
     for field, pairs in (
         (message.feed, stage.feeds),
         (message.fetch, stage.fetches),
@@ -301,7 +306,7 @@ def write_stage(message: Any, stage: StageSpec) -> None:
 
 
 def read_stage(message: Any) -> StageSpec:
-    """Return the stage in a message."""
+    """Return the StageSpec in a Stage message."""
     return StageSpec(
         read_pairs(message.feed),
         read_pairs(message.fetch),
@@ -319,7 +324,7 @@ def read_stage(message: Any) -> StageSpec:
 
 
 def write_names(message: Any, names: StepNames) -> None:
-    """Set the fields of a StepNames message."""
+    """Fill a StepNames message."""
     message.feed.extend(names.feeds)
     message.fetch.extend(names.fetches)
     message.target.extend(names.targets)
@@ -340,19 +345,19 @@ def read_names(message: Any) -> StepNames:
 
 
 def read_pairs(messages: Any) -> list[tuple[str, str]]:
-    """Return the pairs in a field of pair messages."""
+    """Return the pairs of strings in a repeated field of pair messages."""
     return [(pair.first, pair.second) for pair in messages]
 
 
 def write_devices(field: Any, devices: Sequence[DeviceAttributes]) -> None:
-    """Append devices to a field of device messages."""
+    """Append devices to a repeated field of DeviceAttributes messages."""
     for name, kind, limit, incarnation, text in devices:
         device = field.add(name=name, device_type=kind, memory_limit=limit, description=text)
         device.incarnation = incarnation
 
 
 def devices_of(messages: Any) -> list[DeviceAttributes]:
-    """Return the devices in a field of device messages."""
+    """Return the devices in a repeated field of DeviceAttributes messages."""
     return [
         DeviceAttributes(x.name, x.device_type, x.memory_limit, x.incarnation, x.description)
         for x in messages
@@ -360,7 +365,9 @@ def devices_of(messages: Any) -> list[DeviceAttributes]:
 
 
 def write_memory(field: Any, use: Mapping[str, MemoryUse]) -> None:
-    """Append each device's memory use to a field of messages; -1 stands for an unknown counter."""
+    """Append each device's memory use to a repeated field of messages. -1 represents an unknown
+    counter.
+    """
     for device, memory in use.items():
         counters = [getattr(memory, counter) for counter in _COUNTERS]
         field.add(
@@ -372,7 +379,7 @@ def write_memory(field: Any, use: Mapping[str, MemoryUse]) -> None:
 
 
 def read_memory(messages: Any) -> dict[str, MemoryUse]:
-    """Return the memory use by device from a field that `write_memory` filled."""
+    """Return the memory use of each device from a field that `write_memory` has filled."""
     uses = {}
     for message in messages:
         values = (None if value < 0 else int(value) for value in message.counter)

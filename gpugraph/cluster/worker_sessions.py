@@ -27,17 +27,18 @@ recently run part is dropped.
 """
 
 CLIENT = ""
-"""Stands for the client among the receivers of a fetch, which are otherwise tasks."""
+"""Represents the client among the receivers of a fetch; all other receivers are tasks."""
 
 
 class CompiledStage(NamedTuple):
     """A stage with its runner, which is None if the stage computes nothing.
 
     feeds: tensors with the keys of their values. fetches: the positions of results, by key.
-    receives, sends: by the other task, the rendezvous keys of values, and the values' keys here.
-    lendable: by position, the receivers (tasks, or CLIENT) of a fetch that may be in shared memory.
-    large: the positions of the fetches that have been larger than `INLINE_BYTES`. handles: by the
-    key of a tensor handle, the session's kept tensors, or None if the client does not fetch the
+    receives, sends: the rendezvous keys of values, and the values' keys here, by the other task.
+    lendable: the receivers (tasks, or CLIENT) of a fetch that may be in shared memory, by the
+      fetch's position.
+    large: the positions of the fetches that have been larger than `INLINE_BYTES`. handles: the
+    session's kept tensors, by the key of a tensor handle; None if the client does not fetch the
     handle.
     """
 
@@ -57,8 +58,8 @@ class Part(NamedTuple):
 
     is_alone: whether no other task and no collective over processes takes part. waits: whether the
     part may wait for other runs. lent: the keys of collectives' results that are sent or fetched;
-    these are copied, as the next run overwrites their memory. copied: the keys of received values
-    that are fetched, and therefore copied.
+    these are copied, because the next run overwrites their memory. copied: the keys of received
+    values that are fetched, and are therefore copied.
     """
 
     stages: Sequence[CompiledStage]
@@ -119,7 +120,7 @@ class WorkerSession:
         return number
 
     def part(self, number: int) -> Part:
-        """Return the part with this number; AbortedError if it does not exist."""
+        """Return the part with this number; raise AbortedError if it does not exist."""
         with self._lock:
             part = self._parts.get(number)
             if part is None:
@@ -201,10 +202,12 @@ def _by_task(
 
 
 def may_wait(graph: Graph) -> bool:
-    """Return whether a run of the graph may wait for other runs, judged by the graph's op types."""
+    """Return whether a run of the graph may wait for other runs, according to the op types in the
+    graph.
+    """
     types = {op.type for op in graph._ops}
     return any(word in kind for kind in types for word in _WAITING)
 
 
 _WAITING = ("Queue", "Barrier", "Accumulator", "Reader", "Stage", "Map", "PyFunc", "Enter")
-"""Substrings of the types of ops that may wait for other runs, or run for long."""
+"""Substrings of the types of ops that may wait for other runs, or may run for a long time."""

@@ -156,7 +156,9 @@ _OPEN_NOTE = ("a number with ? in these reports is that of the first shapes",)
 
 
 class OpenUnit:
-    """A run compiled with open sizes; it yields a plan for any sizes that meet its conditions."""
+    """A run compiled once for feeds of unknown sizes ("open" sizes); `plan` returns a plan for
+    concrete sizes.
+    """
 
     def __init__(self, target: Target, request: RunRequest, trace: SizeTrace) -> None:
         """request: the run; the shapes of its feeds contain Sizes of `trace`.
@@ -179,7 +181,7 @@ class OpenUnit:
 
     @property
     def is_worth_binding(self) -> bool:
-        """Whether less than a third of the tensors get their sizes only during a run."""
+        """Whether fewer than a third of the tensors have sizes that are known only during a run."""
         kinds = [home.storage.kind for home in self._parts.unit.homes.values()]
         return 2 * kinds.count("cell") < kinds.count("arena")
 
@@ -199,7 +201,7 @@ class OpenUnit:
         """Return the plan for these values. request: the request that was compiled, with this run's
         shapes.
 
-        ResourceExhaustedError if a device can't hold its arena or a variable.
+        Raises ResourceExhaustedError if a device can't hold its arena or a variable.
         """
         with _without_collector():
             unit = self._parts.at(values)
@@ -219,7 +221,7 @@ class OpenUnit:
 
 
 class Opening(NamedTuple):
-    """The unit with open sizes of which a plan was bound, and the plan's binder."""
+    """A plan's unit with open sizes, and the binder that created the plan from it."""
 
     unit: OpenUnit
     binder: Binder
@@ -227,8 +229,8 @@ class Opening(NamedTuple):
     def open(self, plan: Plan, values_of: Callable[..., SizeValues | None], lock: Any) -> bool:
         """Let the plan run all shapes of its unit; False if it can't, or not yet.
 
-        values_of: returns the values of the unit's sizes for the shapes of feeds. lock: the
-        session's. The caller must hold the plan's lock.
+        values_of: a function from the shapes of the feeds to the values of the unit's sizes. lock:
+        the session's lock. The caller must hold the plan's lock.
         """
         plan.warm = plan.warm or all(state.initialized for state in plan.variables)
         if not can_open(plan, self.binder.unit):
@@ -249,7 +251,7 @@ def part_of_memory(target: Target, request: RunRequest) -> float:
     """Return the fraction of a GPU's free memory that the arena of the requested run would occupy.
 
     With several GPUs, it is the largest fraction. If an arena does not fit, the session's idle
-    plans are dropped first; ResourceExhaustedError if it still does not fit.
+    plans are dropped first; raises ResourceExhaustedError if it still does not fit.
     """
     gpus = [device for device in target.devices if device.device_type == "GPU"]
     with _without_collector():
@@ -267,7 +269,7 @@ def compile_record(target: Target, request: RunRequest) -> GraphRecord:
 
 
 def _fitted(target: Target, request: RunRequest) -> Unit:
-    """Compile the request, with the recomputation and swapping that `memory_optimization`
+    """Compile the request. Recompute activations and swap tensors as `memory_optimization`
     requires.
     """
     rewrites = target.config.graph_options.rewrite_options
@@ -287,9 +289,9 @@ def _fitted(target: Target, request: RunRequest) -> Unit:
 def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
     """Compile with recomputation of activations and return the unit.
 
-    limit: bytes of all arenas together. Recomputation grows from nothing to cheap ops to all ops
-    until the arenas fit; if they never fit, the smallest result is returned. With a limit of 0,
-    cheap ops are recomputed.
+    limit: bytes of all arenas together. First nothing is recomputed, then cheap ops, then all ops,
+    until the arenas fit. If they never fit, the unit with the smallest arenas is returned. With a
+    limit of 0, cheap ops are recomputed.
     """
     if not limit:
         unit = _compiled(target, request, CHEAP)
@@ -323,8 +325,8 @@ def _time_of_recomputation(unit: Unit) -> str:
 
 
 def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
-    """Return report lines: memory and time of each degree of recomputation that was compiled, and a
-    line if none fits the limit in bytes.
+    """Return lines for the report: memory and time for each degree of recomputation that was tried,
+    and a line if none fits `limit` bytes.
     """
     sizes = [sum(unit.arena_sizes.values()) for unit in units]
     lines = [
@@ -341,8 +343,8 @@ def _swapped(target: Target, request: RunRequest, unit: Unit, by_heuristics: boo
     """Return the unit compiled with some tensors swapped to the host, or `unit` itself if no GPU
     tensor can be swapped.
 
-    by_heuristics: the swaps are chosen by idle time, and rejected if the arenas of GPUs do not
-    shrink.
+    by_heuristics: whether swaps are chosen by the time for which a tensor is idle. Such swaps are
+    undone if the arenas of the GPUs do not shrink.
     """
     if "GPU" not in unit.device_types.values():
         unit.amend("host_swapping", f"nothing: no GPU. {target.no_gpu}", ())

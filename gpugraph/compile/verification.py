@@ -18,7 +18,9 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def verify(unit: Unit) -> None:
-    """Check the invariants of all passes that `unit` reports. InternalError when one fails."""
+    """Check the invariants of all passes that `unit` reports. Raises InternalError when one
+    fails.
+    """
     passed = {report.name for report in unit.reports}
     for name, check in _CHECKS.items():
         if name in passed:
@@ -30,7 +32,9 @@ def _fail(node: Node, what: str) -> InternalError:
 
 
 def _check_edges(unit: Unit) -> None:
-    """Check that each data input has exactly one edge, and that the edge has the input's dtype."""
+    """Check that each data input has exactly one edge, and that the edge has the same dtype as the
+    input.
+    """
     for node in unit.graph.op_nodes():
         edges = node.input_edges()
         for edge, dtype in zip(edges, node.input_types):
@@ -52,7 +56,9 @@ def _check_shapes(unit: Unit) -> None:
 
 
 def _check_placement(unit: Unit) -> None:
-    """Check that each node has a device and a reason, and references stay on one device."""
+    """Check that each node has a device and a reason, and that no reference leads to another
+    device.
+    """
     names = {device.name for device in unit.target.devices}
     for node in unit.graph.op_nodes():
         if node.assigned_device not in names:
@@ -173,8 +179,8 @@ def _check_contents(unit: Unit) -> None:
 
 
 class _Replay:
-    """The contents of memory at a point of the order. A storage has several contents if they were
-    written under guards that exclude each other.
+    """The contents of memory at a point of the order. Storage has several contents at once if they
+    were written under guards that exclude each other.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -221,7 +227,9 @@ class _Replay:
     def _are_apart(
         self, one: Frame | None, guard: Guard, other: Frame | None, written: Guard
     ) -> bool:
-        """Return whether two guards, each relative to its frame, never hold at the same time."""
+        """Return whether two guards never hold at the same time. Each guard is relative to its
+        frame.
+        """
         flow = self.unit.flow
         if flow is None or one is None or other is None:
             return False
@@ -232,7 +240,9 @@ class _Replay:
         return apart(guard, written)
 
     def read(self, edge: Edge, position: int) -> None:
-        """Check that memory holds the tensor of an edge, read at this position."""
+        """Check that memory still holds the tensor of `edge` when it is read at `position` of the
+        order.
+        """
         source, slot = edge.src, edge.src_output
         storage = self.unit.homes[source.id, slot].storage
         if source.output_types[slot].is_ref_dtype or storage.kind == "constant":
@@ -252,7 +262,9 @@ class _Replay:
             raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
 
     def _entered(self, storage: Storage, frame: Frame | None, guard: Guard) -> bool:
-        """Return whether the memory was last written outside of the loop in which it is read."""
+        """Return whether the last write to the memory was outside of the loop in which the memory
+        is read.
+        """
         if frame is None or frame.parent is None:
             return False
         above = list(frame.parent.up())
@@ -308,8 +320,8 @@ class _Replay:
                 self.content[node.id, slot] = self.content[edge.src.id, edge.src_output]
 
     def _merge(self, node: Node) -> None:
-        """Set a Merge's content: an input computed in its storage, or copied there from another
-        storage.
+        """Record the content of a Merge: the input that was computed in the Merge's storage, or
+        else the input that was copied to it.
         """
         unit, flow = self.unit, self.unit.flow
         assert flow is not None
@@ -347,4 +359,6 @@ _CHECKS: dict[str, Callable[[Unit], None]] = {
     "execution_order": _check_order,
     "memory_planning": _check_memory,
 }
-"""By pass: the check of the invariant that the pass establishes, and that all later passes keep."""
+"""The check for each pass: it tests the invariant that the pass establishes and that later passes
+keep.
+"""

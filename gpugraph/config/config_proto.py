@@ -7,7 +7,7 @@ value and stores a copy. The error for an unknown name or a wrong type lists the
 types. Fields of TensorFlow that have no meaning here are stored, and `unused` reports them.
 
 `GPUOptions.virtual_gpus` is an addition to TensorFlow: devices of type GPU whose memory is on the
-host, to rehearse placements and memory limits without a GPU.
+host. They serve to test placements and memory limits without a GPU.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _to_virtual_gpus(where: str, value: Any) -> list[int]:
 
 
 class GPUOptions(Message):
-    """How GPUs are used.
+    """The settings of GPUs.
 
     Fields:
       per_process_gpu_memory_fraction: the fraction of each GPU's memory to reserve; 0 for the
@@ -78,10 +78,10 @@ class GPUOptions(Message):
       allocator_type: the name of an allocator; empty for the default.
       visible_device_list: the GPUs to use and their order, as "1,0"; empty for all.
       experimental: see `Experimental`.
-      virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n stands
-        for n virtual GPUs of 256 MiB each. ValueError if one is negative or not an int.
-      emulated_gpus: memory limits in the same form, for emulated GPUs, whose CUDA kernels the
-        host's C++ compiler compiles: slow, but otherwise they behave like CUDA GPUs.
+      virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n stands for n
+        virtual GPUs of 256 MiB each. Raises ValueError if one is negative or not an int.
+      emulated_gpus: memory limits in the same form, for emulated GPUs. The host's C++ compiler
+        compiles their CUDA kernels. They are slow, but otherwise behave like CUDA GPUs.
     """
 
     class Experimental(Message):
@@ -117,7 +117,7 @@ class GPUOptions(Message):
 
 
 class OptimizerOptions(Message):
-    """How much the graph is rewritten before it runs.
+    """The settings for rewriting the graph before it runs.
 
     Fields:
       do_common_subexpression_elimination, do_constant_folding: request this rewrite even at L0.
@@ -140,7 +140,7 @@ class OptimizerOptions(Message):
 
 
 class GraphOptions(Message):
-    """How graphs are treated.
+    """The settings of graphs.
 
     Fields:
       optimizer_options: see OptimizerOptions.
@@ -149,8 +149,9 @@ class GraphOptions(Message):
       build_cost_model: the number of runs with RunMetadata from one cost graph to the next; 0:
         none.
       build_cost_model_after: the number of such runs before the first cost graph.
-    The other fields have no effect: a plan covers only the operations of one run, in one process.
-    Operations that a run does not need are never placed, as with `place_pruned_graph=True`.
+    The other fields have no effect, since a plan covers only the operations of one run, in one
+    process. Operations that a run does not need are never placed, as with
+    `place_pruned_graph=True`.
     """
 
     optimizer_options = message(OptimizerOptions)

@@ -86,8 +86,8 @@ def set_visible_devices(
 ) -> None:
     """Restrict new sessions without a config to these physical devices.
 
-    devices: one, or several. device_type: replace only the visible devices of this type. ValueError
-    if one of `devices` is not a physical device, or is not of `device_type`.
+    devices: one, or several. device_type: replace only the visible devices of this type. Raises
+    ValueError if one of `devices` is not a physical device, or is not of `device_type`.
     """
     chosen = [devices] if isinstance(devices, (PhysicalDevice, str)) else list(devices)
     for device in chosen:
@@ -110,8 +110,8 @@ class VirtualDeviceConfiguration(NamedTuple):
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:
-    """Return the value that `set_memory_growth` set for a GPU; False by default. ValueError for
-    other devices.
+    """Return the value that `set_memory_growth` set for a GPU; False by default. Raises ValueError
+    for other devices.
     """
     _check(device)
     if device.device_type != "GPU":
@@ -123,8 +123,8 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     """Set `GPUOptions.allow_growth` of new sessions without a config.
 
     All visible GPUs must have the same value when a session is created. gpugraph reserves memory as
-    it is needed whether or not growth is on. ValueError for a device that is not a GPU, or that
-    `set_virtual_device_configuration` has split.
+    it is needed whether or not growth is on. Raises ValueError for a device that is not a GPU, or
+    that `set_virtual_device_configuration` has split.
     """
     _check(device)
     if device in _parts:
@@ -139,7 +139,7 @@ def get_virtual_device_configuration(
 ) -> list[VirtualDeviceConfiguration] | None:
     """Return the parts of a physical device, or None if it is not split.
 
-    ValueError for an object that is not a physical device of this machine.
+    Raises ValueError for an object that is not a physical device of this machine.
     """
     _check(device)
     return _parts.get(device)

@@ -31,7 +31,7 @@ from gpugraph.config.eager_settings import (
 
 
 class Watcher(Protocol):
-    """An object, such as a session, whose state depends on the settings."""
+    """An object, such as a session, with state that depends on the settings."""
 
     def settings_changed(self) -> None:
         """Rebuild the state that depends on the settings; called after a setting has changed."""
@@ -58,7 +58,7 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
     has 10 bits of mantissa.
 
     The name is from TensorFlow 2.4, where it is on by default. Existing plans of sessions are
-    compiled again. TypeError if `enabled` is not a bool.
+    compiled again. Raises TypeError if `enabled` is not a bool.
     """
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be True or False, but is {enabled!r}")

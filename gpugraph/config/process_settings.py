@@ -58,7 +58,7 @@ def get_soft_device_placement() -> bool:
 def set_soft_device_placement(enabled: bool) -> None:
     """Set whether new sessions without a config run ops elsewhere if their device has no kernel.
 
-    TypeError if `enabled` is not a bool.
+    Raises TypeError if `enabled` is not a bool.
     """
     _numbers["allow_soft_placement"] = to_bool("enabled", enabled)
 
@@ -73,7 +73,7 @@ def get_log_device_placement() -> bool:
 def set_log_device_placement(enabled: bool) -> None:
     """Set whether new sessions without a config print the device of each op, to standard error.
 
-    TypeError if `enabled` is not a bool.
+    Raises TypeError if `enabled` is not a bool.
     """
     _numbers["log_device_placement"] = to_bool("enabled", enabled)
 
@@ -88,7 +88,7 @@ def get_inter_op_parallelism_threads() -> int:
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
     """Set the number of threads that run ops at the same time in new sessions without a config.
 
-    0 leaves the choice to gpugraph. TypeError if `num_threads` is not an int.
+    0 leaves the choice to gpugraph. Raises TypeError if `num_threads` is not an int.
     """
     _numbers["inter_op_parallelism_threads"] = to_int("num_threads", num_threads)
 
@@ -101,7 +101,7 @@ def get_intra_op_parallelism_threads() -> int:
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
     """Set the number of threads that one op may use in new sessions without a config.
 
-    0 leaves the choice to gpugraph. TypeError if `num_threads` is not an int.
+    0 leaves the choice to gpugraph. Raises TypeError if `num_threads` is not an int.
     """
     _numbers["intra_op_parallelism_threads"] = to_int("num_threads", num_threads)
 
@@ -114,6 +114,6 @@ def get_jit() -> bool:
 def set_jit(enabled: bool) -> None:
     """Set `OptimizerOptions.global_jit_level` of new sessions without a config: ON_1 or OFF.
 
-    TypeError if `enabled` is not a bool.
+    Raises TypeError if `enabled` is not a bool.
     """
     _jit[:] = [OptimizerOptions.ON_1 if to_bool("enabled", enabled) else OptimizerOptions.OFF]

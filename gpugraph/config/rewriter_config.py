@@ -72,18 +72,18 @@ class RewriterConfig(Message):
         matrix product and the ops that follow it, and attention.
       loop_optimization: in a loop, rematerialize values for the gradient instead of stashing them.
       disable_meta_optimizer: apply none of the rewrites above.
-      memory_optimization: with HEURISTICS or RECOMPUTATION_HEURISTICS gradients recompute cheap
-        parts of the forward pass, whose values are not stored until then. With HEURISTICS or
+      memory_optimization: with HEURISTICS or RECOMPUTATION_HEURISTICS, gradients recompute cheap
+        parts of the forward pass, whose values are then not stored. With HEURISTICS or
         SWAPPING_HEURISTICS tensors of GPUs are moved to the host between an early and a late use,
         if other work hides the copies. With MANUAL or any of the values above, inputs that ops list
-        in their attr `_swap_to_host` are moved too, and ops with the attr `_recompute_hint` are
+        in their attr `_swap_to_host` are also moved, and ops with the attr `_recompute_hint` are
         recomputed.
       memory_optimizer_target_node_name_scope: the scope of gradients; `gradients/` if empty.
       scoped_allocator_optimization: if ON, CollectiveReduce ops of one group over several processes
         are merged into one (`docs/cluster.md`); scoped_allocator_opts lists the op types.
       recomputation_limit_mb: a field that TensorFlow lacks. Recompute only if the arenas of a run
-        would need more MiB than this; and then, if the cheap parts are not enough, everything
-        between checkpoints.
+        would need more MiB than this. If recomputing cheap parts is not enough, recompute
+        everything between checkpoints.
     Each of the first six fields is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT, which
     follows OptimizerOptions. The other fields are TensorFlow's and have no effect here;
     `Session.explain` reports the ones that are set.

@@ -34,7 +34,7 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
 
     options: True or False for a rewriter such as "constant_folding", for "disable_model_pruning"
       and "disable_meta_optimizer"; a number for "min_graph_nodes". Other names have no effect.
-      TypeError for a value of another type.
+      Raises TypeError for a value of another type.
     """
     checked: dict[str, Any] = {}
     for name, value in options.items():

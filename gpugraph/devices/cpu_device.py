@@ -1,5 +1,5 @@
-"""The CPU device: NumPy kernels on host memory, which the allocator registry's preferred factory
-provides.
+"""The CPU device: NumPy kernels on host memory, from the preferred factory of the allocator
+registry.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class CPUDevice(HostDevice):
         )
 
     def constant(self, value: NDArray[Any]) -> NDArray[Any] | None:
-        """Return `value`, a Const's array, if kernels can use it in place because it is
-        C-contiguous; else None.
+        """Return `value`, a Const's array, if it is C-contiguous, so that kernels can use it in
+        place; else None.
         """
         return value if value.flags.c_contiguous else None
 
 
 def _of_host_memory(allocator: Allocator) -> Allocator:
-    """Return the allocator. InvalidArgumentError if it does not implement `host_region`, which
-    gives the bytes at an address.
+    """Return the allocator unchanged. Raises InvalidArgumentError if it does not implement
+    `host_region`, which gives access to the bytes at an address.
     """
     inner = allocator
     while (
@@ -59,7 +59,7 @@ def _of_host_memory(allocator: Allocator) -> Allocator:
 
 
 class CPUDeviceFactory:
-    """Creates as many CPU devices as `device_count["CPU"]` requires, by default one."""
+    """Creates `device_count["CPU"]` CPU devices, by default one."""
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[CPUDevice]:
         """Create the CPU devices of a session."""
@@ -71,8 +71,7 @@ class GPUCompatibleCPUDeviceFactory(CPUDeviceFactory):
     """Creates the CPU devices of a process with GPUs. The devices are like those of
     `CPUDeviceFactory`.
 
-    Only the factory's priority differs from that class, since GPU devices can copy from any host
-    memory.
+    It differs only in its priority, since GPU devices can copy from any host memory.
     """
 
 

@@ -1,9 +1,9 @@
 """Devices: a memory space, and the execution of kernels in it.
 
 A device owns an allocator, and its arrays are views of memory from that allocator. It binds kernels
-to arrays, copies arrays to and from the host, and checks whether an array is in its memory.
-`HostDevice` does all of this with NumPy in host memory; the CPU is such a device, and so is each
-virtual GPU. Other devices derive from `Device`.
+to arrays, copies arrays to and from the host, and tests whether an array is in its memory.
+`HostDevice` does this with NumPy in host memory. The CPU and virtual GPUs are such devices. Other
+devices derive from `Device`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Block:
 
     The memory is deallocated once: by `release`, or when the last reference to the block is
     dropped. So memory that several plans hold, such as the memory of a variable, is freed when the
-    last plan drops it.
+    last of them drops it.
     """
 
     __slots__ = ("address", "array", "device")
@@ -77,11 +77,11 @@ class Block:
 
 
 class Device(ABC):
-    """A device of a session. name: in full, such as `/job:j/replica:r/task:t/device:TYPE:0`.
+    """A device of a session. name: the full name, such as `/job:j/replica:r/task:t/device:TYPE:0`.
 
     has_kernels: whether it has a launcher, `kernels`, that may bind steps in place of the method
-    `bind`; true for CUDA and emulated GPUs. shared_bytes: the maximum bytes of shared memory of a
-    block, for kernels of the launcher.
+    `bind`. It is true for CUDA and emulated GPUs. shared_bytes: the maximum bytes of shared memory
+    of a block, for kernels of the launcher.
     """
 
     has_kernels = False
@@ -105,17 +105,17 @@ class Device(ABC):
         fails.
         """
         self.owners: dict[int, tuple[int, str]] = {}
-        """By address of an allocation, its size in bytes and its owner, for messages."""
+        """The size in bytes and the owner of each allocation, by address, for messages."""
 
     @abstractmethod
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return the C-ordered array of this shape and dtype at `address`; None is the address of
-        an array without bytes.
+        """Return the C-ordered array of this shape and dtype at `address`. For an array without
+        bytes, the address is None.
         """
 
     @abstractmethod
     def owns(self, array: Any) -> bool:
-        """Return whether the array is in this device's memory; True for an array without bytes."""
+        """Return whether the array is in this device's memory; True for an empty array."""
 
     @abstractmethod
     def write(self, array: Any, value: NDArray[Any]) -> None:
@@ -142,8 +142,8 @@ class Device(ABC):
         """
 
     def constant(self, value: NDArray[Any]) -> Any:
-        """Return `value`, the host array of a Const, if kernels of this device can read host
-        memory; None if the array must be copied.
+        """Return `value`, the host array of a Const, if kernels of this device can read it in host
+        memory; None if it must be copied.
         """
         return None
 
@@ -151,21 +151,23 @@ class Device(ABC):
         """Return an object for the error flags of one plan's kernels; None for a device without
         `kernels`.
 
-        Its `check()` raises the error of a flag that is set; `wait()` first waits for all enqueued
-        work; `release()` frees the flags."""
+        Its method `check()` raises the error of a flag that is set. `wait()` first waits for all
+        enqueued work. `release()` frees the flags.
+        """
         return None
 
     def fetching(self, array: Any) -> Any:
-        """Return an object that fetches an array asynchronously in each run; None if the array must
-        be fetched by `read`.
+        """Return an object that fetches an array asynchronously in each run; None if the array is
+        fetched by `read`.
 
-        Its `begin` is the callable of a step that enqueues the copy, `read()` waits for the copy
-        and returns it, and `release()` frees its memory."""
+        Its `begin` is a step's callable that enqueues the copy. `read()` waits for the copy and
+        returns it. `release()` frees its memory.
+        """
         return None
 
     def swapping(self, array: Any, target: Any) -> Any:
-        """Return an object that copies an array to host memory and back while other work is
-        executed; only for devices with `kernels`.
+        """Return an object that copies an array to host memory and back while other work runs. Only
+        devices with `kernels` support this.
 
         Its methods: `leave` begins the copy to the host, and `left` makes later work wait for that;
         `come` begins the copy back, to `target`, and `back` makes later work wait for that;
@@ -174,7 +176,7 @@ class Device(ABC):
         return None
 
     def memory_note(self) -> str:
-        """Return a text to be added to out-of-memory messages."""
+        """Return text to be added to out-of-memory messages."""
         return ""
 
     def give_regions_back(self) -> None:
@@ -198,8 +200,8 @@ class Device(ABC):
         memory.
 
         If the first attempt fails, `reclaim` releases idle plans. block: an existing block without
-        memory that receives the memory; None for a new block. The block owns the memory as soon as
-        it is allocated, so an interrupt can't leak it. owner: for messages.
+        memory, which receives the memory; None for a new block. The block owns the memory as soon
+        as it is allocated, so an interrupt can't leak it. owner: the owner's name, for messages.
         """
         block = Block(self, None, None) if block is None else block
         if not self.allocator.allocate_for(
@@ -219,8 +221,8 @@ class Device(ABC):
     def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
         """Allocate a new array and return its block. owner: a node's name, for messages.
 
-        ResourceExhaustedError, with the owner, shape, limit and largest free block, if there is not
-        enough memory.
+        Raises ResourceExhaustedError, with the owner, shape, limit and largest free block, if there
+        is not enough memory.
         """
         if dtype.base_dtype in OBJECTS:
             return Block(self, None, np.empty(shape, object))
@@ -244,7 +246,7 @@ def _nothing_to_reclaim() -> None:
 
 
 class HostDevice(Device):
-    """A device in host memory that runs kernels as their NumPy `Call`."""
+    """A device in host memory, which runs the NumPy `Call` of each kernel."""
 
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
         """Return the NumPy array at `address`."""
@@ -286,8 +288,8 @@ class HostDevice(Device):
     def copy_from(
         self, source: Device, array: NDArray[Any], target: NDArray[Any]
     ) -> Callable[[], Any]:
-        """Return a callable that copies `array` on `source` into `target`: an assignment between
-        host devices, else a `read` and a `write`.
+        """Return a callable that copies `array` on `source` into `target`. Between host devices it
+        assigns; otherwise it calls `read` and `write`.
         """
         if not isinstance(source, HostDevice):
             return lambda: self.write(target, source.read(array))
@@ -296,7 +298,7 @@ class HostDevice(Device):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[NDArray[Any]]
     ) -> Callable[[], Any]:
-        """Bind the kernel's NumPy `Call` to the arrays, after `check_memory`."""
+        """Bind the kernel's NumPy `Call` to the arrays after calling `check_memory`."""
         self.check_memory(context, arrays)
         return reference(kernel).bind(context, arrays)
 

@@ -41,8 +41,8 @@ class DeviceFactory:
         """Register a factory for `device_type`, unless the type has a factory with a higher
         priority.
 
-        AlreadyExistsError if it has one with the same priority. InvalidArgumentError for an empty
-        type, a negative priority, or a factory without `create_devices`.
+        Raises AlreadyExistsError if it has one with the same priority. Raises InvalidArgumentError
+        for an empty type, a negative priority, or a factory without `create_devices`.
         """
         if not device_type or priority < 0 or not hasattr(factory, "create_devices"):
             raise invalid_argument(
@@ -61,7 +61,7 @@ class DeviceFactory:
 
     @classmethod
     def unregister(cls, device_type: str) -> None:
-        """Remove the factory of a device type; NotFoundError if the type has no factory."""
+        """Remove the factory of a device type; raise NotFoundError if the type has no factory."""
         with cls._lock:
             if cls._entries.pop(device_type, None) is None:
                 raise NotFoundError.of_no_node(f"No device factory for type {device_type}")
@@ -80,8 +80,8 @@ class DeviceFactory:
 
     @classmethod
     def device_types(cls) -> list[str]:
-        """Return the device types with a factory, in the order of preference for placement: by
-        priority, then by name.
+        """Return the device types that have a factory, by preference in placement: by priority,
+        then by name.
         """
         entries = cls._entries
         return sorted(
@@ -92,8 +92,8 @@ class DeviceFactory:
     def add_devices(cls, options: SessionOptions, name_prefix: str) -> list[Device]:
         """Create all devices for these options, the CPUs first.
 
-        NotFoundError if there is no CPU factory, or it creates no device. AlreadyExistsError if two
-        devices have the same name.
+        Raises NotFoundError if there is no CPU factory, or it creates no device. Raises
+        AlreadyExistsError if two devices have the same name.
         """
         cpu = cls.get_factory("CPU")
         if cpu is None:

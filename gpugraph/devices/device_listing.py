@@ -11,8 +11,8 @@ from gpugraph.devices.device_factory import DeviceFactory
 
 
 def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
-    """Return the attributes (name, type, memory limit in bytes, incarnation, description) of each
-    device that a session with this config would have.
+    """Return the attributes of each device that a session with this config would have: name, type,
+    memory limit in bytes, incarnation, and description.
     """
     options = SessionOptions("", session_config if session_config is not None else ConfigProto())
     devices = DeviceFactory.add_devices(options, "")
@@ -24,8 +24,8 @@ def list_local_devices(session_config: ConfigProto | None = None) -> list[Device
 
 
 def unusable_gpus() -> tuple[str, ...]:
-    """Return a sentence for each visible GPU that can't be used, with the reason; empty if no GPU
-    can be used.
+    """Return a sentence with the reason for each visible GPU that can't be used. Return nothing if
+    no GPU can be used.
     """
     return detect().left_out
 

@@ -1,10 +1,10 @@
 """GPU devices: one factory creates CUDA GPUs, emulated GPUs or virtual GPUs.
 
 A virtual GPU is a device of type GPU with its own memory space and memory limit on the host.
-Programs are placed, partitioned and planned for it as for a CUDA GPU, and binding a kernel to
-arrays in another device's memory is an error. So placement and memory use can be tested without a
-GPU. A virtual GPU runs the NumPy `Call` of each kernel, so its results are equal to the CPU's, bit
-for bit. An emulated GPU runs CUDA kernels on the host.
+Programs are placed, partitioned and planned for it as for a CUDA GPU. Binding a kernel to arrays in
+another device's memory raises an error. So placement and memory use can be tested without a GPU. A
+virtual GPU runs the NumPy `Call` of each kernel, so its results are equal to the CPU's, bit for
+bit. An emulated GPU runs CUDA kernels on the host.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PROCESS_LIMIT = 16384
 
 
 def _is_emulating() -> bool:
-    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs in place of virtual GPUs.
+    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs instead of virtual GPUs. Raises
     InvalidArgumentError for an invalid value.
     """
     return setting("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
@@ -73,9 +73,9 @@ class GPUDeviceFactory:
     `emulated_gpus` (each a list of limits in MiB); if neither is set, as many virtual GPUs as
     GPUGRAPH_VIRTUAL_GPU_COUNT requests; else the CUDA GPUs.
 
-    `device_count["GPU"]` limits their number. InvalidArgumentError if virtual or emulated GPUs are
-    combined with other options for the number or memory of GPUs. If there is no GPU, such options
-    are ignored, as in TensorFlow.
+    `device_count["GPU"]` limits their number. Raises InvalidArgumentError if virtual or emulated
+    GPUs are combined with other options for the number or memory of GPUs. If there is no GPU, such
+    options are ignored, as in TensorFlow.
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:
@@ -98,8 +98,8 @@ class GPUDeviceFactory:
 
 
 def _emulated(machine: HostMachine, name: str, index: int, limit: int) -> Device:
-    """Create an emulated GPU. Its total memory exceeds `limit` by 64 MiB, for the driver's
-    own use.
+    """Create an emulated GPU. Its total memory is `limit` plus 64 MiB, which the driver itself
+    uses.
     """
     driver = HostDriver(index, machine, total_bytes=limit + (64 << 20))
     return CudaDevice(name, index, driver, limit)

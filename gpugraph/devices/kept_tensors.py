@@ -1,4 +1,4 @@
-"""Kept tensors: tensors that a session keeps between runs, each under a handle
+"""Kept tensors: tensors that a session keeps between runs. Each has a handle
 (`tf.get_session_handle`).
 """
 
@@ -11,7 +11,7 @@ from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 
 
 class SupportsRead(Protocol):
-    """The memory of a tensor, which can be read."""
+    """The memory of a tensor that can be read."""
 
     def read(self) -> Any:
         """Return a host copy of the tensor."""
@@ -36,21 +36,21 @@ class KeptTensors:
 
     def new_handle(self, name: str, block: SupportsRead, device: str) -> NewHandle:
         """Return a new handle `name;number;device` for a tensor that the op `name` has computed.
-        The session does not keep the tensor before `keep` is called.
+        The session keeps the tensor only after `keep` is called.
         """
         handle = NewHandle(f"{name};{next(self._numbers)};{device}".encode())
         handle.block = block
         return handle
 
     def keep(self, handle: NewHandle) -> None:
-        """Keep the tensor of a new handle until it is deleted; do nothing if it is kept already."""
+        """Keep the tensor of a new handle until it is deleted. Do nothing if it is kept already."""
         block, handle.block = handle.block, None
         if block is not None:
             self._blocks[handle.decode()] = block
 
     def read(self, handle: str) -> Any:
-        """Return a copy of a kept tensor on the host. InvalidArgumentError if this session has no
-        such handle, or it was deleted.
+        """Return a copy of a kept tensor on the host. Raises InvalidArgumentError if this session
+        has no such handle, or its tensor was deleted.
         """
         block = self._blocks.get(handle)
         if block is None:
@@ -58,8 +58,8 @@ class KeptTensors:
         return block.read()
 
     def delete(self, handle: str) -> None:
-        """Free the tensor of a handle. InvalidArgumentError if this session has no such handle, or
-        it was deleted.
+        """Free the tensor of a handle. Raises InvalidArgumentError if this session has no such
+        handle, or its tensor was deleted.
         """
         if self._blocks.pop(handle, None) is None:
             raise unknown_handle(handle)

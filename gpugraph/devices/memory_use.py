@@ -15,7 +15,7 @@ class MemoryUse(AllocatorStats):
     """The counters of a device's allocator in bytes, and the owners of its memory.
 
     owners: allocated bytes by owner, in descending order. An owner is the name of a variable or an
-    op, or `a run of FETCHES` for a plan.
+    op or, for a plan, `a run of FETCHES`.
     """
 
     owners: dict[str, int] = field(default_factory=dict)
@@ -33,7 +33,7 @@ def memory_use(device: Device) -> MemoryUse:
 
 def give_back_idle(devices: Sequence[Device], reclaim: Callable[[], object]) -> int:
     """Call `reclaim`, which releases idle plans, and return free regions of the devices to the
-    system; return the number of bytes by which the reserved memory shrank.
+    system. Return the number of bytes by which the reserved memory has decreased.
     """
     before = _reserved(devices)
     reclaim()

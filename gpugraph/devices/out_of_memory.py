@@ -31,21 +31,21 @@ _SHORT_TYPES = {"float16": "half", "float32": "float", "float64": "double"}
 
 
 class HeldMemory(NamedTuple):
-    """A line of the message: a number of bytes, and a text for the tensor that holds them."""
+    """A line of the message: a number of bytes, and a description of the tensor that holds them."""
 
     num_bytes: int
     text: str
 
 
 class MemorySpace(Protocol):
-    """The properties of a device, or of pinned memory, that the message needs."""
+    """The properties of a device (or of pinned memory) that the message requires."""
 
     name: str
     allocator: Allocator
     owners: dict[int, tuple[int, str]]
 
     def memory_note(self) -> str:
-        """Return a text to be added to the message."""
+        """Return text to be added to the message."""
 
 
 @dataclass
@@ -62,11 +62,11 @@ class PlainSpace:
 
 
 class StepMemory(NamedTuple):
-    """The memory that a step would need, if it is refused before it runs.
+    """The memory that a step would need, for a step that is refused before it runs.
 
-    place: the first op without enough memory, with the user's line. summary: a sentence about the
-    step's peak. holders: the tensors that the step would hold at that place. advice: possible
-    remedies, one per line.
+    place: the first op for which memory does not suffice, with the user's line. summary: a sentence
+    about the step's peak. holders: the tensors that the step would hold at that point. advice:
+    possible remedies, one per line.
     """
 
     place: str
@@ -76,7 +76,7 @@ class StepMemory(NamedTuple):
 
 
 def tensor_words(shape: Sequence[int | None] | None, dtype: DType) -> str:
-    """Return the shape and dtype of a tensor in the words of TensorFlow's message."""
+    """Return the shape and dtype of a tensor as TensorFlow's message describes them."""
     return f"tensor with shape{shape_text(shape)} and type {short_type(dtype)}"
 
 
@@ -86,8 +86,8 @@ def short_type(dtype: DType) -> str:
 
 
 def largest_hole(device: MemorySpace) -> int | None:
-    """Return the size in bytes of the largest possible allocation; None if the allocator does not
-    report it.
+    """Return the size in bytes of the largest possible allocation, or None if the allocator does
+    not report it.
     """
     stats = device.allocator.get_stats()
     hole = device.allocator.largest_free_chunk()
@@ -101,8 +101,8 @@ def out_of_memory(
 ) -> ResourceExhaustedError:
     """Return the error for an allocation of `num_bytes` that failed on a device.
 
-    requested: the text that describes the requested memory, such as `tensor_words`. owner: the op
-    that requested it. step: the memory that the step needs, if the whole step is refused.
+    requested: a description of the requested memory, such as `tensor_words`. owner: the op that
+    requested it. step: the memory that the step needs, if the whole step is refused.
     """
     stats = device.allocator.get_stats()
     hole = largest_hole(device)
@@ -130,8 +130,8 @@ def out_of_memory(
 
 
 def _heading(held: Sequence[HeldMemory]) -> str:
-    """Return the line above the list of holders, with the share of the held memory that it
-    covers.
+    """Return the line above the list of holders. It has the fraction of the held memory that the
+    list covers.
     """
     total = sum(holder.num_bytes for holder in held)
     named = sum(holder.num_bytes for holder in held[:MAX_HOLDERS])

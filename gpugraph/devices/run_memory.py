@@ -1,19 +1,19 @@
-"""Run memory: memory that the runs of several plans time-share, one block for their arenas and
-pools of scratch memory.
+"""Run memory: memory that the runs of several plans time-share. One block holds their arenas, and
+pools hold their scratch memory.
 
     plan A  [ weights' gradients ][ activations ]      run A, run B, run A ...
     plan B  [ activations ]                            one block, as large as A's arena
 
 A plan's steps are bound to addresses. So plans that run alternately are bound to one block per
-device, as large as their largest arena. A run acquires the `RunMemory` for its duration. Nothing in
-an arena or in scratch memory outlives a run; data that lives longer (variables, constants, captured
-graphs) has separate memory. A run that finds the memory in use does not wait: its plan is moved to
-other memory.
+device, which has the size of their largest arena. A run acquires the `RunMemory` for its duration.
+Nothing in an arena or in scratch memory outlives a run; data that lives longer (variables,
+constants, captured graphs) has separate memory. A run that finds the memory in use does not wait:
+its plan is moved to other memory.
 
 A plan whose arena is larger than the block gets a new block. If the old blocks are not small
-compared to the new one, the plans in them are dropped, and are compiled again, with the new block,
-in their next run. So all plans together occupy the size of the largest arena, plus at most
-`LEFT_OVER` bytes or, if that is more, 1 / `LEFT_OVER_PART` of the largest arena.
+compared to the new block, the plans in them are dropped; they are compiled again into the new block
+at their next run. So all plans together occupy the size of the largest arena, plus at most
+`LEFT_OVER` bytes or 1 / `LEFT_OVER_PART` of the largest arena, whichever is more.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from gpugraph.devices.out_of_memory import out_of_memory, tensor_words
 from gpugraph.memory import size_class
 
 LEFT_OVER = 1 << 20
-"""If all smaller blocks together have at most this number of bytes, they stay, and their plans are
-not compiled again.
+"""Smaller blocks stay if their total size is at most this number of bytes. Their plans are then not
+compiled again.
 """
 
 LEFT_OVER_PART = 8
@@ -40,18 +40,18 @@ applies.
 
 
 _USERS = new_rlock(brief=True)
-"""The lock that is held while users of a block are added or removed: a run may leave a block while
-another thread compiles a plan into it.
+"""The lock that is held while users of a block are added or removed. A run may leave a block while
+another thread compiles a plan into the block.
 """
 
 
 class SharedBlock(Block):
-    """A block with several users. The memory is freed when its last user leaves the block or is
+    """A block with several users. Its memory is freed when the last user leaves the block or is
     deleted.
 
-    is_left: whether the last user has left; no user can be added after that. is_given_up: whether
-    its plans are to be compiled again with another block. number: blocks are numbered in the order
-    of their creation.
+    is_left: whether the last user has left; after that, no user can be added. is_given_up: whether
+    its plans must be compiled again into another block. number: the blocks are numbered in order of
+    creation.
     """
 
     __slots__ = ("__weakref__", "is_given_up", "is_left", "num_bytes", "number", "users")
@@ -65,8 +65,8 @@ class SharedBlock(Block):
         self.is_left = False
 
     def lease(self, user: str, num_bytes: int) -> Lease | None:
-        """Add a user of `num_bytes` of the block and return its lease; None if the last user has
-        left the block.
+        """Add a user of `num_bytes` of the block and return its lease. Return None if the last user
+        has left the block.
         """
         lease = Lease(self, user, num_bytes)
         with _USERS:
@@ -77,7 +77,7 @@ class SharedBlock(Block):
         return lease
 
     def leave(self, lease: Lease) -> None:
-        """Remove a user. It may be called again if an interrupt (Ctrl-C) ended the first call."""
+        """Remove a user. If an interrupt (Ctrl-C) ended a call, it may be called again."""
         with _USERS:
             self.users.pop(lease, None)
             self.is_left = not self.users
@@ -93,14 +93,14 @@ class SharedBlock(Block):
 
 
 class ArenaBlock(SharedBlock):
-    """A block for the arenas of plans. Its users are the owners that out-of-memory messages and
-    statistics name.
+    """A block for the arenas of plans. Out-of-memory messages and statistics name its users as the
+    owners of its memory.
     """
 
     __slots__ = ()
 
     def note_users(self) -> None:
-        """Record for messages which plans have their arena in this block."""
+        """Record the plans that have their arena in this block, for messages."""
         with _USERS:
             names = list(dict.fromkeys(lease.user for lease in list(self.users)))
         if names:
@@ -110,7 +110,7 @@ class ArenaBlock(SharedBlock):
 
 
 class Lease:
-    """One user's share of a `SharedBlock`, as its method `lease` returns it. user: a name for
+    """One user's share of a `SharedBlock`, returned by `SharedBlock.lease`. user: a name for
     messages.
     """
 
@@ -118,16 +118,16 @@ class Lease:
         self.block, self.user, self.num_bytes = block, user, num_bytes
 
     def release(self) -> None:
-        """Leave the block. The last user's lease frees it."""
+        """Leave the block. When the last user's lease is released, the block is freed."""
         self.block.leave(self)
 
 
 class RunMemory:
     """The memory that plans time-share.
 
-    holder: `{0: plan}` while a run of the plan has the memory. A plan acquires the memory by
-    `holder.setdefault(0, plan) is plan`: one atomic call, which is faster than a lock. why: the
-    reason for sharing the memory, for reports about a plan.
+    holder: `{0: plan}` while a run of the plan has the memory. A plan has acquired the memory if
+    `holder.setdefault(0, plan) is plan`: this is one atomic call, and faster than a lock. why: the
+    reason for sharing the memory, for the reports of plans.
     """
 
     def __init__(self, why: str, give_up: Callable[[ArenaBlock], None] | None = None) -> None:
@@ -193,7 +193,7 @@ class ScratchPool:
     """Blocks of scratch memory on one device. Steps share the buffers, as the steps run one after
     the other.
 
-    A step gets the smallest large enough block that it does not use already. If there is no such
+    A step gets the smallest sufficient block that it does not use already. If there is no such
     block, a new block is allocated, a little larger than needed. So all plans together hold about
     as much scratch memory as the step that needs the most.
     """
@@ -204,10 +204,10 @@ class ScratchPool:
         self._count = 0
 
     def lease(self, num_bytes: int, but: Collection[Block], owner: str) -> Lease:
-        """Return a lease of a block with at least `num_bytes`. but: the blocks that the step uses
-        already, which are excluded.
+        """Return a lease of a block with at least `num_bytes`. but: blocks that the step already
+        uses, which must not be returned.
 
-        ResourceExhaustedError, with the owner, if there is not enough memory.
+        Raises ResourceExhaustedError, with the owner, if there is not enough memory.
         """
         fitting = [
             block

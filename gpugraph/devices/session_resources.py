@@ -1,8 +1,9 @@
-"""Session resources: the variables, kernel states and constants on devices that outlive a run.
+"""Session resources: variables, kernel states and constants on devices, which exist longer than a
+run.
 
-A `VariableState` is an array on one device under a name, and whether it is initialized. Plans are
-bound to its memory. If the variable gets memory of another shape, plans that are bound to the old
-memory become stale.
+A `VariableState` is a named array on one device, with the information whether it is initialized.
+Plans are bound to its memory. If the variable gets memory of another shape, plans that are bound to
+the old memory become stale.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ class VariableState:
 
     @property
     def value(self) -> Any:
-        """The array. FailedPreconditionError if the variable is not initialized."""
+        """The array. Raises FailedPreconditionError if the variable is not initialized."""
         if not self.initialized or self.block is None:
             raise uninitialized(self.name, self.by_handle)
         return self.block.array
 
     def reserve(self, shape: tuple[int, ...]) -> Block:
-        """Return memory of this shape for the variable. If this memory is new, plans that are bound
-        to the old memory become stale.
+        """Return memory of this shape for the variable, allocating it if necessary. If this memory
+        is new, plans that are bound to the old memory become stale.
 
         The old memory is freed when the last of these plans is released.
         """
@@ -115,7 +116,7 @@ class Resources:
 
         Both sessions share variables, constants, and objects with a container and a name, such as
         queues. Kernel states and kept tensors are separate. Functions are those of this session
-        until the other has its own.
+        until the other session defines its own.
         """
         other = Resources()
         other.lock, other.access = self.lock, self.access
@@ -134,10 +135,10 @@ class Resources:
             self.release_unused()
 
     def variable(self, container: str, name: str, device: Device, dtype: DType) -> VariableState:
-        """Return the variable with this container and name; if there is none, create it on
+        """Return the variable with this container and name. If there is none, create it on
         `device`.
 
-        InternalError if it is on another device, since variables do not move.
+        Raises InternalError if it exists on another device, since variables do not move.
         """
         with self.lock:
             state = self.variables.get((container, name))
@@ -158,7 +159,7 @@ class Resources:
         return state.device.name if state is not None else None
 
     def state(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return the state of a kernel, by the name of its node; the first call creates it with
+        """Return the state of a kernel, by the name of its node. The first call creates it by
         `make`.
         """
         with self.lock:
@@ -177,8 +178,8 @@ class Resources:
                 self.positions[key] = position
 
     def shared_object(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """Return the object, such as a queue, that all nodes with this container and name share;
-        the first call creates it with `make`.
+        """Return the object, such as a queue, that all nodes with this container and name share.
+        The first call creates it by `make`.
         """
         with self.lock:
             key = (container or "localhost", name)
@@ -187,11 +188,11 @@ class Resources:
             return self.shared[key]
 
     def constant(self, device: Device, value: Any, dtype: DType, owner: str) -> Any:
-        """Return a copy of `value` in the device's memory, which all plans share. owner: for
-        messages.
+        """Return a copy of `value` in the device's memory, which all plans share. owner: the
+        owner's name, for messages.
 
-        The copy is freed once the object `value` no longer exists, that is, when neither the graph
-        nor a plan refers to it.
+        The copy is freed when the object `value` no longer exists, that is, when no graph and no
+        plan refers to it.
         """
         key = (device.name, id(value))
         with self.lock:
@@ -206,7 +207,7 @@ class Resources:
 
     def release_unused(self) -> None:
         """Free the copies of constants that no longer exist. Weak reference callbacks only record
-        these copies, as a callback must not free memory.
+        these copies, because a callback must not free memory.
         """
         with self.lock:
             while self._unused:
@@ -239,7 +240,7 @@ class Resources:
 
 
 def _end(held: Any) -> None:
-    """Stop the threads and close the files of an object that the session drops."""
+    """Stop the threads and close the files of an object that the session has dropped."""
     end = getattr(held, "end_of_session", None)
     if end is not None:
         end()

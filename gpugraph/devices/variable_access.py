@@ -3,9 +3,9 @@
 A plan's reads and writes of variables are known before it runs. A run of the plan enters the
 session's table with these two sets. It waits while another run in the table uses one of the
 variables, unless both runs only read the variable. So no update of a resource variable is lost, and
-no run reads a half-written value; TensorFlow achieves this with one lock per variable. In addition,
-the values that a run reads do not change until the run ends. Runs are admitted in the order of
-their arrival, except that a run may overtake runs with which it does not collide. While a step
+no run reads a partly written value. TensorFlow achieves this with one lock per variable. In
+addition, the values that a run reads do not change until the run ends. Runs are admitted in the
+order of their arrival, but a run may overtake runs with which it does not collide. While a step
 waits for other runs, its run leaves the table (`WaitingRun`).
 
 Reference variables are not protected in this way; their ops have `use_locking`.
@@ -32,7 +32,7 @@ class AccessTable:
         self.waiting: list[tuple[RunAccess, threading.Event]] = []
 
     def forget_all(self) -> None:
-        """Remove all runs, in a forked child, in which the other threads do not exist."""
+        """Remove all runs in a forked child, where the other threads do not exist."""
         self.active.clear()
         self.waiting.clear()
 
@@ -53,8 +53,8 @@ class RunAccess:
         ] = ()  # runs of this thread that this run interrupts, in a signal handler
 
     def collides(self, other: RunAccess) -> bool:
-        """Return whether this run and the other run must not overlap: one of them writes a variable
-        that both use, and this run does not interrupt the other.
+        """Return whether this run and the other run must not overlap. This is so if one of them
+        writes a variable that both use, unless this run interrupts the other.
         """
         return other not in self.around and not (
             self.writes.isdisjoint(other.writes)
@@ -63,8 +63,8 @@ class RunAccess:
         )
 
     def enter(self, check: Callable[[str], None]) -> None:
-        """Wait until no earlier run collides with this run, then enter the table. `check` is called
-        repeatedly meanwhile, and raises an error to end the wait.
+        """Wait until no earlier run collides with this run, then enter the table. Meanwhile `check`
+        is called repeatedly; it raises an error to end the wait.
         """
         table = self.table
         with table.lock:
@@ -88,7 +88,7 @@ class RunAccess:
             raise
 
     def leave(self) -> None:
-        """Leave the table, and admit waiting runs that no longer collide; do nothing if this run is
+        """Leave the table, and admit waiting runs that no longer collide. Do nothing if this run is
         not in the table.
         """
         table = self.table

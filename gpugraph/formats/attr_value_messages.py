@@ -1,9 +1,9 @@
 """Values of attrs as AttrValue messages, and back.
 
 A value is plain Python: a number, a string, a `DType`, a `TensorShape`, an array, or a list of one
-of these; a function is a NameAttrList message or an object that makes one. The attr's kind, such as
-`"list(int)"`, determines the field of the AttrValue. If the kind is unknown, as for attrs without a
-signature (`_class`), it is derived from the value.
+of these. A function is a NameAttrList message, or an object that creates one. The attr's kind, such
+as `"list(int)"`, determines the field of the AttrValue. If the kind is unknown, as for attrs
+without a signature (`_class`), it is derived from the value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS = {field: kind for kind, field in _FIELDS.items()}
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Return the bytes from which `as_text` decoded a string: its inverse."""
+    """Return the bytes from which `as_text` decoded a string."""
     return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
 
 
@@ -72,7 +72,7 @@ _MESSAGES: dict[str, Callable[[Any], Any]] = {
 
 
 def write_attr(message: Any, value: Any, kind: str = "") -> None:
-    """Store a value in the AttrValue `message`; TypeError for a value that no attr can hold.
+    """Store a value in the AttrValue `message`; raise TypeError for a value that no attr can hold.
 
     kind: the attr's kind; derived from the value if empty.
     """

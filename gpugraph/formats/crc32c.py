@@ -1,9 +1,9 @@
 """CRC-32C of bytes, plain and masked as in TensorFlow's files.
 
-A checksum is the remainder of a division of polynomials over bits. Two sparse multiples of
-CRC-32C's polynomial make it fast without native code: to reduce the bytes by such a multiple, each
-block is XORed into the bytes at a few fixed distances after it, which NumPy and Python's integers
-do at the speed of memory.
+A checksum is the remainder of a division of polynomials over bits. Without native code, two sparse
+multiples of CRC-32C's polynomial make it fast. To reduce the bytes by such a multiple, each block
+is XORed into the bytes at a few fixed distances after it. NumPy and Python's integers do this at
+the speed of memory.
 
 If a C compiler and the processor's CRC instruction are available, native code is used
 (`provide_native`).
@@ -27,7 +27,7 @@ _FEW_TERMS = (5685, (1362, 426, 0))
 _LOW_DEGREE = (266, (143, 121, 88, 71, 0))
 
 _WORTH_COMPILING = 16 << 10
-"""The number of bytes from which native code is requested, and compiled if it is not cached."""
+"""For at least this number of bytes, native code is requested, and compiled if it is not cached."""
 _WORTH_COMPILING_IN_SUM = 1 << 20
 """The same for many small pieces, such as the records of a file."""
 _BY_TABLE = 64
@@ -56,7 +56,7 @@ class _Native:
         self._left = _WORTH_COMPILING_IN_SUM
 
     def look_after(self, size: int) -> NativeCrc | None:
-        """Call `look` if `size` bytes and those of the calls before make it worthwhile."""
+        """Call `look` if the total of `size` and the sizes of earlier calls makes it worthwhile."""
         self._left -= size
         if self._left > 0:
             return None
@@ -64,8 +64,8 @@ class _Native:
         return self.look()
 
     def provide(self, find: Callable[[], tuple[NativeCrc | None, bool]]) -> None:
-        """Set a function that returns the native function or None, and whether a later call may
-        return another result.
+        """Set the function that finds the native function. It returns the function or None, and
+        whether a later call may return another result.
         """
         self._find = find
 
@@ -164,12 +164,15 @@ def _byte_table() -> tuple[int, ...]:
 
 
 def _enter(scratch: Any, crc: int) -> None:
-    """XOR the state of `crc` into the first four bytes, so that a checksum from 0 continues it."""
+    """XOR the state of `crc` into the first four bytes. A checksum that starts from 0 then
+    continues it.
+    """
     scratch[:4] ^= np.frombuffer((crc ^ _ALL).to_bytes(4, "little"), np.uint8)
 
 
 def _folded(scratch: Any) -> Any:
-    """Reduce an array of bytes or words in place; return its end, which has the same remainder.
+    """Reduce an array of bytes or words in place. Return its remaining end, which has the same
+    remainder.
 
     Elements are treated as powers of x, so at most 5685 of them remain.
     """
@@ -208,7 +211,8 @@ def _folded_in_chunks(source: memoryview, crc: int) -> Any:
 def _folded_integer(
     value: int, bits: int, degree: int, exponents: tuple[int, ...]
 ) -> tuple[int, int]:
-    """Reduce an integer to an equivalent one of fewer bits; return it and its number of bits.
+    """Reduce an integer to one with fewer bits and the same remainder. Return it and its number of
+    bits.
 
     bits: the number of bits of `value`, a multiple of 8.
     """

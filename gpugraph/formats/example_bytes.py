@@ -47,7 +47,9 @@ _EMPTY = Feature(NOTHING, ())
 
 
 def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
-    """Return the varint at `position`, and the position after it; ValueError if it passes `end`."""
+    """Return the varint at `position`, and the position after it; raise ValueError if it passes
+    `end`.
+    """
     value = shift = 0
     while position < end and shift < 7 * _LONGEST:
         byte = content[position]
@@ -62,7 +64,7 @@ def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
 def _parts(content: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
     """Yield (number, start, end) of each length-delimited field between two positions.
 
-    Other fields are skipped. ValueError for malformed bytes.
+    Other fields are skipped. Raises ValueError for malformed bytes.
     """
     position = start
     while position < end:
@@ -101,10 +103,11 @@ def example_features(content: bytes) -> dict[bytes, Span]:
 
 
 def _plain_entries(content: bytes) -> dict[bytes, Span] | None:
-    """Return the spans of an Example whose bytes have the form in which protobuf writes them.
+    """Return the spans of an Example whose bytes have the form that protobuf writes.
 
-    That is one `Features` message, whose entries have a key and then a value. Other bytes give
-    None, IndexError or ValueError; the caller then uses a general parser.
+    In this form there is one `Features` message, and each of its entries has a key and then a
+    value. For other bytes, return None or raise IndexError or ValueError; the caller then uses a
+    general parser.
     """
     end = len(content)
     if not end or content[0] != _ENTRY:
@@ -243,7 +246,9 @@ def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
 
 
 def varints(content: bytes) -> Any:
-    """Return the varints in a run of bytes as an int64 vector. ValueError for a malformed one."""
+    """Return the varints in a run of bytes as an int64 vector. Raises ValueError for a malformed
+    one.
+    """
     if len(content) <= _MAX_BY_PYTHON:
         numbers, position = [], 0
         while position < len(content):

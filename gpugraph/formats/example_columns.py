@@ -1,8 +1,8 @@
 """The locations of features in a batch of Examples, computed for all examples together by NumPy.
 
-Examples usually have the form in which protobuf writes them: one `Features` message, in which each
-entry is a name followed by a feature, and each feature is one list. NumPy then reads the n-th
-entries of all examples in one step:
+Examples usually have the form that protobuf writes: one `Features` message, in which each entry is
+a name followed by a feature, and each feature is one list. NumPy then reads the n-th entries of all
+examples in one step:
 
     example 0    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | 0a size ... example 1
     0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | ... ^ one position for each
@@ -135,8 +135,8 @@ class ExampleColumns:
     def _packed(self, column: Column) -> tuple[Any, Any]:
         """Return the start and size of the content of each list that has exactly one field.
 
-        That is the run of a packed list of numbers, or a single string; for an empty list or a
-        missing feature the size is 0. Irregular for other lists.
+        The content is the run of a packed list of numbers, or a single string. For an empty list or
+        a missing feature the size is 0. Raises Irregular for other lists.
         """
         some = column.starts < column.ends
         sizes = np.zeros_like(column.starts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SMALL = 64 << 20
-"""The decompressed size in bytes that is allowed whatever the compressed size is."""
+"""This decompressed size in bytes is always allowed, whatever the compressed size is."""
 
 MAX_RATIO = 100
 """The maximum ratio of decompressed to compressed size above `SMALL`."""

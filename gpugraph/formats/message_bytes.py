@@ -61,7 +61,9 @@ def doubles_field(number: int, values: Sequence[float]) -> bytes:
 
 
 def _read_varint(content: bytes, start: int) -> tuple[int, int]:
-    """Return the varint at `start`, and the position after it; ValueError if it is truncated."""
+    """Return the varint at `start`, and the position after it; raise ValueError if it is
+    truncated.
+    """
     value = 0
     for index in range(_LONGEST_VARINT):
         if start + index >= len(content):
@@ -76,7 +78,7 @@ def _read_varint(content: bytes, start: int) -> tuple[int, int]:
 def fields_of(content: bytes) -> Iterator[tuple[int, int, bytes, int, int]]:
     """Yield (number, wire type, content, start, end) of each field of a message.
 
-    start, end: positions of the whole field. The content of a varint is its encoded bytes.
+    start, end: positions of the whole field. The content of a varint is its encoded bytes. Raises
     ValueError for bytes that are not a message.
     """
     position = 0

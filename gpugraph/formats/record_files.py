@@ -27,8 +27,8 @@ class TFRecordCompressionType:
 class TFRecordOptions:
     """The compression of a file of records.
 
-    compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`; ValueError for any other
-    value. flush_mode: zlib's mode for `flush`. window_bits, compression_level, mem_level,
+    compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`; raises ValueError for any
+    other value. flush_mode: zlib's mode for `flush`. window_bits, compression_level, mem_level,
     compression_strategy: zlib's parameters for writing. input_buffer_size, output_buffer_size and
     compression_method are ignored: the buffers' size is fixed, and zlib has one method.
     """
@@ -167,7 +167,7 @@ class InflatedFile:
 
     kind: "ZLIB", "GZIP", or "" for an uncompressed file. name: the path, for errors.
 
-    DataLossError for bytes in another format, and for a truncated file.
+    Raises DataLossError for bytes in another format, and for a truncated file.
     """
 
     def __init__(self, source: BinaryIO, kind: str, name: str) -> None:
@@ -214,8 +214,8 @@ def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     options: `TFRecordOptions` or a compression type; it must be the compression with which the file
     was written.
 
-    If there is no file, the first iteration raises NotFoundError. DataLossError for a damaged or
-    truncated record.
+    If there is no file, the first iteration raises NotFoundError. Raises DataLossError for a
+    damaged or truncated record.
     """
     kind, name = TFRecordOptions.get_compression_type_string(options), os.fsdecode(path)
     with system_errors(name), open_to_read(name) as source:

@@ -30,7 +30,7 @@ _FIELD_OF: dict[DType, int] = {
     **dict.fromkeys(dtypes.QUANTIZED, 7),
 }
 _LARGEST_EXPANSION = 1 << 24
-"""The maximum number of elements of a tensor if its message has values for less than half of
+"""The maximum number of elements of a tensor whose message has values for less than half of
 them.
 """
 
@@ -38,7 +38,8 @@ them.
 def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
     """Return a serialized TensorProto: numbers as raw bytes, or one field per string.
 
-    shape: replaces the array's shape. TypeError for a dtype that a TensorProto can't hold as bytes.
+    shape: replaces the array's shape. Raises TypeError for a dtype that a TensorProto can't hold as
+      bytes.
     """
     sizes = array.shape if shape is None else shape
     dims = b"".join(bytes_field(2, int_field(1, size)) for size in sizes)
@@ -54,7 +55,7 @@ def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
 def read_tensor_bytes(message: bytes) -> tuple[Any, DType]:
     """Return the array of a serialized TensorProto, and its dtype.
 
-    ValueError for malformed bytes.
+    Raises ValueError for malformed bytes.
     """
     dtype, raw = 0, b""
     sizes: list[int] = []
@@ -155,7 +156,7 @@ def encoded_strings(texts: list[bytes]) -> bytes:
 def _filled(values: Any, count: int) -> Any:
     """Extend the values to `count` by repeating the last value, or by zeros if there are no values.
 
-    ValueError for too many values, and for few values that would expand to a huge array.
+    Raises ValueError for too many values, and for few values that would expand to a huge array.
     """
     if values.size == count:
         return values

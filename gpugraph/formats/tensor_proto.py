@@ -1,8 +1,8 @@
 """Arrays as TensorProto messages, and back: the form of constants in files.
 
-An array of several numbers of the usual dtypes is stored as raw bytes in `tensor_content`; other
-values are in the field for their dtype, whose last value stands for all remaining elements. float16
-and bfloat16 are bit patterns in `half_val`; a complex number is a pair of values.
+An array of several numbers of the usual dtypes is stored as raw bytes in `tensor_content`. Other
+values are in the field for their dtype, whose last value is repeated for all remaining elements.
+float16 and bfloat16 are bit patterns in `half_val`, and a complex number is a pair of values.
 """
 
 from __future__ import annotations
@@ -190,7 +190,8 @@ def _filled(values: NDArray[Any], sizes: list[int]) -> NDArray[Any]:
     """Return the values in the given shape, extended by the last value, or by zero if there are no
     values.
 
-    ValueError for too many values, and for several values that would expand to a large array.
+    Raises ValueError for too many values, and for several values that would expand to a large
+    array.
     """
     count = prod(sizes)
     if values.size == count:

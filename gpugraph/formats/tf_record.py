@@ -35,13 +35,13 @@ def write_record(target: Any, record: Any) -> int:
 def read_records(source: Any, name: Any) -> Iterator[bytes]:
     """Yield the records from the current position of a binary file to its end.
 
-    source: an object whose `read(n)` returns at most n bytes, none at the end; `consumed`, if it
-    exists and is not None, is the number of compressed bytes it has read.
+    source: an object whose `read(n)` returns at most n bytes, and none at the end. `consumed`, if
+    it exists and is not None, is the number of compressed bytes that it has read.
     name: the path for errors.
 
-    DataLossError, with the record's offset, for a wrong checksum, for an end within a record, and
-    for a record that is far larger than the compressed bytes read. Memory is allocated only for
-    bytes that the file has, whatever length a record claims.
+    Raises DataLossError, with the record's offset, for a wrong checksum, for an end within a
+    record, and for a record that is far larger than the compressed bytes read. Memory is allocated
+    only for bytes that the file has, whatever length a record claims.
     """
     offset, ahead = 0, _ReadAhead(source)
     while True:
@@ -125,7 +125,7 @@ def read_record(source: Any, name: Any, offset: int) -> bytes | None:
 
     offset: the position in bytes from the start, for errors.
 
-    DataLossError as in `read_records`; the position is then somewhere in the record.
+    Raises DataLossError as `read_records` does; the position is then somewhere in the record.
     """
     head = _read(source, _HEAD, name, offset)
     if not head:
@@ -153,7 +153,7 @@ def _read(source: Any, size: int, name: Any, offset: int) -> bytes:
 
     Memory is only allocated for existing bytes.
 
-    DataLossError if compressed bytes expand beyond the limit of `most_inflated`.
+    Raises DataLossError if compressed bytes expand beyond the limit of `most_inflated`.
     """
     parts: list[bytes] = []
     count = 0

@@ -22,7 +22,7 @@ def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> An
 
     function: the name of the Python function that the program called, for error messages.
 
-    Raise TypeError for a value of another kind or a dtype that the op does not accept; raise
+    Raises TypeError for a value of another kind or a dtype that the op does not accept; raises
     ValueError for a number or string that the attr does not allow, an invalid shape, or a list that
     is too short.
     """
@@ -90,7 +90,7 @@ def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> N
 def whole_number(name: str, value: Any) -> int:
     """Convert `value` to a 64-bit int.
 
-    Raise TypeError for a value that is not a number, and ValueError for a number out of range.
+    Raises TypeError for a value that is not a number, and ValueError for a number out of range.
     """
     if isinstance(value, (str, bytes)) or getattr(value, "ndim", 0) != 0:
         raise _unexpected("int", name, value)
@@ -106,7 +106,7 @@ def whole_number(name: str, value: Any) -> int:
 def real_number(name: str, value: Any) -> float:
     """Convert `value` to a float.
 
-    Raise TypeError for a value that is not a number, and ValueError for an int that is too large.
+    Raises TypeError for a value that is not a number, and ValueError for an int that is too large.
     """
     if not isinstance(value, numbers.Real):
         raise _unexpected("float", name, value)
@@ -119,7 +119,7 @@ def real_number(name: str, value: Any) -> float:
 def text_of(name: str, value: Any) -> str:
     """Convert a string or bytes to a string; invalid UTF-8 is escaped by surrogates.
 
-    Raise TypeError for any other value, and ValueError for a string that can't be encoded.
+    Raises TypeError for any other value, and ValueError for a string that can't be encoded.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
@@ -178,7 +178,7 @@ def complete_attrs(
 
     types: the dtypes of all input tensors, with lists flattened.
 
-    Raise ValueError for attrs that are missing and for inputs that don't match the signature.
+    Raises ValueError for attrs that are missing and for inputs that don't match the signature.
     """
     known = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
     inferred = {key for arg in op_def.inputs for key in (arg.type_attr, arg.type_list_attr)}
@@ -202,8 +202,8 @@ def complete_attrs(
 def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) -> int:
     """Return the number of tensors in one argument of an op.
 
-    If no attr gives the length of a list and the op has no other list, the list gets all tensors
-    that the other arguments leave.
+    If no attr gives the length of a list, and the op has no other list, the list gets all tensors
+    that are left over from the other arguments.
     """
     if not arg.is_list:
         return 1

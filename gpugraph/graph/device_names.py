@@ -6,8 +6,8 @@ as strings; programs may also use `DeviceSpec` (TensorFlow 1's, which is mutable
 (immutable). Inside this module names are `_Fields`, immutable, parsed once per string and cached,
 because placement repeats the same few queries for every node.
 
-There are two ways to combine requests: in `merge_specs`, the inner request overrides the outer
-request field by field (nested `tf.device`); `combine_specs` rejects a conflict (nodes that must
+There are two ways to combine requests. In `merge_specs`, the inner request overrides the outer
+request field by field (nested `tf.device`). `combine_specs` rejects a conflict (nodes that must
 share a device). Follows TensorFlow's python/framework/device_spec.py and
 core/util/device_name_utils.cc.
 """
@@ -33,7 +33,7 @@ class _Fields(NamedTuple):
     device_index: int | None = None
 
     def over(self, outer: _Fields) -> _Fields:
-        """Return these fields, with the values of `outer` for fields that are None."""
+        """Return these fields, with those that are None replaced by the fields of `outer`."""
         fields = {key: value for key, value in self._asdict().items() if value is not None}
         return outer._replace(**fields)
 
@@ -140,7 +140,9 @@ class DeviceSpecV2:
         return self._fields.text
 
     def make_merged_spec(self: _Spec, dev: DeviceSpecV2) -> _Spec:
-        """Return a new spec with the fields of `dev`, or of this spec where those are None."""
+        """Return a new spec with the fields of `dev`; fields that are None there are taken from
+        this spec.
+        """
         return type(self)(*dev._fields.over(self._fields))
 
     def replace(self: _Spec, **kwargs: Any) -> _Spec:
@@ -191,7 +193,7 @@ Name: TypeAlias = str | DeviceSpecV2 | None
 def canonical_name(device: Name) -> str:
     """Return the canonical spelling: `"/gpu:1"` becomes `"/device:GPU:1"`, None becomes `""`.
 
-    Raise ValueError for an invalid device name, as every function of this module does.
+    Raises ValueError for an invalid device name, as every function of this module does.
     """
     return _fields_of(device).text
 
@@ -204,7 +206,7 @@ def check_valid(spec: str) -> None:
 def check_placeable(spec: str) -> None:
     """Raise ValueError if `spec` is not a device name, or has a negative number.
 
-    `tf.device` accepts such a number, as TensorFlow's does; no session can place its ops.
+    As in TensorFlow, `tf.device` accepts such a number, but no session can place its ops.
     """
     fields = _parse(spec)
     for number in (fields.replica, fields.task, fields.device_index):
@@ -213,7 +215,9 @@ def check_placeable(spec: str) -> None:
 
 
 def merge_specs(inner: Name, outer: Name) -> str:
-    """Return the name with the fields of `inner`, or of `outer` where those of `inner` are None."""
+    """Return the name with the fields of `inner`; fields that are None there are taken from
+    `outer`.
+    """
     return _merge(_fields_of(inner), _fields_of(outer))
 
 
@@ -230,9 +234,9 @@ def merge_device(spec: Name) -> Callable[[Any], str]:
 def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = False) -> str:
     """Return the device name that satisfies both requests.
 
-    Raise InvalidArgumentError if a field has different values in the two requests. With
-    `allow_soft_placement`, a conflict of device type or index does not raise: the result then has
-    no index, and after a conflict of type also no type.
+    Raises InvalidArgumentError if a field has different values in the two requests. With
+    `allow_soft_placement`, a conflict of device type or index is not an error. The result then has
+    no index and, if the types conflict, no type.
     """
     a, b = _fields_of(first), _fields_of(second)
     both = a.over(b)
@@ -260,7 +264,7 @@ def is_specification_of(spec: Name, name: Name) -> bool:
 def matches(spec: Name, full_name: Name) -> bool:
     """Return whether the device `full_name` fulfils the request `spec`.
 
-    Raise ValueError if `full_name` lacks a field.
+    Raises ValueError if `full_name` lacks a field.
     """
     narrow = _fields_of(full_name)
     if None in narrow:
@@ -269,7 +273,7 @@ def matches(spec: Name, full_name: Name) -> bool:
 
 
 def is_full_name(name: Name) -> bool:
-    """Return whether all five fields are set, so that the name denotes one device."""
+    """Return whether all five fields are set, so that the name identifies one device."""
     return None not in _fields_of(name)
 
 

@@ -1,8 +1,8 @@
 """InferContext: all information on one operation that shape inference may use.
 
 The same inference function serves three callers: the client graph (sizes of placeholders may be
-unknown), the fold pass (the shapes of fed values are known), and a step of a plan whose sizes are
-known only when it runs. They differ in where the values of constant inputs come from: the
+unknown), the fold pass (the shapes of fed values are known), and a plan's step whose sizes are
+known only when it runs. The callers differ in the source of the values of constant inputs: the
 constructor receives `value`, a function of the input index, or a subclass overrides the methods
 `value` and `partial`.
 """
@@ -37,7 +37,7 @@ class InferContext:
     is_building = False
     """Whether the client graph is under construction.
 
-    TensorFlow then leaves some sizes unknown that the inputs determine.
+    TensorFlow leaves some sizes unknown at graph construction although the inputs determine them.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class InferContext:
         return self._partial(index)
 
     def maker(self, index: int) -> tuple[str, Mapping[str, Any]] | None:
-        """Return op type and attrs of the op that created the handle in input `index`; None if
-        unknown.
+        """Return the op type and the attrs of the op that created the handle in input `index`; None
+        if unknown.
         """
         return self._maker(index)
 
@@ -132,9 +132,10 @@ class ShapeRule:
 
 
 def as_output_shape(value: Any) -> TensorShape:
-    """Return a vector of sizes as a shape; -1 is an unknown size, a scalar -1 an unknown rank.
+    """Return a vector of sizes as a shape. -1 is an unknown size, and a scalar -1 is an unknown
+    rank.
 
-    Raise ValueError for other negative sizes and other ranks.
+    Raises ValueError for other negative sizes and other ranks.
     """
     if getattr(value, "ndim", 1) == 0 and value[()] == -1:
         return TensorShape.of(None)

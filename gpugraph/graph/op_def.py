@@ -2,8 +2,7 @@
 
 An `OpDef` is the signature of an op type: named inputs and outputs, whose dtypes are fixed or
 determined by an attr, and the attrs with their kinds, defaults and allowed values. A `NodeDef` is
-one
-node: name, op type, inputs as strings (`"a"`, `"a:1"`, `"^control"`), requested device, attrs.
+one node: name, op type, inputs as strings (`"a"`, `"a:1"`, `"^control"`), requested device, attrs.
 Attrs are plain Python values (a `DType`, a `TensorShape`, ints, strings, lists, arrays).
 """
 
@@ -24,9 +23,9 @@ from gpugraph.formats.attr_value_messages import write_attr
 class ArgDef(NamedTuple):
     """One named input or output of an op type.
 
-    Exactly one of `type`, `type_attr` and `type_list_attr` determines the dtype; `number_attr`
-    names the int attr that holds the length of a list of tensors of one dtype. `is_ref` marks a
-    reference to a variable. `rank` is the rank that an input must have; None allows any rank.
+    Exactly one of `type`, `type_attr` and `type_list_attr` determines the dtype. `number_attr` is
+    the name of the int attr that holds the length of a list of tensors of one dtype. `is_ref` marks
+    a reference to a variable. `rank` is the rank that an input must have; None allows any rank.
     """
 
     name: str
@@ -62,9 +61,9 @@ class OpDef(NamedTuple):
 
     `infer` is a function from an `InferContext` to one `TensorShape` per output. A stateful op is
     never folded or merged with an equal op. `host_inputs` and `host_outputs` are the indices of
-    arguments that are in host memory on any device (axes, shapes: the code that launches the kernel
-    must read their values). `deprecation`: the GraphDef version from which on graphs can't contain
-    the op, and a sentence for the user.
+    arguments that are in host memory on any device. These are axes, shapes and the like, because
+    the code that launches the kernel must read their values. `deprecation`: the first GraphDef
+    version in which graphs can't contain the op, and a sentence for the user.
     """
 
     name: str
@@ -119,7 +118,7 @@ _NO_SLOTS: frozenset[int] = frozenset()
 
 
 RECOMPUTED, RECOMPUTES = "_recomputed_in_call", "_recomputes_call"
-"""Attrs of the ops in a `recompute_grad` function and of those in its gradient.
+"""Attrs of the ops in a `recompute_grad` function, and of the ops in its gradient.
 
 The value of either attr is the number of the call.
 """

@@ -18,8 +18,8 @@ V = TypeVar("V")
 class OpTable(dict[str, V]):
     """A table by op type whose entries come from modules that are imported on demand.
 
-    load(name): a function that imports the module that registers the entry of a name. load_all(): a
-    function that imports all such modules, so that iteration covers every entry.
+    load(name): a function that imports the module that registers the entry for a name. load_all():
+    a function that imports all such modules, so that iterations include every entry.
     """
 
     load: Callable[[str], None] = staticmethod(lambda name: None)
@@ -106,7 +106,7 @@ def register_conversion(function: Callable[..., Any]) -> None:
 def as_tensor(value: Any, dtype: Any = None) -> Any:
     """Convert `value` to a tensor, of `dtype` unless that is None.
 
-    Raise TypeError or ValueError if it can't be converted.
+    Raises TypeError or ValueError if it can't be converted.
     """
     return _conversions[0](value, dtype)
 

@@ -1,10 +1,10 @@
-"""Adapter that runs float32 kernels on bfloat16: inputs are widened, and results are rounded to the
-nearest, ties to even.
+"""Runs float32 kernels on bfloat16: inputs are widened, and results are rounded to the nearest
+value (ties to even).
 
-Only kernels that move elements handle bfloat16 themselves. For all other kernels, bfloat16 inputs
+Only kernels that move elements handle bfloat16 themselves. For any other kernel, bfloat16 inputs
 are converted to float32, which is exact; the kernel runs on float32, and its outputs are rounded.
-So a sum or a product accumulates in float32, and a formula of many operations is rounded only at
-its end.
+So a sum or a product accumulates in float32, and a formula of many operations is rounded only once,
+at the end.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def bind_widened(
     """Bind a kernel to float32 arrays in place of bfloat16 arrays, and return the callable that
     each run calls.
 
-    bind: binds the kernel to a context and arrays. context: the `KernelContext`. arrays: inputs,
-    then outputs. writes: the indices of inputs that the kernel writes. dynamic: whether the kernel
-    returns its outputs, which are then not among the arrays. Arrays with the same memory share one
-    float32 array, so an output written over an input stays so for the kernel.
+    bind: a function that binds the kernel to a context and arrays. context: the `KernelContext`.
+    arrays: inputs, then outputs. writes: the indices of inputs that the kernel writes. dynamic:
+    whether the kernel returns its outputs, which are then not among the arrays. Arrays with the
+    same memory share one float32 array, so an output that overwrites an input still does so.
     """
     wide = _Widened(context)
     widened = [wide.array(array) for array in arrays]
@@ -65,7 +65,9 @@ def bind_widened(
 
 
 def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
-    """Round the arrays that a kernel returned, where their declared dtype is bfloat16."""
+    """Return the arrays that a kernel returned, rounded to bfloat16 where that is the declared
+    dtype.
+    """
     return [
         np.asarray(array).astype(BFLOAT16) if dtype.base_dtype is bfloat16 else array
         for array, dtype in zip(arrays, types)

@@ -1,4 +1,4 @@
-"""Annotation of errors with the op that raised them, for steps that run several ops."""
+"""Records on an error which op raised it, for steps that run several ops."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 
 def note_op(error: BaseException, name: str, origin: Any) -> None:
-    """Record on an error the op that raised it, and the op's origin. Later records are ignored."""
+    """Record on an error the op that raised it, and the op's origin, unless an op is recorded
+    already.
+    """
     error.__dict__.setdefault("_raised_in", (name, origin))
 
 

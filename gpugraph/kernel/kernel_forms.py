@@ -8,9 +8,9 @@
                  the sizes, then launches that compute the outputs
 
 A device binds a kernel to its arrays, which gives the callable of a step (`Device.bind`). Every
-kernel in C or CUDA C has a reference, a `Call` that computes the same with NumPy. Host devices run
-the reference, and tests compare the kernel with it. The declarations for native code, which fuses
-several ops, are in `native_forms`.
+kernel in C or CUDA C has a reference: a `Call` that computes the same with NumPy. Host devices run
+the reference, and tests compare the kernel with the reference. The declarations for native code,
+which fuses several ops, are in `native_forms`.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Call(NamedTuple):
     """A NumPy kernel: a Python function that writes the outputs, in one of two forms.
 
     `function(*inputs, *outputs)` is called in each run. `make(context, *inputs, *outputs)` is
-    called once, when the arrays are bound, and returns a callable without arguments for each run,
-    so that everything that follows from sizes and attrs is computed once.
+    called once, when the arrays are bound. It returns a callable without arguments, which each run
+    calls. So everything that follows from sizes and attrs is computed once.
 
     Host inputs (whose values are known when the kernel is bound) are not among the arguments:
     `context.value` reads them. The flags:
 
     dynamic: the outputs' sizes depend on the inputs' values; the call returns the outputs, which
       are not among its arguments.
-    late: host inputs are arguments, as arrays in host memory, because their values come during a
-      run (the index of an element, the handle of a TensorArray).
+    late: host inputs are arguments, as arrays in host memory, because their values are computed
+      during a run (the index of an element, the handle of a TensorArray).
     waits: the call may wait for other runs, or forever, since it calls user functions; other runs
       may use the run's variables meanwhile. Such a kernel is dynamic; its inputs are copies, and
       several such kernels of a run may be called at the same time.
@@ -61,13 +61,13 @@ class Call(NamedTuple):
     writes: tuple[int, ...] = ()
 
     def bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
-        """Return the callable that each run calls for these arrays: inputs, then outputs."""
+        """Bind the arrays (inputs, then outputs), and return the callable that each run calls."""
         if not self.direct and has_bfloat16(context):
             return bind_widened(self._bind, context, arrays, self.writes, self.dynamic)
         return self._bind(context, arrays)
 
     def is_plain(self, signature: Signature) -> bool:
-        """Return whether `bind` only binds the arrays to `function`, without conversions."""
+        """Return whether `bind` only passes the arrays to `function`, without conversions."""
         return self.make is None and (self.direct or not has_bfloat16(signature))
 
     def _bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
@@ -78,10 +78,10 @@ class Call(NamedTuple):
 
 
 class Elementwise(NamedTuple):
-    """A C expression for one output element, of the inputs `x`, `y`, `z`, whose type is `T`.
+    """A C expression for one output element. The inputs are `x`, `y` and `z`, with the type `T`.
 
-    `(U)` converts to the output's type. float16 is computed in float32 and rounded at the end. The
-    expression also has `rounded(...)` wherever the NumPy kernel rounds to float16, so that the
+    `(U)` converts to the output's type. float16 is computed in float32 and rounded at the end.
+    `rounded(...)` in the expression marks where the NumPy kernel rounds to float16, so that the
     results are equal.
     """
 
@@ -90,11 +90,11 @@ class Elementwise(NamedTuple):
 
 
 class Reduction(NamedTuple):
-    """A reduction of elements by the C expression `combine` of `a` and `b`, beginning with `start`.
+    """A reduction: the C expression `combine` combines `a`, the result so far, with the element
+    `b`. The first `a` is `start`.
 
     map: an expression of `x`, which is applied to each element before it is combined. finish: an
-    expression of the result `a` and the number of elements `n`, which is applied after the last
-    element.
+    expression of the result `a` and the number of elements `n`, which is applied at the end.
     """
 
     start: str
@@ -107,9 +107,9 @@ class Reduction(NamedTuple):
 class Source(NamedTuple):
     """Launches of functions in the CUDA file `kernels/<file>`.
 
-    launches(signature): returns the launches, in order. It raises NotImplementedError, with the
-    reason, for attrs, dtypes or shapes without a function in the file; then `host` runs on copies
-    in host memory. optional: indices of arrays (as in `Arg`) that may be empty; if another array is
+    launches(signature): returns the launches, in order. If the file has no function for the attrs,
+    dtypes or shapes, it raises NotImplementedError with the reason; then `host` runs on copies in
+    host memory. optional: indices of arrays (as in `Arg`) that may be empty; if another array is
     empty, `host` runs. tensor_cores(signature): the launches for GPUs with the tensor cores that
     tensor_core_mma.cuh uses; an empty sequence if tensor cores don't support the dtype.
     product(signature): the op as one matrix product, a `MatmulWithEpilogue`, which is preferred to
@@ -130,15 +130,14 @@ class Source(NamedTuple):
 class Sized(NamedTuple):
     """Launches of functions in a CUDA file, for outputs whose sizes depend on the inputs' values.
 
-    measure(signature): the launches that come first. The host waits until they have written counts
-      to the scratch memory `SIZES` (no counts if there are no launches), and then raises the error
-      of an error flag that is set.
-    shapes(signature, numbers): the outputs' shapes, given the counts `numbers`.
-    fill(signature, numbers): the launches that compute the outputs. The scratch memory of `measure`
-      is unchanged until then.
-    types: the possible dtypes of the attr `T`, if the op has one. known(signature): the counts, if
-    the outputs' shapes are static, so that the host need not wait. None for an op whose counts do
-    not follow from the shapes.
+    measure(signature): the launches that come first. They write counts to the scratch memory
+      `SIZES`; without launches there are no counts. The host waits until they have ended, and
+      raises an error if an error flag is set. shapes(signature, numbers): the outputs' shapes,
+      given the counts `numbers`. fill(signature, numbers): the launches that compute the outputs.
+      These launches can still read the scratch memory of `measure`.
+    types: the possible dtypes of the attr `T`, if the op has one. known(signature): the counts if
+    the outputs' shapes are static, so that the host need not wait. It is None for an op whose
+    counts do not follow from the shapes.
 
     Inputs may be empty. Each function may raise NotImplementedError, with the reason; then `host`,
     a dynamic `Call`, runs on copies in host memory instead.

@@ -29,8 +29,9 @@ class Scratch(NamedTuple):
 
 
 class ErrorFlag(str):
-    """A launch argument `int *`. On bad input the kernel sets the int to 1, and the run then raises
-    an InvalidArgumentError whose message is this string."""
+    """A launch argument of type `int *`. On bad input the kernel sets the int to 1, and the run
+    then raises an InvalidArgumentError whose message is this string.
+    """
 
 
 class DeviceState(Protocol):
@@ -44,22 +45,26 @@ class DeviceState(Protocol):
         """Wait for all work that is enqueued on the device, and return the numbers on the host."""
 
     def write(self, value: Any) -> None:
-        """Replace the numbers."""
+        """Overwrite the numbers."""
 
 
 class MovableState(Protocol):
-    """A state of numbers that is on the host at first and can be moved to a device's memory."""
+    """A state of numbers that is on the host at first, and can be moved to a device's memory."""
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """Return the numbers on `device`; if they are on the host, move them there by `put`.
+        """Return the numbers on `device`. If they are on the host, move them to the device by
+        `put`.
 
-        NotImplementedError, with the reason, if they are on another device."""
+        Raises NotImplementedError, with the reason, if they are on another device.
+        """
 
 
 class State(NamedTuple):
     """A launch argument: the state that the session keeps for the op (`KernelContext.state`).
 
-    All plans that run the op use and change the same numbers. make: creates the state."""
+    All plans that run the op use and change the same numbers. make: a function that creates the
+    state.
+    """
 
     make: Callable[[], MovableState]
 

@@ -1,4 +1,4 @@
-"""Declarations of an op, in addition to its kernels, for native code and fused GPU kernels.
+"""Additional forms of an op, besides its kernels, for native code and fused GPU kernels.
 
 Decomposition       the op as elementwise expressions and reductions, which fuse with other ops
 ViewCopies          the op as copies from views to views
@@ -40,8 +40,8 @@ class Builder(Protocol):
         """Add an elementwise expression of values, which broadcast.
 
         dtype: the dtype of the result. type: the expression's `T`, by default the dtype of the last
-        input. fails: an expression of the same inputs, and a message; if the expression is true for
-        an element, the run ends in an InvalidArgumentError with that message.
+        input. fails: an expression of the same inputs, and a message. If the expression is true for
+        an element, the run raises InvalidArgumentError with that message.
         """
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
@@ -60,22 +60,23 @@ class Builder(Protocol):
 class Decomposition(NamedTuple):
     """An op as elementwise expressions and reductions.
 
-    `build(builder, signature, inputs)` returns the values of the op's outputs; for an op that
-    writes variables, it returns the new values of the inputs that are written, in their order.
-    `inputs` are the values of all inputs except the host inputs, whose arrays are in the signature.
-    A value's shape may differ from its output's by axes of size 1. `build` raises
-    NotImplementedError, with the reason, for attrs or shapes without expressions.
+    `build(builder, signature, inputs)` returns the values of the op's outputs. If the op writes
+    variables, it returns the new values of the written inputs, in their order. `inputs` are the
+    values of all inputs except host inputs. The signature has the arrays of host inputs. The shape
+    of a value may differ from the shape of its output by axes of size 1. `build` raises
+    NotImplementedError, with the reason, for attrs or shapes that it does not support.
     """
 
     build: Callable[[Builder, Signature, Sequence[int]], Sequence[int]]
 
 
 class ViewCopies(NamedTuple):
-    """An op that only copies.
+    """An op that only copies data.
 
     `views(signature, *inputs, *outputs)` returns (source, target) pairs. A source is a view of one
-    of these arrays, or a number of the same dtype; it is broadcast to the target, a view. The
-    copies are done in order. Host inputs are not arguments, as in a `Call`."""
+    of these arrays, or a number of the same dtype. It is broadcast to the target, which is a view.
+    The copies are performed in order. Host inputs are not arguments, as in a `Call`.
+    """
 
     views: Callable[..., Sequence[tuple[Any, Any]]]
 
@@ -88,14 +89,16 @@ class MatrixProducts(NamedTuple):
 
 
 SUMMED_AT_ONCE = 256
-"""The maximum number of products that host_matmul.h sums in registers for one element of the
-result. Up to this number, an addend may share the memory of the result. The file's name for it is
-GG_MATMUL_DEPTH."""
+"""The number of products that host_matmul.h sums in registers for one element of the result, at
+most. Up to this number, an addend may share the memory of the result. In that file it is called
+GG_MATMUL_DEPTH.
+"""
 
 
 class Epilogue(NamedTuple):
-    """The last operations on a matrix product, before it is stored: + bias, a vector along the last
-    axis; + addend, of the product's shape; then, with `relu`, negative elements become 0."""
+    """Operations on a matrix product before it is stored: add `bias`, a vector along the last axis;
+    add `addend`, which has the product's shape; then, with `relu`, set negative elements to 0.
+    """
 
     bias: Any = None
     addend: Any = None
@@ -118,10 +121,10 @@ def _as_they_are(_: Signature) -> Mapping[int, tuple[int, ...]]:
 class CSource(NamedTuple):
     """The C function `function` of the file `kernels/<file>`.
 
-    Its arguments are the arrays' addresses and the integers that `parameters(signature)` returns.
-    `parameters` raises NotImplementedError, with the reason, for attrs or shapes that the function
-    does not support. turned(signature): for arrays that the function takes transposed, the order of
-    their axes, by the array's index among inputs and output.
+    Its arguments are the addresses of the arrays, and the integers that `parameters(signature)`
+    returns. `parameters` raises NotImplementedError, with the reason, for attrs or shapes that the
+    function does not support. turned(signature): the arrays that the function takes transposed: the
+    order of their axes, by the array's index among inputs and output.
     """
 
     file: str
@@ -138,7 +141,9 @@ class ViewCopy(NamedTuple):
 
 
 class FunctionCall(NamedTuple):
-    """A call of a C function with integers and C-ordered arrays, the last of which it writes."""
+    """A call of a C function with integers and C-ordered arrays. The function writes the last
+    array.
+    """
 
     function: str
     parameters: Sequence[int]
@@ -147,16 +152,17 @@ class FunctionCall(NamedTuple):
 
 Stage = ViewCopy | FunctionCall
 NewArray = Callable[[int, tuple[int, ...], Any], Any]
-"""new_array(number, shape, dtype): memory for the time that a step runs; each number has separate
-memory."""
+"""new_array(number, shape, dtype) returns memory that is valid while a step runs. Each number has
+separate memory.
+"""
 
 
 class SourceStages(NamedTuple):
     """An op as copies and calls of functions of the file `kernels/<file>`, in order.
 
     `stages(signature, arrays, new_array)` returns them for the op's arrays, float32 or float64
-    inputs and an output; arrays between stages are `new_array`. NotImplementedError, with the
-    reason, for attrs, dtypes or shapes without native code.
+    inputs and an output. Arrays between stages come from `new_array`. It raises
+    NotImplementedError, with the reason, for attrs, dtypes or shapes without native code.
     """
 
     file: str
@@ -170,8 +176,9 @@ def _no_macros(_: Signature) -> Mapping[str, str]:
 class RowSource(NamedTuple):
     """The C function `function` of the file `kernels/<file>`, over arrays of several dtypes.
 
-    Its results have the bits of the NumPy kernel's unless `is_exact` is false. If the function
-    refuses its input, it has written nothing; the NumPy kernel then runs and raises the error.
+    Its results have the same bits as the NumPy kernel's, unless `is_exact` is false. The function
+    may refuse its input before it has written anything. The NumPy kernel then runs and raises the
+    error.
 
     parameters(signature): the integers that the function takes; it raises NotImplementedError, with
     the reason, for attrs, dtypes or shapes that the function does not support. element: the index

@@ -1,4 +1,4 @@
-"""A record of the static properties of one node, before memory is assigned to its tensors."""
+"""The static properties of one node, before memory is assigned to its tensors."""
 
 from __future__ import annotations
 

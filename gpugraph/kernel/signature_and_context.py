@@ -48,42 +48,46 @@ class CompiledFile(Protocol):
     def bind(
         self, function: str, parameters: Sequence[int], arrays: Sequence[Any], *, dtype: str = ""
     ) -> Callable[[], int]:
-        """Return a call of one of the file's functions with these integers and arrays.
+        """Return a callable that calls one of the file's functions with these integers and arrays.
 
-        dtype: the dtype for which the function is compiled, if the arrays have different dtypes."""
+        dtype: the dtype for which the function is compiled, if the arrays have different dtypes.
+        """
 
 
 class KernelContext(Signature, Protocol):
-    """A node's signature, and the services that its kernel uses while it is bound to arrays."""
+    """A node's signature, and the services that its kernel can use when it is bound to arrays."""
 
     @property
     def on_host(self) -> frozenset[int]:
-        """The indices of the arrays that are in host memory on any device: the host inputs of a
+        """The indices of the arrays that are in host memory even on a GPU: the host inputs of a
         `late` kernel.
         """
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return an array in the device's memory for use while the step runs; other steps share it.
+        """Return an array in the device's memory that is valid while the step runs. Other steps use
+        the same memory.
 
         Its contents are undefined at the start of each run of the step.
         """
 
     def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Allocate an array on the device for this step alone; it exists as long as the plan
-        does.
-        """
+        """Return a new array on the device for this step only. It exists as long as the plan."""
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return the array with the number `slot` of this step, valid while the step runs.
+        """Return temporary array number `slot` of this step, valid while the step runs.
 
         Other steps use the same memory at other times.
         """
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the node's state in the session, which all plans share; `make` creates it once."""
+        """Return the node's state in the session, which all plans share. `make` creates it if it
+        does not exist yet.
+        """
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """Return the session's object of this container and name; `make` creates it once."""
+        """Return the object that the session keeps under this container and name. `make` creates it
+        if it does not exist yet.
+        """
 
     def variable(self, index: int) -> Any:
         """Return the state of the variable to which reference input `index` refers."""
@@ -95,14 +99,15 @@ class KernelContext(Signature, Protocol):
         """Return a function that waits, up to a number of seconds, for a compiled C file.
 
         The file is in `kernels/`. The function returns None if the file is not compiled by then, or
-        if native code is disabled. It is for kernels with a part in C whose results have the same
-        bits as NumPy's results. dtype: the dtype to compile the file for."""
+        if native code is disabled. It is for kernels that are partly in C and whose results have
+        the same bits as NumPy's. dtype: the dtype for which the file is compiled.
+        """
 
     def own(self, container: Any) -> None:
         """Call `container.release()` when the plan is released."""
 
     def new_handle(self, block: Any) -> Any:
-        """Return a handle for a block of `allocate` whose tensor the session may keep."""
+        """Return a handle for a block from `allocate`; the session may keep the block's tensor."""
 
     @property
     def kept_tensors(self) -> Any:
@@ -112,4 +117,6 @@ class KernelContext(Signature, Protocol):
         """Call `container.release()` when the current run is over."""
 
     def function(self, function: Any) -> Any:
-        """Return a new call of a `GraphFunction`, the value of an attr: arrays in, arrays out."""
+        """Return a new callable for a `GraphFunction`, which is the value of an attr. It takes and
+        returns arrays.
+        """

@@ -4,7 +4,7 @@
     plan    ->  plan_offsets: all buffers of a plan in one block
 
 Nothing here reads or writes memory. `Allocator.host_region` returns the buffer that holds an
-address of host memory. The import of this package registers "DefaultCPUAllocator".
+address of host memory. Importing this package registers "DefaultCPUAllocator".
 """
 
 from gpugraph.memory.allocation_traces import (

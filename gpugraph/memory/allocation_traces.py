@@ -1,9 +1,9 @@
-"""Allocation traces: allocations and frees in order, which can be written, read and replayed.
+"""Allocation traces: sequences of allocations and frees, which can be written, read and replayed.
 
     trace = AllocationTrace.of_lifetimes(lifetimes)     or a RecordingAllocator's `trace`
     for row in compare(trace): print(row.policy, row.peak_bytes)
 
-A replay computes how much memory a policy needs for the same requests:
+A replay computes how much memory an allocation policy needs for the same requests:
 
   bound         the maximum of live bytes: no policy needs less
   arena         offsets planned in advance from the lifetimes
@@ -39,8 +39,8 @@ class Event(NamedTuple):
 class AllocationTrace:
     """Allocations and frees in their order.
 
-    InvalidArgumentError for a buffer that is allocated while it is live, freed without being
-    allocated, or of a negative size; the message has the event's number, from 0.
+    Raises InvalidArgumentError if a buffer is allocated while it is live, freed without being
+    allocated, or has a negative size. The message has the event's number, counted from 0.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -51,7 +51,7 @@ class AllocationTrace:
 
     @classmethod
     def of_lifetimes(cls, lifetimes: Sequence[Lifetime]) -> AllocationTrace:
-        """Return the trace of some lifetimes: at each step first allocations, then frees."""
+        """Return the trace for some lifetimes. In each step, allocations come before frees."""
         begins = [(life.first, 0, number) for number, life in enumerate(lifetimes)]
         ends = [(life.last, 1, number) for number, life in enumerate(lifetimes)]
         return cls(
@@ -61,7 +61,7 @@ class AllocationTrace:
 
     @classmethod
     def parse(cls, text: str) -> AllocationTrace:
-        """Parse a trace. InvalidArgumentError, with the line, for malformed text."""
+        """Parse a trace. Raises InvalidArgumentError, with the line, for malformed text."""
         events = []
         for number, line in enumerate(text.splitlines(), 1):
             sign, numbers = line[:1], line[1:].split()
@@ -92,9 +92,10 @@ class AllocationTrace:
         self.events.append(event)
 
     def lifetimes(self) -> list[Lifetime]:
-        """Return the lifetime of each buffer, in time steps, one per allocation.
+        """Return the lifetime of each buffer. Times are numbers of events: one step for each
+        allocation.
 
-        Buffers that are not freed live until the end of the trace.
+        A buffer that is not freed lives until the end of the trace.
         """
         lifetimes: list[Lifetime] = []
         live: dict[int, int] = {}  # by buffer, its index in the result
@@ -142,8 +143,8 @@ def comparison_table(trace: AllocationTrace) -> str:
 
 
 def replay_bfc(trace: AllocationTrace) -> int:
-    """Allocate the trace by BFC in one unlimited region; return the offset in bytes at which the
-    used part ends.
+    """Replay the trace with BFC in one unlimited region. Return the offset in bytes at which the
+    used part of the region ends.
     """
     allocator = BFCAllocator(FakeSubAllocator(base=0), 1 << 62, "replay")
     addresses: dict[int, int | None] = {}
@@ -159,7 +160,9 @@ def replay_bfc(trace: AllocationTrace) -> int:
 
 
 def replay_size_classes(trace: AllocationTrace) -> int:
-    """Return the bytes held by an allocator that keeps freed blocks for requests of their class."""
+    """Return the bytes held by an allocator that keeps freed blocks for later requests of the same
+    size class.
+    """
     held = 0
     free: Counter[int] = Counter()
     class_of: dict[int, int] = {}
@@ -176,7 +179,9 @@ def replay_size_classes(trace: AllocationTrace) -> int:
 
 
 def size_class(num_bytes: int) -> int:
-    """Return the block size for a request: a multiple of 256 bytes with three significant bits."""
+    """Return the size of the block for a request: the request rounded up to a multiple of 256 bytes
+    with three significant bits.
+    """
     size = -(-num_bytes // 256) * 256
     unit = max(1 << max(size.bit_length() - 3, 0), 256)
     return -(-size // unit) * unit

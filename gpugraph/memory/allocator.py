@@ -7,13 +7,13 @@ writes the memory. The rules for every allocator:
   A negative size raises InvalidArgumentError.
 - Freeing None does nothing. Freeing an address that is unknown to the allocator, or freed already,
   raises InvalidArgumentError with the allocator's name and the address.
-- Every method may be called from any thread, and `deallocate_raw` even from a finalizer that the
-  garbage collector runs in the middle of another call.
+- Every method may be called from any thread. `deallocate_raw` may even be called by a finalizer
+  that the garbage collector runs in the middle of another call.
 
-`retry` and `optional` decide how a failure is treated. By default a failure is final and is
+`retry` and `optional` determine how a failure is handled. By default a failure is final, and is
 reported immediately. With `retry` the allocator may first wait for another thread to free memory.
-With `optional` the caller has an alternative (scratch space that makes a kernel faster), so little
-is logged.
+With `optional` the caller has an alternative (as for scratch memory that only makes a kernel
+faster), so little is logged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_ALLOCATION_BYTES = 2**63 - 1
 
 
 class HostRegion(NamedTuple):
-    """Host memory as a buffer: byte i of `buffer` is the byte at address `base` + i."""
+    """A buffer of host memory: byte i of `buffer` is the byte at address `base` + i."""
 
     base: int
     buffer: mmap.mmap | memoryview[int]
@@ -52,7 +52,7 @@ class AddressHolder(Protocol):
 
 
 class Allocator(ABC):
-    """Hands out byte ranges of one memory space; see the module for the rules."""
+    """Hands out byte ranges of one memory space. The module's docstring has the rules."""
 
     @property
     @abstractmethod
@@ -63,19 +63,21 @@ class Allocator(ABC):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """Return the address of at least `num_bytes` free bytes, aligned to 64 or more, or None."""
+        """Return the address of at least `num_bytes` free bytes, aligned to 64 bytes or more; None
+        on failure.
+        """
 
     @abstractmethod
     def deallocate_raw(self, address: int | None) -> None:
-        """Free a range by the address that `allocate_raw` returned."""
+        """Free the range whose address `allocate_raw` returned."""
 
     def allocate_for(
         self, holder: AddressHolder, num_bytes: int, *, optional: bool = False
     ) -> bool:
         """Allocate as `allocate_raw` does, and store the address in `holder`.
 
-        Returns whether that succeeded. Subclasses store the address so that no exception, such as
-        KeyboardInterrupt, can lose the address.
+        Returns whether that succeeded. Subclasses override this so that no exception, such as
+        KeyboardInterrupt, can occur between the allocation and the store.
         """
         holder.address = self.allocate_raw(num_bytes, optional=optional)
         return holder.address is not None
@@ -116,12 +118,12 @@ class Allocator(ABC):
         return AllocatorStats()
 
     def clear_stats(self) -> None:  # noqa: B027, meant to be empty
-        """Restart the number of allocations and the peaks; do nothing if the allocator keeps no
+        """Reset the number of allocations and the peaks. Do nothing if the allocator keeps no
         counters.
         """
 
     def host_region(self, address: int) -> HostRegion:
-        """Return the host buffer that holds `address`.
+        """Return the host buffer that contains `address`.
 
         Raises FailedPreconditionError if the memory is not host memory.
         """
@@ -131,7 +133,7 @@ class Allocator(ABC):
         )
 
     def live_allocations(self) -> list[LiveAllocation]:
-        """Return the ranges in use, by address; empty if they are not tracked."""
+        """Return the ranges in use, sorted by address; an empty list if they are not tracked."""
         return []
 
     def largest_free_chunk(self) -> int | None:
@@ -139,7 +141,7 @@ class Allocator(ABC):
         return None
 
     def dump_memory_log(self, num_bytes: int) -> str:
-        """Return a report of many lines on the failure to allocate `num_bytes`."""
+        """Return a multi-line report on the failure to allocate `num_bytes`."""
         return f"Allocator ({self.name}), Stats: \n{self.get_stats().debug_string()}"
 
 
@@ -168,7 +170,7 @@ class AllocatorWrapper(Allocator):
         return self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Free to the inner allocator."""
+        """Return the range to the inner allocator."""
         self._inner.deallocate_raw(address)
 
     @property
@@ -181,11 +183,11 @@ class AllocatorWrapper(Allocator):
         return self._inner.requested_size(address)
 
     def allocated_size(self, address: int) -> int:
-        """Return the inner allocator's number of bytes handed out."""
+        """Return the inner allocator's number of bytes allocated."""
         return self._inner.allocated_size(address)
 
     def allocation_id(self, address: int) -> int:
-        """Return the inner allocator's number of the allocation."""
+        """Return the inner allocator's id of the allocation."""
         return self._inner.allocation_id(address)
 
     def get_stats(self) -> AllocatorStats:
@@ -193,11 +195,11 @@ class AllocatorWrapper(Allocator):
         return self._inner.get_stats()
 
     def clear_stats(self) -> None:
-        """Restart the inner allocator's counters."""
+        """Reset the inner allocator's counters."""
         self._inner.clear_stats()
 
     def host_region(self, address: int) -> HostRegion:
-        """Return the inner allocator's host buffer that holds `address`."""
+        """Return the inner allocator's host buffer that contains `address`."""
         return self._inner.host_region(address)
 
     def live_allocations(self) -> list[LiveAllocation]:
@@ -214,9 +216,10 @@ class AllocatorWrapper(Allocator):
 
 
 def validate_num_bytes(name: str, num_bytes: int) -> bool:
-    """Return whether a request of this size can be met by any allocator.
+    """Return whether an allocator could meet a request of this size.
 
-    False for zero bytes and for 2**63 bytes or more. InvalidArgumentError for a negative size.
+    It is False for zero bytes and for 2**63 bytes or more. Raises InvalidArgumentError for a
+    negative size.
     """
     if num_bytes < 0:
         raise invalid_argument(
@@ -226,8 +229,8 @@ def validate_num_bytes(name: str, num_bytes: int) -> bool:
 
 
 def unknown_address(name: str, wanted: str, address: object) -> InvalidArgumentError:
-    """Return the error for an address that is not in use; `wanted` is the action, such as "to
-    free".
+    """Return the error for an address that is not in use. wanted: the action that failed, such as
+    "to free".
     """
     shown = f"{address:#x}" if isinstance(address, int) else repr(address)
     return invalid_argument(

@@ -1,4 +1,5 @@
-"""Adaptors: allocators over allocators that record, log or refuse. They stack in any order.
+"""Adaptors: allocators on top of other allocators that record, log or refuse requests. They can be
+  stacked in any order.
 
     LimitingAllocator    refuses requests beyond a limit            (limiting_allocator.py)
     TrackingAllocator    statistics of one consumer                 (tracking_allocator.py)
@@ -48,7 +49,9 @@ class RecordingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Free to the inner allocator. InvalidArgumentError if this wrapper did not allocate it."""
+        """Return the range to the inner allocator, and record it. Raises InvalidArgumentError if
+        this wrapper did not allocate the range.
+        """
         if address is None:
             return
         with self._lock:
@@ -60,7 +63,7 @@ class RecordingAllocator(AllocatorWrapper):
 
 
 class LoggingAllocator(AllocatorWrapper):
-    """Passes each call and its outcome, as a line of text, to the function `log` (by default a
+    """Passes a line of text for each call and its result to the function `log` (by default a
     logger's `info`).
     """
 
@@ -78,14 +81,14 @@ class LoggingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Free to the inner allocator."""
+        """Return the range to the inner allocator."""
         self._inner.deallocate_raw(address)
         if address is not None:
             self._log(f"{self.name} free at {address:#x}")
 
 
 class FailingAllocator(AllocatorWrapper):
-    """Returns None for the requests that `refuses(number, num_bytes)` chooses, for tests.
+    """For tests: returns None for the requests for which `refuses(number, num_bytes)` is true.
 
     number: the number of the request, from 0.
     """
@@ -106,7 +109,7 @@ class FailingAllocator(AllocatorWrapper):
 
 
 class FailingSubAllocator(SubAllocator):
-    """Returns None for the regions that `refuses(number, num_bytes)` chooses, for tests.
+    """For tests: returns None for the regions for which `refuses(number, num_bytes)` is true.
 
     number: the number of the request, from 0.
     """
@@ -122,7 +125,7 @@ class FailingSubAllocator(SubAllocator):
         return None if self.refuses(number, num_bytes) else self.inner.alloc(alignment, num_bytes)
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free to the inner sub-allocator."""
+        """Return the region to the inner sub-allocator."""
         self.inner.free(address, num_bytes)
 
     def region(self, address: int) -> HostRegion:

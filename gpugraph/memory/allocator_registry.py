@@ -1,9 +1,10 @@
 """The registry of factories of host memory allocators, by name and priority.
 
-The factory with the highest priority is used; among factories of equal priority, the one registered
-first. `get_allocator` creates the process's allocator once and always returns it; after that no
-factory may be added, since it might have a higher priority. `new_allocator` creates another
-allocator at each call, for a device with separate memory.
+The factory with the highest priority is used. If several factories have this priority, the one
+registered first is used. `get_allocator` creates the process's allocator on its first call and
+returns it on every call. After that no factory can be added, since the new factory might have a
+higher priority. `new_allocator` creates another allocator on each call, for a device with separate
+memory.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ class AllocatorRegistry:
     def unregister(cls, name: str, priority: int) -> None:
         """Remove a factory, and the allocator that it created for `get_allocator`, if any.
 
-        If `get_allocator` returned that allocator, factories may be added again. Raises
-        NotFoundError for a factory that is not registered.
+        If that allocator was the one that `get_allocator` returned, factories can be added again.
+        Raises NotFoundError for a factory that is not registered.
         """
         with cls._lock:
             entry = cls._find(name, priority)

@@ -1,7 +1,7 @@
-"""Statistics of an allocator: counts and bytes, with TensorFlow's names and rows.
+"""Statistics of an allocator: counts and bytes, with the names and the text format of TensorFlow.
 
-`bytes_in_use` counts the bytes handed out, including rounding. `bytes_reserved` counts the bytes
-obtained from the layer below, in use or not.
+`bytes_in_use` counts the bytes that callers have, including rounding. `bytes_reserved` counts the
+bytes obtained from the layer below, whether in use or not.
 """
 
 from __future__ import annotations
@@ -34,18 +34,20 @@ class AllocatorStats:
             self.largest_alloc_size = num_bytes
 
     def record_reserved(self, num_bytes: int) -> None:
-        """Count `num_bytes` obtained from the layer below; negative if returned."""
+        """Count `num_bytes` obtained from the layer below. A negative number counts bytes that were
+        returned to it.
+        """
         self.bytes_reserved += num_bytes
         self.peak_bytes_reserved = max(self.peak_bytes_reserved, self.bytes_reserved)
 
     def clear(self) -> None:
-        """Restart the counts: no allocations, and a peak of the bytes in use now."""
+        """Reset the counts: zero allocations, and the bytes in use now as the peak."""
         self.num_allocs = 0
         self.peak_bytes_in_use = self.bytes_in_use
         self.largest_alloc_size = 0
 
     def debug_string(self) -> str:
-        """Return five rows of text, the figures right-aligned; a missing limit is shown as 0."""
+        """Return five lines of text with right-aligned figures. A missing limit is shown as 0."""
         rows = (
             ("Limit:", self.bytes_limit or 0),
             ("InUse:", self.bytes_in_use),

@@ -1,30 +1,30 @@
 """Arena planning: from lifetimes to offsets in one block of bytes.
 
-The problem. Each buffer has a size, and an interval of steps, including both ends, during which it
-must keep its contents. Two buffers may share bytes if and only if their intervals do not intersect.
-Find offsets that keep the block small. (Exactly: dynamic storage allocation, which is NP-hard; no
-plan can be smaller than the maximum of live bytes over all steps, `lower_bound`.)
+The problem. Each buffer has a size, and an interval of steps, including both ends, in which it must
+keep its contents. Two buffers may share bytes if and only if their intervals do not intersect. Find
+offsets such that the block is small. (This is dynamic storage allocation, which is NP-hard. No plan
+can be smaller than `lower_bound`, the maximum of live bytes over all steps.)
 
     step      0    1    2    3
     A 2 KiB   [=========]            offset 0
     B 1 KiB        [=========]       offset 2 KiB
     C 1 KiB                  [==]    offset 0, over A
 
-The policy. Several cheap plans are computed one after another, and the first of the smallest is
-used. The search stops as soon as a plan meets the lower bound:
+The policy. Several cheap plans are computed one after another, and the smallest one is used. The
+search stops as soon as a plan meets the lower bound:
 
-1. Scan by time: at each step the buffers that end are returned to a list of holes (ordered by size,
-   adjacent holes joined). Then each buffer that begins, the largest first, gets the smallest hole
-   that fits, and of equal holes the lowest; if no hole fits, the block grows, beginning with a hole
-   at its end if there is one. O(n log n).
+1. Scan by time. At each step, the buffers that end are returned to a list of holes (ordered by
+   size; adjacent holes are joined). Then each buffer that begins, largest first, gets the smallest
+   hole in which it fits; among equal holes, the lowest. If it fits in no hole, the block grows; a
+   hole at its end is used first. O(n log n).
 2. The same scan with time reversed (up to 50,000 buffers).
-3. For up to 1,000 buffers, a placement in three orders: by size and duration, by size times
-   duration, and by duration. Each buffer gets the tightest gap among the buffers placed before
-   that live at the same time. O(n * n), but these plans usually meet the bound on forward/backward
-   graphs.
-4. While no plan is within half a percent of the bound, the best of these orders is tried again with
-   some large buffers placed earlier, as often as `_SEARCH` allows. An order that is no worse
-   becomes the next one to be changed.
+3. For up to 1,000 buffers, placement in three orders: by size and then duration, by size times
+   duration, and by duration. Each buffer gets the smallest gap that fits among the buffers placed
+   before it that live at the same time. O(n * n), but these plans usually meet the bound on
+   forward/backward graphs.
+4. If no plan is within half a percent of the bound, the best of these orders is varied: some large
+   buffers are placed earlier. `_SEARCH` limits the number of trials. If an order is no worse, the
+   next variation starts from it.
 
 Everything is deterministic: equal inputs give equal plans.
 """
@@ -53,7 +53,9 @@ class Lifetime(NamedTuple):
 
 
 class ArenaPlan(NamedTuple):
-    """Offsets in bytes, in the order of the lifetimes, and the block's size in bytes."""
+    """The offsets of the buffers in bytes, in the order of their lifetimes, and the size of the
+    block in bytes.
+    """
 
     offsets: list[int]
     size: int
@@ -62,9 +64,9 @@ class ArenaPlan(NamedTuple):
 def plan_offsets(lifetimes: Sequence[Lifetime], alignment: int = 64) -> ArenaPlan:
     """Plan offsets such that buffers that are live at the same step never share a byte.
 
-    Offsets and the block's size are multiples of `alignment` (bytes, a power of two); buffers of
-    size zero get offset 0 and take no room. Raises InvalidArgumentError for a negative size, for
-    a lifetime that ends before it begins, and for an alignment that is not a power of two.
+    Offsets and the size of the block are multiples of `alignment` (bytes, a power of two). Empty
+    buffers get offset 0 and take no space. Raises InvalidArgumentError for a negative size, for a
+    lifetime that ends before it begins, and for an alignment that is not a power of two.
     """
     if alignment < 1 or alignment & (alignment - 1):
         raise invalid_argument(f"An arena's alignment must be a power of two, not {alignment}.")
@@ -83,7 +85,7 @@ def plan_offsets(lifetimes: Sequence[Lifetime], alignment: int = 64) -> ArenaPla
 
 
 def lower_bound(lifetimes: Sequence[Lifetime]) -> int:
-    """Return the maximum of live bytes over all steps: no plan can be smaller."""
+    """Return the maximum of live bytes over all steps. No plan can be smaller."""
     change: dict[int, int] = defaultdict(int)
     for size, first, last in lifetimes:
         change[first] += size
@@ -94,8 +96,8 @@ def lower_bound(lifetimes: Sequence[Lifetime]) -> int:
 def check_offsets(lifetimes: Sequence[Lifetime], plan: ArenaPlan) -> None:
     """Raise InternalError, with the buffers' indices, if a plan is wrong.
 
-    It is wrong if the numbers of offsets and lifetimes differ, if a buffer leaves the block, or if
-    two buffers that are live at the same step share bytes.
+    A plan is wrong if the numbers of offsets and lifetimes differ, if a buffer extends beyond the
+    block, or if two buffers that are live at the same step share bytes.
     """
     if len(plan.offsets) != len(lifetimes):
         raise _wrong(f"{len(lifetimes)} lifetimes but {len(plan.offsets)} offsets")
@@ -128,7 +130,7 @@ def _check_neighbours(
 ) -> None:
     """Compare a new buffer with the nearest live buffers below and above it.
 
-    That suffices, as the live buffers are known to be disjoint.
+    This is sufficient, because the other live buffers are known to be disjoint.
     """
     start = plan.offsets[i]
     index = bisect_right(live, (start, i))
@@ -141,7 +143,9 @@ def _check_neighbours(
 
 
 class _Buffers(NamedTuple):
-    """The lifetimes of non-empty buffers, by field; sizes are rounded up to the alignment."""
+    """The lifetimes of non-empty buffers as one list per field. Sizes are rounded up to the
+    alignment.
+    """
 
     sizes: list[int]
     firsts: list[int]
@@ -160,7 +164,9 @@ def _best_plan(buffers: _Buffers) -> ArenaPlan:
 
 
 def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
-    """Yield plans in the order of the policy; each plan is computed when the caller requests it."""
+    """Yield plans in the order described above. Each plan is computed only when the caller requests
+    it.
+    """
     sizes, firsts, lasts = buffers
     count = len(sizes)
     if not count:
@@ -185,8 +191,8 @@ def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
 def _search(
     buffers: _Buffers, bound: int, start: tuple[ArenaPlan, list[int]]
 ) -> Iterator[ArenaPlan]:
-    """Yield plans for random orders: each is the best order so far, with some large buffers moved
-    forward.
+    """Yield plans for random orders. Each order is the best order so far, with some large buffers
+    moved forward.
     """
     best, order = start
     large = [i for i in order if buffers.sizes[i] * _SMALL > bound]
@@ -206,13 +212,14 @@ def _search(
 
 
 _SEARCH, _MAX_ORDERS, _NEAR, _SMALL = 2_000_000, 400, 1.005, 1_000
-"""The budget of the search in pairs of buffers; the maximum number of orders; the multiple of the
-bound up to which a plan is good enough; the divisor of the bound below which a buffer is small:
-small buffers are not moved in the order, as they fit any gap."""
+"""The budget of the search, in pairs of buffers; the maximum number of orders; the multiple of the
+bound at which a plan is good enough; and the divisor of the bound below which a buffer is small.
+Small buffers are not moved in the order, since they fit into any gap.
+"""
 
 
 class _Holes:
-    """The free byte ranges below the top of a growing block; adjacent ones are joined."""
+    """The free byte ranges below the top of a growing block. Adjacent ranges are joined."""
 
     __slots__ = ("_by_size", "_size_at", "_start_of_end", "top")
 
@@ -223,7 +230,7 @@ class _Holes:
         self._start_of_end: dict[int, int] = {}  # end -> start
 
     def give(self, start: int, size: int) -> None:
-        """Free a range, and join it with the holes that touch it."""
+        """Free a range, and join it with adjacent holes."""
         by_size, size_at = self._by_size, self._size_at
         end = start + size
         after = size_at.pop(end, 0)
@@ -239,7 +246,9 @@ class _Holes:
         insort(by_size, (end - start, start))
 
     def take(self, need: int) -> int:
-        """Reserve `need` bytes in the tightest hole, else at the growing top; return the start."""
+        """Reserve `need` bytes in the smallest hole that fits, else at the top of the block, which
+        grows. Return the start of the reserved range.
+        """
         by_size = self._by_size
         index = bisect_left(by_size, (need,))
         if index == len(by_size):
@@ -287,8 +296,8 @@ def _scan_by_time(buffers: _Buffers) -> ArenaPlan:
 
 
 def _place(buffers: _Buffers, order: Sequence[int]) -> ArenaPlan:
-    """Place the buffers in this order, each in the tightest gap between the buffers placed
-    before.
+    """Place the buffers in this order, each in the smallest gap that fits among the buffers placed
+    before it.
     """
     placed: list[tuple[int, int, int, int]] = []  # (start, end, first, last), ascending
     offsets = [0] * len(order)
@@ -303,10 +312,10 @@ def _place(buffers: _Buffers, order: Sequence[int]) -> ArenaPlan:
 
 
 def _tightest_gap(placed: list[tuple[int, int, int, int]], size: int, first: int, last: int) -> int:
-    """Return the start of the smallest gap for `size` bytes during the steps [first, last].
+    """Return the start of the smallest gap of at least `size` bytes during the steps [first, last].
 
-    placed: (start, end, first, last) of buffers, by start. If no gap fits, return the end of the
-    last buffer that lives during these steps.
+    placed: the buffers placed so far as (start, end, first, last), sorted by start. If no gap fits,
+    return the end of the highest buffer that lives during these steps.
     """
     best = -1
     best_gap = 0

@@ -1,8 +1,8 @@
-"""Restacking: offsets in an arena whose buffers have sizes that differ from those in its plan.
+"""Restacking: new offsets for an arena whose buffers have other sizes than in its plan.
 
 For any two buffers that are live at the same step, a plan determines which of them lies below the
-other. If that order is kept, each buffer can lie on top of the buffers below it, whatever the
-sizes:
+other. If this order is kept, each buffer can be placed on top of the buffers below it, whatever the
+sizes are:
 
     planned for    A 2, B 1, C 3          [A ][B][C   ]
     other sizes    A 5, B 1, C 2          [A      ][B][C ]
@@ -19,11 +19,11 @@ from gpugraph.memory.arena_planning import ArenaPlan, Lifetime
 
 
 def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list[list[int]]:
-    """Return, for each buffer, the buffers that lie directly below it in the plan.
+    """For each buffer, return the buffers that lie directly below it in the plan.
 
-    Buffer A lies below buffer B if both are live at a common step and A has the lower offset (if
-    the offsets are equal, because a buffer is empty, the lower index). It lies directly below if no
-    third buffer is between them.
+    Buffer A lies below buffer B if both are live at a common step and A has the lower offset. If
+    the offsets are equal, because a buffer is empty, the buffer with the lower index lies below. It
+    lies directly below if no third buffer is between them.
     """
     ranked = sorted(range(len(offsets)), key=lambda buffer: offsets[buffer])
     begun, ended = (
@@ -44,7 +44,10 @@ def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list
 
 
 class _Until:
-    """Items with a time each; a query returns the items before a time as the bits of an integer."""
+    """Items, each with a time.
+
+    A query returns the items before a time, as the bits of an integer.
+    """
 
     def __init__(self, times: Sequence[int]) -> None:
         order = sorted(range(len(times)), key=times.__getitem__)
@@ -69,8 +72,8 @@ def _bits(number: int) -> Iterator[int]:
 
 
 class Stacking:
-    """The order in which buffers are stacked: each on top of those `below` it, whose indices are
-    those of `buffers_below`.
+    """The order in which buffers are stacked. below: for each buffer, the indices of the buffers
+    directly below it, from `buffers_below`.
     """
 
     def __init__(self, below: Sequence[Sequence[int]]) -> None:

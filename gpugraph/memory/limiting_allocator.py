@@ -1,12 +1,12 @@
-"""A limit on one consumer's share of an allocator.
+"""A limit on the number of bytes that one consumer takes from an allocator.
 
-The wrapper counts the bytes that the inner allocator hands out, if it tracks sizes, else the bytes
-requested. A request that would exceed the limit returns None immediately, even with `retry`: only
-the consumer itself could free memory below the limit.
+The wrapper counts the bytes that the inner allocator allocates if that tracks sizes, else the bytes
+requested. A request that would exceed the limit returns None immediately, even with `retry`, since
+only this consumer could bring its use below the limit.
 
 The requested bytes are reserved before the inner allocator is called, so threads never exceed the
-limit together, and no lock is held while the inner allocator waits. If rounding makes the
-allocation exceed the limit, it is freed again and refused.
+limit together, and no lock is held while the inner allocator waits. If the allocation exceeds the
+limit because of rounding, it is freed again and refused.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ class LimitingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Free a range. InvalidArgumentError if it was not allocated through this wrapper."""
+        """Free a range. Raises InvalidArgumentError if it was not allocated through this
+        wrapper.
+        """
         if address is None:
             return
         with self._lock:
@@ -104,8 +106,8 @@ class LimitingAllocator(AllocatorWrapper):
         return [live for live in self._inner.live_allocations() if live.address in addresses]
 
     def largest_free_chunk(self) -> int | None:
-        """Return the size of the inner allocator's largest free range, at most the rest of the
-        limit.
+        """Return the size of the inner allocator's largest free range, or the remainder of the
+        limit if that is smaller.
         """
         hole = self._inner.largest_free_chunk()
         if hole is None:
@@ -114,7 +116,7 @@ class LimitingAllocator(AllocatorWrapper):
             return min(hole, self._limit - self._reserved)
 
     def _reserve(self, num_bytes: int) -> bool:
-        """Reserve bytes unless the limit would be exceeded; a negative number releases."""
+        """Reserve bytes unless that would exceed the limit. A negative number releases bytes."""
         with self._lock:
             if num_bytes > 0 and self._reserved + num_bytes > self._limit:
                 return False

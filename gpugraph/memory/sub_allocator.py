@@ -1,13 +1,13 @@
 """Sub-allocators, which obtain regions for BFC.
 
-A sub-allocator hands out few and large regions, which BFC splits into chunks. `HostSubAllocator`
-has host memory; `FakeSubAllocator` has addresses without memory, to rehearse any device's memory.
-A CUDA device has a sub-allocator over its driver.
+A sub-allocator hands out a few large regions, which BFC splits into chunks. `HostSubAllocator`
+hands out host memory. `FakeSubAllocator` hands out addresses without memory, to simulate the memory
+of any device. CUDA devices have sub-allocators that call the driver.
 
-Host regions are anonymous private mappings: zeroed, page-aligned, and backed by memory only once
-they are touched, so that a large region costs nothing until it is used. Linux is advised to back
-regions of 4 MiB and more with huge pages. A freed region is unmapped only when no array refers to
-its buffer any more, so arrays over freed memory stay valid.
+Host regions are anonymous private mappings: zeroed, page-aligned, and backed by memory only when
+they are touched. So a large region costs nothing until it is used. Linux is advised to back regions
+of 4 MiB and more with huge pages. A freed region is unmapped only when no array refers to its
+buffer, so arrays over freed memory stay valid.
 """
 
 from __future__ import annotations
@@ -40,18 +40,20 @@ class SubAllocator(ABC):
 
     @abstractmethod
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region, with the address and the size of its allocation."""
+        """Free a region, given its address and size."""
 
     def region(self, address: int) -> HostRegion:
-        """Return the host buffer with `address`; FailedPreconditionError for other memory."""
+        """Return the host buffer that contains `address`; raise FailedPreconditionError for other
+        memory.
+        """
         raise FailedPreconditionError.of_no_node(
             f"{type(self).__name__} gives no host memory: {address:#x} cannot be viewed."
         )
 
 
 class HostRegions:
-    """A thread-safe table of regions of host memory. kind: the kind of memory named in messages,
-    "host" or "pinned".
+    """A thread-safe table of regions of host memory. kind: the kind of memory for messages, "host"
+    or "pinned".
     """
 
     def __init__(self, kind: str) -> None:
@@ -77,7 +79,10 @@ class HostRegions:
             return True
 
     def find(self, address: int) -> HostRegion:
-        """Return the region that holds `address`. InvalidArgumentError if no region holds it."""
+        """Return the region that contains `address`.
+
+        Raises InvalidArgumentError if there is none.
+        """
         with self._lock:
             index = bisect_right(self._bases, address) - 1
             if index >= 0:
@@ -94,7 +99,9 @@ class HostSubAllocator(SubAllocator):
         self._regions = HostRegions("host")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return a zeroed region; InvalidArgumentError for an alignment larger than a page."""
+        """Return a zeroed region; raise InvalidArgumentError for an alignment larger than a
+        page.
+        """
         if alignment > mmap.PAGESIZE:
             raise invalid_argument(
                 f"Host regions are aligned to pages of {mmap.PAGESIZE} bytes, "
@@ -108,23 +115,26 @@ class HostSubAllocator(SubAllocator):
         return base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region; it is unmapped once no array uses it. InvalidArgumentError if it is
+        """Free a region; it is unmapped once no array uses it. Raises InvalidArgumentError if it is
         unknown.
         """
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
 
     def region(self, address: int) -> HostRegion:
-        """Return the region that holds `address`. InvalidArgumentError if no region holds it."""
+        """Return the region that contains `address`.
+
+        Raises InvalidArgumentError if there is none.
+        """
         return self._regions.find(address)
 
 
 class FakeSubAllocator(SubAllocator):
-    """A range of addresses without memory; regions follow each other upwards from `base`.
+    """A range of addresses without memory. Regions are adjacent, in ascending order from `base`.
 
-    `total` limits the bytes that are allocated at a time; None means that there is no limit.
-    Addresses are never reused. Visitors are called after each allocation and before each
-    deallocation of a region.
+    `total` limits the bytes that are allocated at the same time; None means no limit. Addresses are
+    never reused. Visitors are called after each allocation and before each deallocation of a
+    region.
     """
 
     def __init__(
@@ -157,7 +167,7 @@ class FakeSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region; InvalidArgumentError if no region has this address and size."""
+        """Free a region; raise InvalidArgumentError if no region has this address and size."""
         if self._regions.get(address) != num_bytes:
             raise no_such_region(self, address, num_bytes)
         for visit in self._free_visitors:
@@ -182,7 +192,9 @@ def _map(num_bytes: int) -> mmap.mmap | None:
 
 
 def _advise(buffer: mmap.mmap, advice: int) -> None:
-    """Advise the operating system, ignoring the error of a system without huge pages."""
+    """Pass advice on a buffer to the operating system. Ignore the error on a system without huge
+    pages.
+    """
     try:
         buffer.madvise(advice)
     except OSError:

@@ -1,19 +1,19 @@
-"""Records one consumer's use of an allocator: sizes, a high watermark, and each call.
+"""Records how one consumer uses an allocator: sizes, a high watermark, and each call.
 
 Three cases, as in TensorFlow:
 
-- The inner allocator tracks sizes: its allocated sizes are counted.
-- It does not, and `track_sizes` is set: requested sizes are counted here, with ids 1, 2, 3; the
-  wrapper then tracks sizes and ids itself.
+- The inner allocator tracks sizes: the sizes that it allocates are counted.
+- It does not, but `track_sizes` is set: requested sizes are counted here, with the ids 1, 2, 3; the
+  wrapper itself tracks sizes and ids.
 - Neither: only requests are counted. The high watermark and the live bytes stay 0, and frees are
   not recorded.
 
 The wrapper's owner holds one reference, and so does each live allocation. `get_records_and_unref`
-drops the owner's reference; when the last allocation is freed too, the wrapper is spent and refuses
-further use.
+drops the owner's reference. When the last allocation has been freed as well, the wrapper is spent
+and refuses further use.
 
-The lock is reentrant because a finalizer that the garbage collector runs may free while this thread
-holds it; the counts stay right if that happens between any two steps below.
+The lock is reentrant, because the garbage collector may run a finalizer that frees memory while
+this thread holds it. The counts stay correct if that happens between any two steps below.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from gpugraph.memory.allocator import Allocator, AllocatorWrapper, unknown_addre
 
 
 class AllocRecord(NamedTuple):
-    """A call: the bytes allocated (negative: freed), and its time in microseconds since 1970."""
+    """A call: the number of bytes allocated (negative if freed), and the time in microseconds since
+    1970.
+    """
 
     alloc_bytes: int
     alloc_micros: int
@@ -59,7 +61,9 @@ class TrackingAllocator(AllocatorWrapper):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """Allocate from the inner allocator. FailedPreconditionError once the wrapper is spent."""
+        """Allocate from the inner allocator. Raises FailedPreconditionError if the wrapper is
+        spent.
+        """
         self._refuse_if_spent()
         address = self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
         if address is None:
@@ -110,7 +114,9 @@ class TrackingAllocator(AllocatorWrapper):
         return self._live(address, "for the requested size of").num_bytes
 
     def allocated_size(self, address: int) -> int:
-        """Return the bytes handed out; if the wrapper itself tracks sizes, the bytes requested."""
+        """Return the bytes allocated. If the wrapper itself tracks sizes, these are the bytes
+        requested.
+        """
         if not self._local:
             return self._inner.allocated_size(address)
         return self._live(address, "for the allocated size of").num_bytes
@@ -127,12 +133,13 @@ class TrackingAllocator(AllocatorWrapper):
             return self._total, self._high_watermark, self._allocated
 
     def get_current_records(self) -> list[AllocRecord]:
-        """Return a copy of the records since the start, or since `get_records_and_unref`."""
+        """Return a copy of the records since the start or the last `get_records_and_unref`."""
         with self._lock:
             return list(self._records)
 
     def get_records_and_unref(self) -> list[AllocRecord]:
-        """Return and drop the records; the wrapper is spent when all its allocations are freed.
+        """Return and drop the records. The wrapper becomes spent when all its allocations have been
+        freed.
 
         Raises FailedPreconditionError if it is spent already.
         """
@@ -144,7 +151,7 @@ class TrackingAllocator(AllocatorWrapper):
 
     @property
     def spent(self) -> bool:
-        """Whether `get_records_and_unref` was called and all allocations were freed."""
+        """Whether `get_records_and_unref` was called and all allocations have been freed."""
         return self._references <= 0
 
     def _refuse_if_spent(self) -> None:

@@ -1,4 +1,6 @@
-"""The interface between compilation and runtime: the frozen, step-by-step record of a run."""
+"""The interface between compilation and runtime: a plan, the frozen record of the steps of a
+run.
+"""
 
 from gpugraph.plan.arena_record import (
     ArenaRecord as ArenaRecord,

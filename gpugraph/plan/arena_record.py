@@ -11,7 +11,8 @@ from gpugraph.base.shapes import shape_text
 
 
 class BufferRecord(NamedTuple):
-    """A tensor in memory: its op, bytes, and first and last position in the order of the plan.
+    """A buffer in the arena: its op, its bytes, and its first and last position in the order of the
+    plan.
 
     shape, dtype: the shape and dtype of the buffer's first tensor; later tensors may reuse its
     memory.
@@ -35,9 +36,9 @@ class BufferRecord(NamedTuple):
 class ArenaRecord(NamedTuple):
     """The arena on a device.
 
-    num_bytes: its size. bound: the maximum of simultaneously live bytes: no arena for this order of
-    nodes is smaller. The maximum is reached at position `place` of the order, at `node`, which the
-    line `origin` created. buffers: all buffers in the arena.
+    num_bytes: its size. bound: the maximum number of bytes that are live at the same time. For this
+    order of nodes, no arena can be smaller. The maximum occurs at position `place` of the order, at
+    `node`, which the line `origin` created. buffers: all buffers in the arena.
     """
 
     device: str
@@ -58,8 +59,8 @@ class LoopRecord(NamedTuple):
     """The memory on stacks and in TensorArrays that each iteration of a loop keeps on a device
     until its gradient, or the end of the run, releases it.
 
-    tensors: the tensors kept by one iteration, largest first; a tensor whose size is known only in
-    a run counts 0 bytes.
+    tensors: the tensors that one iteration keeps, largest first. A tensor whose size is known only
+    in a run counts as 0 bytes.
     """
 
     loop: str

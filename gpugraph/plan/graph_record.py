@@ -1,7 +1,7 @@
 """The compiled graph of a plan as plain records, for statistics and report pages.
 
-A plan does not hold these records: the graph is compiled once more to get them, when a run of the
-plan is inspected for the first time.
+A plan does not hold these records. When a run of the plan is inspected for the first time, the
+graph is compiled again to create them.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ class GraphRecord(NamedTuple):
         return {node.name: (place, node) for place, node in enumerate(self.nodes)}
 
     def live_bytes(self, device: str) -> list[int]:
-        """Return, for each position of the order, the bytes that are live on a device.
+        """Return the number of bytes that are live on a device, for each position of the order.
 
-        They include the live part of the plan's arena, and variables and constants, which are
+        This includes the live part of the plan's arena, and variables and constants, which are
         always live. Memory of tensors whose size is known only in a run is not included.
         """
         changes = [0] * (len(self.nodes) + 1)
@@ -110,7 +110,7 @@ class GraphRecord(NamedTuple):
         return first <= place <= last
 
     def _life(self, storage: StorageRecord) -> tuple[int, int]:
-        """Return the first and the last position where a storage is live."""
+        """Return the first and the last position at which a storage is live."""
         end = len(self.nodes) - 1
         if storage.kind in LASTING:
             return 0, end

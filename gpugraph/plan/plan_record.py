@@ -1,8 +1,8 @@
-"""The interface between compilation and runtime: the frozen, step-by-step record of a run.
+"""The interface between compilation and runtime: a plan, the frozen record of the steps of a run.
 
 `compile/` creates a `Plan` and `runtime/` runs it; neither imports the other. All names, devices,
 memory and kernels are fixed: a step is a callable without arguments, a feed a callable that takes
-an array, a fetch a callable that returns an array. The names of the graph remain as labels, for
+an array, a fetch a callable that returns an array. The names of the graph are only labels, for
 messages and statistics.
 
 A well-formed plan (see `compile/verification.py`):
@@ -31,8 +31,8 @@ from gpugraph.plan.step_code import StepCode
 
 
 class PlanKey(NamedTuple):
-    """The identity of a plan: the fed tensors with their shapes, some sizes of which may be open,
-    the fetches and the targets.
+    """The identity of a plan: the fed tensors with their shapes, the fetches and the targets. Some
+    sizes in the shapes may be open.
     """
 
     feeds: tuple[tuple[str, tuple[int | None, ...] | None], ...]
@@ -56,13 +56,13 @@ class Mailbox(Protocol):
 def rendezvous_key(
     source: str, incarnation: int, target: str, edge: str, frame: int = 0, iteration: int = 0
 ) -> str:
-    """Return `source;incarnation in hex;target;edge;frame:iteration`, the key of one transfer."""
+    """Return the key of one transfer: `source;incarnation in hex;target;edge;frame:iteration`."""
     return f"{source};{incarnation:016x};{target};{edge};{frame}:{iteration}"
 
 
 class FeedSlot(NamedTuple):
-    """A fed tensor. load: stores an array of this dtype and shape as the tensor's value for the
-    run.
+    """A fed tensor. load: a function that stores an array of this dtype and shape as the tensor's
+    value for the run.
     """
 
     name: str
@@ -72,7 +72,7 @@ class FeedSlot(NamedTuple):
 
 
 class FetchSlot(NamedTuple):
-    """A fetched tensor. read: returns a copy of its value, as an array on the host.
+    """A fetched tensor. read: a function that returns a copy of its value, as an array on the host.
 
     array: the array that `read` copies, if it is the same host array in each run; else None.
     """
@@ -84,7 +84,9 @@ class FetchSlot(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """The transfer of one tensor to another device. num_bytes: None if known only in a run."""
+    """The transfer of one tensor to another device. num_bytes: None if it is known only in a
+    run.
+    """
 
     tensor: str
     source: str
@@ -93,7 +95,7 @@ class Transfer(NamedTuple):
 
 
 class PassReport(NamedTuple):
-    """The report of one compiler pass: its changes and their reasons, as a heading and lines."""
+    """The report of a compiler pass: a heading, and lines with its changes and their reasons."""
 
     name: str
     summary: str
@@ -116,19 +118,19 @@ class Placement(NamedTuple):
 
 
 class OpenSizes(Protocol):
-    """The sizes of a plan that runs many sets of shapes (`compile/binding/open_plan.py`)."""
+    """The sizes of a plan that can run many sets of shapes (`compile/binding/open_plan.py`)."""
 
     def select(self, shapes: tuple[tuple[int, ...], ...]) -> None:
-        """Let the next runs be those of these shapes of the feeds. The caller must hold the plan's
-        lock. UnfitShapesError if they need another plan.
+        """Prepare the plan for runs in which the feeds have these shapes. The caller must hold the
+        plan's lock. Raises UnfitShapesError if the shapes need another plan.
         """
 
     def described(self, shapes: tuple[tuple[int, ...], ...]) -> Plan:
-        """Return a copy of the plan whose reports are those of these shapes."""
+        """Return a copy of the plan, with reports for feeds of these shapes."""
 
 
 class UnfitShapesError(Exception):
-    """Shapes of feeds that an open plan can't run."""
+    """Raised if an open plan can't run the shapes of the feeds."""
 
 
 class UnfitReportError(Exception):
@@ -147,23 +149,24 @@ class Plan:
     """A compiled run.
 
     Its memory serves one run at a time: to run or release the plan, a caller must hold `lock`. To
-    run it, a caller must also take its `memory`, which other plans may share. Plans that share
+    run it, a caller must also acquire its `memory`, which other plans may share. Plans that share
     memory have the same dict `holder`, which is `{0: plan}` while a run of `plan` uses the memory.
-    A caller takes the memory by `holder.setdefault(0, plan) is plan`. `has_arena_in` returns
+    A caller has acquired the memory if `holder.setdefault(0, plan) is plan`. `has_arena_in` returns
     whether the arena is in a given block.
 
-    `ends` are read after a run's fetches: they raise the errors that devices reported. `waits`, by
+    The callables in `ends` run after a run's fetches; they raise the errors that devices have
+    reported. `waits`, by
     device: a function that waits until the device has completed all enqueued work; `in_use`, by
     device: a function that returns the bytes that its allocator has in use. `variables` are all
     variables that the plan uses; `writes`: whether it writes some of them. `watched` are the
     variables whose memory is bound to steps: if one of these has `moved`, the plan is stale. The
-    lock is reentrant: if a kernel calls the session, and the session arrives at the plan that runs
+    lock is reentrant. If a kernel calls the session, and that call needs the plan that is executing
     the kernel, it finds that plan `running` instead of deadlocking.
 
-    By `access`, a run enters the session's table of runs that use variables before its first step,
-    and leaves the table at its end. `runs` counts runs; it shows a waiting thread whether the
-    lock's holder is still in the same run. A plan that `runs_once` is stale once it has begun, and
-    its memory is freed when its run ends.
+    A run uses `access` to enter the session's table of runs that use variables before its first
+    step, and to leave the table at its end. `runs` counts runs. By this count, a waiting thread
+    detects whether the lock's holder is still in the same run. A plan that `runs_once` becomes
+    stale when its run begins, and its memory is freed when the run ends.
 
     `sized_in_run`: by device, the number of tensors that are not in the arena, because their size
     is known only in a run, and the device's memory limit in bytes. `loops`: the memory that
@@ -172,12 +175,12 @@ class Plan:
     rows that its kernel counted in the last run. `at_end` is called once, when the
     plan's memory is released.
 
-    `graph_record` is set once a run was traced (`graph_record.py`).
+    `graph_record` is set when a run has been traced (`graph_record.py`).
 
-    Runs execute in `context`, a `contextvars` context in which NumPy's floating point warnings are
-    off (switching them off in each run would take a microsecond) and `RUN_CLOCK` is the plan's
-    clock. If the plan has a single step, `run_unguarded` calls it directly; the step is then
-    `alone`, and errors are attributed to it.
+    Runs execute in `context`, a `contextvars` context. In it, NumPy's floating point warnings are
+    off (switching them off in each run would take a microsecond), and `RUN_CLOCK` is the plan's
+    clock. If the plan has a single step, this step is `alone`: `run_unguarded` calls it directly,
+    and errors are attributed to it.
     """
 
     key: PlanKey
@@ -231,8 +234,8 @@ class Plan:
         return {device: arena.num_bytes for device, arena in self.arenas.items()}
 
     def current_reports(self, step_codes: Iterable[tuple[Step, StepCode]]) -> Sequence[PassReport]:
-        """Return the reports of the passes; the report of `binder` has notes on the current code of
-        steps.
+        """Return the reports of the passes. The report of `binder` gets notes on the code that
+        currently runs the steps.
         """
         codes = {step.label: code for step, code in step_codes}
         groups = [step.group for step in all_steps(self.steps) if step.group is not None]
@@ -258,7 +261,7 @@ class Plan:
         self.graph_record = None
 
     def set_steps(self, steps: Sequence[Step]) -> None:
-        """Set the steps of the next runs."""
+        """Set the steps that the next runs execute."""
         self.steps = tuple(steps)
         self.alone = None
         self.guarded = StepSequence(self.steps)
@@ -274,7 +277,7 @@ class Plan:
         self.release_memory()
 
     def end(self) -> None:
-        """Call `at_end`, unless it was called already."""
+        """Call `at_end` unless it has been called already."""
         at_end, self.at_end = self.at_end, None
         if at_end is not None:
             at_end()

@@ -1,4 +1,4 @@
-"""Steps of a plan, groups of steps that run as one step, and sequences that call steps in order.
+"""Steps of a plan, groups of steps that run as one step, and sequences of steps.
 
 An error from a step is annotated with the innermost step that raised it, which
 `failed_step` returns (see `runtime/step_failure.py`).
@@ -40,8 +40,9 @@ StepKind = Literal[
 class Step:
     """One action of a run, with the name of the node that it executes.
 
-    group: the steps that it consists of, if there are several. code: returns the code that
-    currently runs a single step. part: distinguishes the steps of one node: empty for its kernel.
+    group: the object that runs the step's parts, if it consists of several steps. code: a function
+    that returns the code that currently runs a single step. part: distinguishes the steps of one
+    node; empty for the step of its kernel.
     """
 
     name: str
@@ -63,8 +64,9 @@ class Step:
 
     @classmethod
     def of(cls, group: StepGroup, kind: StepKind, name: str = "", op_type: str = "") -> Step:
-        """Return a step that runs a group; it has the device and depth of the group's first
-        step.
+        """Return a step that runs a group.
+
+        It has the device and depth of the group's first step.
         """
         first = group.steps[0]
         return cls(
@@ -109,7 +111,7 @@ class StepGroup(ABC):
     def parts(self, traced: bool) -> Sequence[Step] | None:
         """Return the steps that a run with a trace or a time limit executes one by one.
 
-        None if the group must run as a whole. traced: whether the run has a trace.
+        Return None if the group must run as a whole. traced: whether the run has a trace.
         """
         return None
 
@@ -126,14 +128,17 @@ class Access(Protocol):
         """
 
     def leave(self) -> None:
-        """Remove the entry, so that other runs proceed; do nothing if the run has not entered."""
+        """Remove the entry, so that other runs can proceed.
+
+        Do nothing if the run has not entered.
+        """
 
 
 class WaitingRun:
     """Runs a step that may wait for other runs, or forever, because it calls user functions.
 
-    While it waits, other runs may use the variables of its run, signal handlers are called when the
-    step polls for signals, and a fork does not wait for the run.
+    While the step waits, other runs may use the variables of its run, signal handlers are called
+    when the step polls for signals, and a fork does not wait for the run.
     """
 
     __slots__ = ("access", "clock", "step_run")
@@ -163,7 +168,7 @@ class WaitingRun:
 
 
 class StepSequence:
-    """Calls steps one after another, including or excluding guards.
+    """Calls steps one after another, with or without guards.
 
     A guard is a step that checks that a variable is initialized.
     """
@@ -195,7 +200,7 @@ class StepSequence:
 
 
 def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
-    """Yield the steps, each followed by the steps of its group, at all depths."""
+    """Yield the steps, each followed by the steps of its group, recursively."""
     for step in steps:
         yield step
         if step.group is not None:

@@ -13,12 +13,12 @@ from gpugraph.base.errors import CancelledError, DeadlineExceededError, Internal
 from gpugraph.base.interruptions.signal_handlers import PENDING, poll_signals
 
 INTERRUPTED: list[Any] = []
-"""The `plan_steps.Access` of each run that is interrupted by a signal handler at the moment."""
+"""The `plan_steps.Access` of each run that a signal handler is interrupting now."""
 
 
 class TimeLimit(NamedTuple):
-    """A time limit: the seconds that a run may take, and the value of `time.monotonic()` at its
-    end.
+    """A time limit: the seconds that a run may take, and the value of `time.monotonic()` when they
+    have passed.
     """
 
     seconds: float
@@ -30,7 +30,9 @@ class TimeLimit(NamedTuple):
         return cls(seconds, monotonic() + seconds)
 
     def check(self, where: str) -> None:
-        """Raise DeadlineExceededError if the time is over. where: a part of the message."""
+        """Raise DeadlineExceededError if the time has passed. where: the place in the run, for the
+        message.
+        """
         if monotonic() > self.ends:
             raise DeadlineExceededError(
                 None, None, f"Timed out waiting for notification: {where} after {self.seconds} s"
@@ -38,18 +40,16 @@ class TimeLimit(NamedTuple):
 
 
 Take = Callable[[str, Any], Any]
-"""A function that receives a value from a kernel during a run, with the operation's name, and may
-return the operation's result. It must copy a value that it needs after the call.
+"""A function that receives an operation's name and a value from its kernel during a run, and may
+return the operation's result. If it needs the value after the call, it must copy it.
 """
 
 FetchDestination = Callable[[int, Any], Any]
-"""A function that returns the array to which the fetch with an index is copied, or None for a new
-array.
-"""
+"""A function that returns the array to which fetch number i is copied, or None for a new array."""
 
 
 class Clock:
-    """Decides whether the run of a plan continues; long steps call `check` while `armed` is set."""
+    """Decides whether a run of a plan continues. Long steps call `check` while `armed` is set."""
 
     __slots__ = (
         *("_cancelled", "_limit", "access", "armed", "interrupted", "one_thread", "stop", "take"),
@@ -73,8 +73,8 @@ class Clock:
         return self._limit is not None
 
     def start(self, limit: TimeLimit | None) -> None:
-        """Set the time limit at the start of a run (None: unlimited); clear it, by None, at the
-        end.
+        """Set the time limit at the start of a run (None: unlimited). At the end of a run, clear it
+        by passing None.
         """
         self._limit = limit
         self.armed = self._cancelled or limit is not None or self.interrupted
@@ -85,12 +85,12 @@ class Clock:
         self.stop[0] = 1
 
     def interrupt(self) -> None:
-        """Record that a signal has arrived; its handler is called at the next `check`."""
+        """Record that a signal has arrived. Its handler is called at the next `check`."""
         self.interrupted = self.armed = True
         self.stop[0] = 1
 
     def go_on(self) -> None:
-        """Clear the record of a signal, whose handler was called or will be called by the run's
+        """Clear the record of a signal: its handler has been called, or will be called by the run's
         caller.
         """
         self.interrupted = False
@@ -109,7 +109,7 @@ class Clock:
             self._limit.check(where)
 
     def check(self, where: str) -> None:
-        """Check as `check_ended` does, and also call pending signal handlers, which may raise."""
+        """Do the same as `check_ended`, and call pending signal handlers, which may raise."""
         if self.interrupted:
             self._poll_signals()
         self.check_ended(where)
@@ -129,16 +129,18 @@ RUN_CLOCK: ContextVar[Clock | None] = ContextVar("RUN_CLOCK", default=None)
 
 
 def check_run(where: str) -> None:
-    """Call `Clock.check` for this thread's run, if any. Kernels that take long call this often."""
+    """Call `Clock.check` for this thread's run, if any. Kernels that take a long time call this
+    often.
+    """
     clock = RUN_CLOCK.get()
     if clock is not None and clock.armed:
         clock.check(where)
 
 
 def give_early(name: str, value: Any) -> Any:
-    """Pass a kernel's value to the caller of the run in progress; return the caller's answer.
+    """Pass a kernel's value to the caller of the run in progress, and return the caller's answer.
 
-    InternalError if the caller takes no values.
+    Raises InternalError if the caller accepts no values.
     """
     clock = RUN_CLOCK.get()
     if clock is None or clock.take is None:

@@ -1,5 +1,5 @@
-"""The code that currently runs a step, for reports on which steps are native and why others are
-not.
+"""The code that currently runs a step. Reports use it to show which steps are native, and why
+others are not.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ CodeState = Literal["native", "graph", "waiting", "plain"]
 
 
 class StepCode(NamedTuple):
-    """The code that runs a step, or that its next run would use.
+    """The code that runs a step, or that its next run will use.
 
-    state: "native", native code of the CPU; "graph", part of a CUDA graph; "waiting", the step's
-    NumPy kernel or separate launch until native code or a graph is ready; "plain", the same
-    permanently. reason: why the step waits for other code, or will get none.
+    state: "native", native code of the CPU; "graph", part of a CUDA graph; "waiting", NumPy or a
+    separate launch until native code or a graph is ready; "plain", NumPy or a separate launch
+    permanently. reason: why the step waits, or why it stays plain.
     """
 
     state: CodeState
@@ -27,7 +27,7 @@ PLAIN = StepCode("plain", "it moves tensors or flags")
 
 
 def plain_code() -> StepCode:
-    """Return PLAIN, the code of a step that copies tensors or sets flags and never becomes
-    native.
+    """Return PLAIN, the code of a step that never becomes native because it only copies tensors or
+    sets flags.
     """
     return PLAIN

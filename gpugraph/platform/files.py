@@ -114,7 +114,7 @@ class GFile:
     def read(self, n: int = -1) -> Any:
         """Return the next `n` bytes (decoded, in text mode); by default all that remain.
 
-        InvalidArgumentError for an endless device such as /dev/zero, unless `n` is passed.
+        Raises InvalidArgumentError for an endless device such as /dev/zero, unless `n` is passed.
         """
         source = self._file() if n is not None and n >= 0 else self._file_with_end()
         with system_errors(self._name):
@@ -153,7 +153,7 @@ class GFile:
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
         """Move to `offset` bytes from the start (whence 0), the position (1) or the end (2).
 
-        `position` is an older name of `offset`. TypeError if neither is passed.
+        `position` is an older name of `offset`. Raises TypeError if neither is passed.
         """
         chosen = position if offset is None else offset
         if chosen is None:
@@ -210,7 +210,7 @@ def IsDirectory(dirname: Any) -> bool:
 def Stat(filename: Any) -> FileStatistics:
     """Return the size of a file or folder, the time of its last change, and whether it is a folder.
 
-    NotFoundError for a missing file.
+    Raises NotFoundError for a missing file.
     """
     with system_errors(filename):
         status = os.stat(_local(filename))
@@ -259,7 +259,9 @@ def _matching(pattern: str) -> list[str]:
 
 @uninterrupted
 def ListDirectory(dirname: Any) -> list[str]:
-    """Return the names in a folder, in arbitrary order. NotFoundError for a missing folder."""
+    """Return the names in a folder, in arbitrary order. Raises NotFoundError for a missing
+    folder.
+    """
     if not IsDirectory(dirname):
         message = f"Could not find directory {_text(dirname)}"
         raise errors.NotFoundError(None, None, message)
@@ -269,7 +271,7 @@ def ListDirectory(dirname: Any) -> list[str]:
 
 @uninterrupted
 def MkDir(dirname: Any) -> None:
-    """Create a folder unless it exists. NotFoundError if its parent folder is missing."""
+    """Create a folder unless it exists. Raises NotFoundError if its parent folder is missing."""
     with system_errors(dirname), contextlib.suppress(FileExistsError):
         os.mkdir(_local(dirname))
 
@@ -278,7 +280,8 @@ def MkDir(dirname: Any) -> None:
 def MakeDirs(dirname: Any) -> None:
     """Create a folder and all missing parents.
 
-    FailedPreconditionError if the folder or one of its parents exists as a file."""
+    Raises FailedPreconditionError if the folder or one of its parents exists as a file.
+    """
     try:
         with system_errors(dirname):
             os.makedirs(_local(dirname), exist_ok=True)
@@ -289,14 +292,16 @@ def MakeDirs(dirname: Any) -> None:
 
 @uninterrupted
 def Remove(filename: Any) -> None:
-    """Delete a file. NotFoundError if it is missing, FailedPreconditionError for a folder."""
+    """Delete a file. Raises NotFoundError if it is missing, FailedPreconditionError for a
+    folder.
+    """
     with system_errors(filename):
         remove_file(_local(filename))
 
 
 @uninterrupted
 def DeleteRecursively(dirname: Any) -> None:
-    """Delete a folder with all its contents. NotFoundError if it is missing."""
+    """Delete a folder with all its contents. Raises NotFoundError if it is missing."""
     path = _local(dirname)
     with system_errors(dirname):
         if os.path.isdir(path) and not os.path.islink(path):
@@ -314,8 +319,9 @@ def _refuse_existing(path: Any, overwrite: bool) -> None:
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     """Move a file or folder to another path.
 
-    AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old path
-    does not exist."""
+    Raises AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old
+    path does not exist.
+    """
     _refuse_existing(newname, overwrite)
     with system_errors(oldname):
         os.replace(_local(oldname), _local(newname))
@@ -325,8 +331,9 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copy a file.
 
-    AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old path
-    does not exist."""
+    Raises AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old
+    path does not exist.
+    """
     _refuse_existing(newpath, overwrite)
     with system_errors(oldpath), open_to_read(_local(oldpath)) as source:
         with system_errors(newpath), open(_local(newpath), "wb") as target:

@@ -11,7 +11,7 @@ from gpugraph.platform.files import FileStatistics, GFile as GFile, system_error
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Copy a file. AlreadyExistsError if the new path exists, unless `overwrite`."""
+    """Copy a file. Raises AlreadyExistsError if the new path exists, unless `overwrite`."""
     files.Copy(src, dst, overwrite)
 
 
@@ -31,7 +31,9 @@ def isdir(path: Any) -> bool:
 
 
 def listdir(path: Any) -> list[str]:
-    """Return the names in a folder, in arbitrary order. NotFoundError for a missing folder."""
+    """Return the names in a folder, in arbitrary order. Raises NotFoundError for a missing
+    folder.
+    """
     return files.ListDirectory(path)
 
 
@@ -41,29 +43,33 @@ def makedirs(path: Any) -> None:
 
 
 def mkdir(path: Any) -> None:
-    """Create a folder unless it exists. NotFoundError if its parent folder is missing."""
+    """Create a folder unless it exists. Raises NotFoundError if its parent folder is missing."""
     files.MkDir(path)
 
 
 def remove(path: Any) -> None:
-    """Delete a file. NotFoundError if it is missing, FailedPreconditionError for a folder."""
+    """Delete a file. Raises NotFoundError if it is missing, FailedPreconditionError for a
+    folder.
+    """
     files.Remove(path)
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Move a file or folder. AlreadyExistsError if the new path exists, unless `overwrite`."""
+    """Move a file or folder. Raises AlreadyExistsError if the new path exists, unless
+    `overwrite`.
+    """
     files.Rename(src, dst, overwrite)
 
 
 def rmtree(path: Any) -> None:
-    """Delete a folder with all its contents. NotFoundError if it is missing."""
+    """Delete a folder with all its contents. Raises NotFoundError if it is missing."""
     files.DeleteRecursively(path)
 
 
 def stat(path: Any) -> FileStatistics:
     """Return the size of a file or folder, the time of its last change, and whether it is a folder.
 
-    NotFoundError for a missing file.
+    Raises NotFoundError for a missing file.
     """
     return files.Stat(path)
 

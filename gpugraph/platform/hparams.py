@@ -34,8 +34,8 @@ class HParams:
     def add_hparam(self, name: str, value: Any) -> None:
         """Add a hyperparameter: a number, bool, str, callable, None, or a list of one type.
 
-        ValueError for a name that is in use (also by a method of this class), and for an empty
-        list.
+        Raises ValueError for a name that is in use (also by a method of this class), and for an
+        empty list.
         """
         if getattr(self, name, None) is not None:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
@@ -48,7 +48,9 @@ class HParams:
         setattr(self, name, value)
 
     def set_hparam(self, name: str, value: Any) -> None:
-        """Set a value. KeyError for an unknown name, ValueError for a value of another type."""
+        """Set a value. Raises KeyError for an unknown name, ValueError for a value of another
+        type.
+        """
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list):
             if not is_list:
@@ -68,8 +70,8 @@ class HParams:
     def parse(self, values: str) -> HParams:
         """Set values from a string such as `name=value,list=[1,2,3],list[0]=4`, and return self.
 
-        ValueError for an unknown name, a value that the hyperparameter's type does not allow, and
-        malformed text.
+        Raises ValueError for an unknown name, a value that the hyperparameter's type does not
+        allow, and malformed text.
         """
         for name, index, text in _assignments(values):
             if name not in self._hparam_types:
@@ -94,7 +96,7 @@ class HParams:
         setattr(self, name, items)
 
     def override_from_dict(self, values_dict: Mapping[str, Any]) -> HParams:
-        """Set the values of a dict and return self. KeyError for an unknown name."""
+        """Set the values of a dict and return self. Raises KeyError for an unknown name."""
         for name, value in values_dict.items():
             self.set_hparam(name, value)
         return self
@@ -111,7 +113,7 @@ class HParams:
         )
 
     def parse_json(self, values_json: str) -> HParams:
-        """Set the values of a JSON object and return self. KeyError for an unknown name."""
+        """Set the values of a JSON object and return self. Raises KeyError for an unknown name."""
         return self.override_from_dict(json.loads(values_json))
 
     def to_json(self, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:
@@ -126,7 +128,7 @@ class HParams:
     def get(self, key: str, default: Any = None) -> Any:
         """Return a hyperparameter's value, or `default` if no hyperparameter has that name.
 
-        ValueError for a `default` that the hyperparameter's type does not allow.
+        Raises ValueError for a `default` that the hyperparameter's type does not allow.
         """
         if key not in self._hparam_types:
             return default
@@ -209,7 +211,7 @@ def _assignments(values: str) -> Iterator[tuple[str, int | None, str | list[str]
 
 
 def _parsed(name: str, kind: type, text: str) -> Any:
-    """Parse `text` as a value of the type `kind`; ValueError on failure."""
+    """Parse `text` as a value of the type `kind`; raise ValueError on failure."""
     parse: Callable[[str], Any] = kind
     if kind is bool:
         parse = _bool
@@ -228,7 +230,7 @@ def _bool(text: str) -> bool:
 
 
 def _cast(name: str, kind: type, value: Any) -> Any:
-    """Convert a value to the type `kind`; ValueError if information would be lost."""
+    """Convert a value to the type `kind`; raise ValueError if information would be lost."""
     result = _cast_or_none(name, kind, value)
     if result is None and kind is not type(None):
         raise ValueError(

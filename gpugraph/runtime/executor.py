@@ -29,15 +29,15 @@ from gpugraph.runtime.step_times import StepTrace, timed
 
 
 def _interrupt(frame: FrameType) -> None:
-    """Interrupt the run that executes in `frame`, because a signal has arrived."""
+    """Interrupt the run that executes in the Python frame `frame`, because a signal has arrived."""
     frame.f_locals["plan"].clock.interrupt()
 
 
 def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     """Run the plan with these arrays, in the order of `plan.feeds`; return the fetches' values.
 
-    The caller must hold `plan.lock` and have taken the plan's memory. An error that a step raises
-    becomes TensorFlow's `OpError`, with the step's node and line.
+    The caller must hold `plan.lock` and must have acquired the plan's memory. If a step fails,
+    raises TensorFlow's `OpError`, with the step's node and the line that created it.
     """
     return plan.context.run(execute_in_context, plan, feeds)
 
@@ -93,11 +93,11 @@ def execute_traced(
     limit: TimeLimit | None,
     place: FetchDestination | None = None,
 ) -> tuple[list[Any], StepTrace | None]:
-    """Run the plan as `execute` does, step by step; return the values and the trace or None.
+    """Run the plan as `execute` does, one step at a time. Return the values, and the trace or None.
 
     trace: whether to record the times of the steps; the run then waits for the device after each
-    step. limit: the time limit; after it, DeadlineExceededError is raised between two steps. place:
-    returns destinations for fetched arrays.
+    step. limit: the time limit. If it has passed, DeadlineExceededError is raised before the next
+    step. place: a function that returns destinations for fetched arrays.
     """
     stats = StepTrace(in_use=plan.in_use) if trace else None
     results = plan.context.run(_execute_traced, plan, feeds, stats, limit, place)

@@ -2,8 +2,8 @@
 
 A key names one transfer of a step: "source;incarnation;target;edge;frame:iteration". `send` never
 blocks; values of one key are received in the order in which they were sent. A receiver waits until
-a value arrives, the rendezvous is aborted, or its timeout expires. A tensor of a branch not
-taken is sent with a mark that it is dead. Modelled on TensorFlow's core/framework/rendezvous.h.
+a value arrives, the rendezvous is aborted, or its timeout expires. A tensor of a branch that was
+not taken is sent with a mark that it is dead. Modelled on TensorFlow's core/framework/rendezvous.h.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpugraph.base.errors import DeadlineExceededError, OpError, invalid_argumen
 def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:
     """Return (source, incarnation, target, edge, (frame, iteration)).
 
-    Raise InvalidArgumentError if the key has another form.
+    Raises InvalidArgumentError if the key has another form.
     """
     parts = key.split(";")
     try:
@@ -48,8 +48,8 @@ class Rendezvous:
     def recv(self, key: str, timeout_s: float | None = 0.0) -> tuple[Any, bool]:
         """Wait for the next value of `key`; return it, and whether it is dead.
 
-        timeout_s: seconds to wait; None: no limit. DeadlineExceededError if no value arrives in
-        time; after an abort, the abort's error.
+        timeout_s: seconds to wait; None: no limit. Raises DeadlineExceededError if no value arrives
+        in time. After an abort, raises the abort's error.
         """
         with self._arrived:
             ready = self._arrived.wait_for(

@@ -42,7 +42,9 @@ _CLASSES: tuple[tuple[type[Exception], type[OpError]], ...] = (
 
 
 def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
-    """Return `error` as TensorFlow's class. Its message names the step, its line and its device."""
+    """Return `error` as an error of TensorFlow's class. Its message names the step, its line and
+    its device.
+    """
     name, origin = noted_op(error) or (step.name, step.origin)
     if type(error) in (Misfit, ValueError):
         misfit = misfit_of(error)
@@ -58,7 +60,9 @@ def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
 
 
 def _message(error: Exception) -> str:
-    """Return the message of a kernel's error, with the class's name unless that is common."""
+    """Return the message of a kernel's error. It includes the name of the error's class unless that
+    is a common class.
+    """
     if isinstance(error, OpError):
         return error.message
     text = str(error)
@@ -69,8 +73,8 @@ def same_kind(error: Exception, node_def: Any, op: Any, message: str) -> OpError
     """Return an error of TensorFlow's class for `error`, with the given node, operation and
     message.
 
-    An OpError keeps its code, and so its class; a user-defined subclass becomes TensorFlow's class
-    of that code.
+    An OpError keeps its code, and therefore its class. A user-defined subclass becomes TensorFlow's
+    class for that code.
     """
     if isinstance(error, OpError):
         code = error.error_code

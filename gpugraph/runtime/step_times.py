@@ -15,9 +15,9 @@ class StepTime(NamedTuple):
     """One step: nanoseconds since the run's start, and the thread that ran it.
 
     begun: when the executor began with the step. started, returned: before and after the call of
-    the step. ended: when its device had completed it. sized: the bytes that the device's allocator
-    had in use after the step, minus those before the run; these are tensors whose size is known
-    only in the run. code: the code that ran a single step.
+    the step. ended: when its device had completed it. sized: how many more bytes the device's
+    allocator had in use after the step than before the run, for tensors whose size is known only in
+    the run. code: the code that ran a single step.
     """
 
     step: Step
@@ -49,9 +49,7 @@ class StepTrace:
         self.before = {device: count() for device, count in self.in_use.items()}
 
     def sized(self, device: str) -> int:
-        """Return the bytes of a device in use now, minus those in use before the run; at least
-        0.
-        """
+        """Return how many more bytes of a device are in use now than before the run; at least 0."""
         count = self.in_use.get(device)
         return max(count() - self.before[device], 0) if count is not None else 0
 
@@ -63,8 +61,8 @@ class StepTrace:
 def timed(trace: StepTrace, step: Step, begun: int, wait: Callable[[], Any] | None = None) -> None:
     """Run a step and add its times to the trace.
 
-    begun: the time of `perf_counter_ns` when the executor began with the step. wait: waits until
-    the step's device has computed it.
+    begun: the time of `perf_counter_ns` when the executor began with the step. wait: a function
+    that waits until the step's device has completed it.
     """
     started = perf_counter_ns()
     step.run()

@@ -1,4 +1,4 @@
-"""Sessions: the registry of session factories, DirectSession, and the client's side of a run."""
+"""Sessions: the registry of session factories, DirectSession, and the client side of a run."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""BaseSession: the client side of a session, before and after the runtime executes a run.
+"""BaseSession: the client side of a session, which prepares a run and converts its results.
 
 It converts fetches and feeds to tensors and arrays. For each combination of fetches and fed tensors
-it obtains a runner once, from the backend that the session factory of the target created. It puts
-the fetched values into the structure of the fetches.
+it obtains a runner once. The runner comes from the backend, which the session factory of the target
+created. It returns the fetched values in the structure of the fetches.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from gpugraph.session.session_html import closed_html, session_html
 _LOG = logging.getLogger("gpugraph")
 
 LIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
-"""All open sessions; `Session.reset` closes those whose target it resets."""
+"""All open sessions. `Session.reset` closes those with the same target."""
 
 MAX_PREPARED = 1024
 """The maximum number of PreparedFetches that a session keeps, one for each combination of fetches
@@ -49,7 +49,10 @@ and fed tensors.
 
 
 class BaseSession:
-    """Runs parts of a graph. Holds the values of variables, and plans, until it is closed."""
+    """Runs parts of a graph.
+
+    Holds the values of variables, and compiled plans, until it is closed.
+    """
 
     def __init__(
         self,
@@ -59,7 +62,7 @@ class BaseSession:
     ) -> None:
         """Create the backend of the session for `target`.
 
-        Without a config, the process's settings apply (`config/process_settings.py`).
+        Without a config, the settings of the process apply (`config/process_settings.py`).
 
         Raises TypeError for wrong arguments, NotFoundError if no factory accepts `target`.
         """
@@ -111,13 +114,13 @@ class BaseSession:
 
         fetches: a tensor, operation (its value is None), variable or name, or any nesting of
           lists, tuples and dicts of them. Values are NumPy arrays, or NumPy scalars for rank 0.
-        feed_dict: maps tensors (or their names) to the values that replace theirs in this run.
+        feed_dict: maps tensors (or their names) to values that replace theirs in this run.
         options: a RunOptions, such as a time limit. run_metadata: a RunMetadata to be filled with
           the step statistics of the run.
 
-        Raises RuntimeError if the session is closed or the graph is empty, TypeError and
-        ValueError for fetches and feeds that don't fit, and TensorFlow's errors (`tf.errors`)
-        for failures during the run, which name the operation and the line that created it.
+        Raises RuntimeError if the session is closed or the graph is empty; TypeError and ValueError
+        for fetches and feeds that don't fit; and TensorFlow's errors (`tf.errors`) for failures
+        during the run. These name the operation and the line that created it.
         """
         prepared, values = self._prepare(fetches, feed_dict)
         arrays = prepared.arrays(values)
@@ -175,7 +178,7 @@ class BaseSession:
         return PreparedFetches(plan, tensors, runner, self._backend.kept_tensors)
 
     def _warn_of_changes(self) -> None:
-        """Warn once of operations that were changed after this session ran the graph."""
+        """Warn once if operations were changed after this session has run the graph."""
         changed = self._graph._changed
         late = [op for op in changed[self._changes :] if op._id < self._ran]
         self._changes = len(changed)
@@ -194,7 +197,7 @@ class BaseSession:
 
         fetches: the tensors that the parts may fetch, and operations that run as soon as their
           feeds have been fed.
-        feeds: a tensor, or a list of tensors, that the parts feed; each once.
+        feeds: a tensor or a list of tensors that the parts feed, each once.
 
         Raises the errors of `run`; InvalidArgumentError if there is nothing to compute, or a tensor
         is both fed and fetched.
@@ -206,9 +209,10 @@ class BaseSession:
         """Run one part of a step and return the values of `fetches`.
 
         A part can use everything that earlier parts have fed and computed. It runs all operations
-        of the step that have their feeds and have not run yet. Between two parts, the session may
-        run parts of other steps, or `run`. The handle expires after the last feed and fetch. A part
-        that fails ends the step; later parts raise the same error. Without a handle this is `run`.
+        of the step whose feeds are available and that have not run yet. Between two parts, the
+        session may run parts of other steps, or `run`. The handle expires after the last feed and
+        fetch. A part that fails ends the step; later parts raise the same error. Without a handle,
+        this method is `run`.
 
         Raises the errors of `run`; RuntimeError for operations among the fetches;
         InvalidArgumentError for tensors that were not set up, were fed or fetched before or can't
@@ -222,7 +226,8 @@ class BaseSession:
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
-        """Return a function of the values of `feed_list`, in order, that runs `fetches`.
+        """Return a function that runs `fetches`. Its arguments are the values of `feed_list`, in
+        order.
 
         It returns the values of `fetches`. With `accept_options` it also takes `options` and
         `run_metadata`. Raises the errors of `run`.
@@ -251,11 +256,11 @@ class BaseSession:
         return call
 
     def _make_callable_from_options(self, callable_options: CallableOptions) -> Callable[..., Any]:
-        """Return a callable, as `make_callable` does, for the names in a CallableOptions.
+        """Return a callable for the names in a CallableOptions.
 
         It takes the values of `feed`, in order, and the keyword `run_metadata`, and returns the
-        values of `fetch`. By `tensor_connection`, a tensor can be fed with the value of another
-        tensor. Raises the errors of `run`; TypeError for connected tensors of different dtypes,
+        values of `fetch`. `tensor_connection` feeds a tensor with the value of another tensor.
+        Raises the errors of `run`; TypeError for connected tensors of different dtypes,
         UnimplementedError for `feed_devices` and `fetch_devices`.
         """
         wanted = callable_options
@@ -274,10 +279,11 @@ class BaseSession:
         return lambda *values, **kwargs: call(*values, options=options, **kwargs)[fetched]
 
     def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """Return how `run` would execute these arguments: devices with reasons, memory, passes.
+        """Return an explanation of how `run` would execute these arguments: devices with reasons,
+        memory, compiler passes.
 
-        Compiles the plan if there is none yet, but runs nothing. Print the result, or see
-        `Explanation`.
+        The plan is compiled if there is none yet, but it is not run. To read the result, print it,
+        or see `Explanation`.
         """
         prepared, values = self._prepare(fetches, feed_dict)
         return prepared.runner.explain(prepared.arrays(values))
@@ -287,9 +293,9 @@ class BaseSession:
     ) -> Any:
         """Run `fetches` once, as `run` does, and write a page about that step to `path`.
 
-        The page is HTML that needs no network: graph, time line, memory, most expensive steps,
-        fusion and placement with reasons. Without fetches it reports the last traced run
-        (`tf.RunOptions.FULL_TRACE`, with metadata).
+        The page is HTML that needs no network. It shows the graph, a time line, memory, the most
+        expensive steps, and fusion and placement with reasons. Without fetches it reports the last
+        traced run (`tf.RunOptions.FULL_TRACE`, with metadata).
 
         path: the file, or None to write none. Returns the `StepReport`, which notebooks display.
 
@@ -318,9 +324,10 @@ class BaseSession:
         return self._backend.memory_stats()
 
     def release_memory(self) -> int:
-        """Free the memory that is kept for later runs, and return free regions to the system.
+        """Free the memory that is kept for later runs, and return unused regions to the system.
 
-        Variables stay; later runs are compiled again. Returns the number of bytes freed.
+        Variables keep their values; later runs are compiled again. Returns the number of bytes
+        freed.
         """
         self._check_open()
         return self._backend.release_memory()
@@ -337,8 +344,8 @@ class BaseSession:
     def close(self) -> None:
         """Release variables, plans and devices. Any later use raises RuntimeError.
 
-        If the exception of a signal handler interrupts this call, another call, or the deletion of
-        the session, releases the rest.
+        If a signal handler's exception interrupts this call, another call releases the rest, as
+        does the deletion of the session.
         """
         self._closed = True
         if self._has_backend:
@@ -364,7 +371,9 @@ class BaseSession:
             raise RuntimeError("Attempted to use a closed Session.")
 
     _is_finalizing = staticmethod(sys.is_finalizing)
-    """Stored in the class, as the module's globals may be gone when `__del__` runs at exit."""
+    """It is stored in the class, because the module's globals may no longer exist when `__del__`
+    runs at exit.
+    """
 
     def __del__(self) -> None:
         backend = getattr(self, "_backend", None)
@@ -383,7 +392,10 @@ _NOTHING_FED: Mapping[Any, Any] = {}
 
 
 def _feeds(feed_dict: Any) -> Mapping[Any, Any]:
-    """Return the feeds as a mapping, an empty one for None; TypeError for any other type."""
+    """Return the feeds as a mapping; for None, an empty one.
+
+    Raises TypeError for any other type.
+    """
     fed = _NOTHING_FED if feed_dict is None else feed_dict
     if not isinstance(fed, (dict, Mapping)):
         raise TypeError(

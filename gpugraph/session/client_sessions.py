@@ -16,7 +16,7 @@ from gpugraph.session.session_factory import SessionFactory
 
 
 class Session(BaseSession):
-    """Runs a graph. In a `with` block, it and its graph are the defaults of the thread.
+    """Runs a graph. In a `with` block, the session and its graph are the defaults of the thread.
 
     target: `""` for this process, `"grpc://host:port"` for a server. graph: by default the default
     graph. config: devices, memory, placement, logging. The end of the `with` block closes the
@@ -49,7 +49,8 @@ class Session(BaseSession):
     def reset(
         target: str | None, containers: Sequence[str] | None = None, config: Any = None
     ) -> None:
-        """Clear resource containers on `target` (all, if None) and close its live sessions.
+        """Clear resource containers on `target` and close its live sessions. containers: the names;
+        None for all.
 
         If the target is a server, the sessions of all processes on it raise AbortedError from then
         on. Raises NotFoundError if no session factory accepts the target.

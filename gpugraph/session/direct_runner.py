@@ -1,8 +1,9 @@
-"""DirectRunner: one set of feeds, fetches and targets of a session, and its runs.
+"""DirectRunner runs one set of feeds, fetches and targets of a session.
 
-A run finds its plan by the fed shapes (`runner_plans`), takes the plan's lock and memory, and
-executes it. If the plan is busy, the run waits for it or uses a replica (the same plan, compiled
-once more). If the plan is stale, because a variable has moved, the run compiles it again.
+A run finds its plan by the shapes of the feeds (`runner_plans`), acquires the plan's lock and
+memory, and executes the plan. If the plan is busy, the run waits for it or uses a replica (the same
+plan, compiled once more). If the plan is stale, because a variable has moved, the run compiles it
+again.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from gpugraph.session.session_backend import Runner, with_operation
 from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
 
 _CHECK_MASK = 63
-"""Mask of a plan's run counter: every 64 runs, idle replicas are dropped, and the program's signal
-handlers are wrapped unless they are already (only the main thread can do so).
+"""A mask for a plan's run counter. Every 64 runs, idle replicas are dropped. In the main thread,
+the program's signal handlers are also wrapped, unless they already are.
 """
 
 _PROMOTION_MASK = 15
@@ -71,8 +72,8 @@ class RunnersSession(Protocol):
         memory: RunMemory,
         make: Callable[[Target, RunRequest], Plan] | None = None,
     ) -> Plan:
-        """Return a new plan that uses `memory`. make: compiles the plan; by default for exactly the
-        request's shapes.
+        """Return a new plan that uses `memory`. make: a function that compiles the plan; by default
+        it is compiled for exactly the request's shapes.
         """
 
     def explanation(self, plan: Plan) -> Explanation:
@@ -80,7 +81,7 @@ class RunnersSession(Protocol):
 
 
 class DirectRunner(Runner):
-    """One set of feeds, fetches, targets and connections, with its plans by fed shapes.
+    """One set of feeds, fetches, targets and connections, with its plans by shapes of the feeds.
 
     A connection is a tensor that is fed with the value of another tensor of the graph.
     """
@@ -181,8 +182,8 @@ class DirectRunner(Runner):
             self.plans.promote(shapes)
 
     def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
-        """Take the lock and the memory of an idle plan for values of these shapes, and return the
-        plan.
+        """Acquire the lock and the memory of an idle plan for values of these shapes, and return
+        the plan.
         """
         limit = None if execution is None else execution.limit
         while True:
@@ -203,10 +204,10 @@ class DirectRunner(Runner):
                     return spare
 
     def _wait_until_idle(self, plan: Plan, limit: TimeLimit | None) -> bool:
-        """Wait a while for another thread's run of the plan.
+        """Wait for a short time for another thread's run of the plan.
 
-        Returns True if the plan is idle, or has completed a run during the wait; returns False if a
-        single long run, or a run of this thread, holds it. Raises DeadlineExceededError after the
+        Return True if the plan is idle, or has completed a run in the meantime. Return False if a
+        single long run holds it, or a run of this thread. Raises DeadlineExceededError after the
         limit.
         """
         runs, is_over = plan.runs, wait_until_idle(plan)
@@ -220,7 +221,9 @@ class DirectRunner(Runner):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """Run as `run` does, with the options' time limit, and set the metadata's statistics."""
+        """Run as `run` does, with the time limit of `options`, and set the statistics in
+        `metadata`.
+        """
         chosen = options if options is not None else RunOptions()
         TracedExecution.refuse_pools(chosen, self.session.options.config)
         self.session.unused_options.update(dict.fromkeys(unused(chosen)))
@@ -246,7 +249,7 @@ class DirectRunner(Runner):
     def graph_record(self, plan: Plan) -> GraphRecord:
         """Return the compiled graph of a plan of this runner.
 
-        The first call compiles the graph once more, as plans do not keep it.
+        The first call compiles the graph once more, since plans do not keep it.
         """
         if plan.graph_record is None:
             request = self._request([shape for _, shape in plan.key.feeds])
@@ -255,7 +258,10 @@ class DirectRunner(Runner):
         return plan.graph_record
 
     def explain(self, values: Sequence[Any]) -> Explanation:
-        """Return how a run with values of these shapes is executed; compiles its plan if needed."""
+        """Return how a run with values of these shapes is executed.
+
+        Compile its plan if necessary.
+        """
         plan = self.plan_for(values).plan
         if plan.sizes is not None:
             plan = plan.sizes.described(tuple(map(_shape, values)))
@@ -266,8 +272,8 @@ class DirectRunner(Runner):
     ) -> CachedPlan:
         """Return the plan for values of these shapes, compiling it if there is none.
 
-        execution: limits the time to wait for other compilations. Raises ValueError for a shape
-        that does not fit its tensor, and all errors of compilation.
+        execution: has the time limit for waiting for other compilations. Raises ValueError for a
+        shape that does not fit its tensor, and all errors of compilation.
         """
         shapes: Shapes = tuple(map(_shape, values))
         with self.session.plans.locked(None if execution is None else execution.limit):

@@ -1,8 +1,8 @@
 """DirectSession: compiles plans for this process's devices, keeps them, and runs them.
 
-A runner (one set of feeds, fetches and targets) finds its plan by the fed shapes (`plan_cache`).
-The session keeps its runners and a bounded number of plans, which time-share memory. If a device is
-full, plans that no thread is running release their memory.
+A runner (one set of feeds, fetches and targets) finds its plan by the shapes of the feeds
+(`plan_cache`). The session keeps its runners and a bounded number of plans, which time-share
+memory. If a device is full, plans that are not running release their memory.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ from gpugraph.session.plan_cache import MOST_PLANS, PlanCache, wait_for
 from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
 
 PLAN_LISTENERS: list[Callable[[Explanation], Callable[[Explanation], None] | None]] = []
-"""Functions that are called with the explanation of each new plan; the command line uses them to
-explain a program's plans. A function may return another one, which is called with a new explanation
-when the plan is dropped or the program ends.
+"""Functions that are called with the explanation of each new plan. The command line uses them to
+explain a program's plans. A function may return a second function, which is called with a new
+explanation when the plan is dropped or the program ends.
 """
 
 SESSIONS: WeakSet[DirectSession] = WeakSet()
 """All live sessions of the process, for the handling of forks and of the program's end."""
 
 TIME_SHARED = "runs of the session time-share this memory"
-"""The text by which an explanation describes memory that a plan shares with other plans."""
+"""The text in an explanation for memory that a plan shares with other plans."""
 
 
 class DirectSession(SessionBackend):
@@ -115,22 +115,22 @@ class DirectSession(SessionBackend):
                 self.plans.drop_all()
 
     def after_fork(self) -> None:
-        """Make the session usable in a forked child, which has no other threads of the parent.
+        """Make the session usable in a forked child, where the parent's other threads do not exist.
 
-        Plans that such a thread was running are dropped; a session with a GPU refuses further runs.
+        Plans that such a thread was running are dropped. A session with a GPU refuses further runs.
         """
         self.is_of_parent = self.has_gpu
         self.resources.access.forget_all()
         self.plans.abandon(idle_too=self.is_of_parent)
 
     def reclaim(self) -> None:
-        """Drop the plans that no thread runs, and the constants that only these plans used."""
+        """Drop the plans that are not running, and the constants that only these plans used."""
         self.last_traced = None
         self.plans.drop_idle()
         self.resources.release_unused()
 
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; AlreadyExistsError if the session has a graph."""
+        """Set the session's graph; raise AlreadyExistsError if the session has a graph."""
         if self.graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -148,7 +148,7 @@ class DirectSession(SessionBackend):
         """Return the runner for these tensors and operations, without compiling.
 
         connections: tensors that are fed with the values of other tensors, which the run computes.
-        done: operations that have run already, in earlier parts of a partial run.
+        done: operations that have already run, in earlier parts of a partial run.
         """
         self.check_open()
         key = (
@@ -171,7 +171,7 @@ class DirectSession(SessionBackend):
     def check_open(self) -> None:
         """Raise an error unless the session can run.
 
-        CancelledError if it is closed, InvalidArgumentError before `create`,
+        Raises CancelledError if it is closed, InvalidArgumentError before `create`,
         FailedPreconditionError if it has a GPU and this process was forked from the process that
         created it.
         """
@@ -193,7 +193,8 @@ class DirectSession(SessionBackend):
     ) -> Plan:
         """Return a new plan that uses `memory`. If a device is full, drop idle plans.
 
-        make: compiles the plan; by default for exactly the shapes of the request.
+        make: a function that compiles the plan; by default it is compiled for exactly the shapes of
+          the request.
         """
         self.check_open()
         plan = (make or compile_plan)(self.target._replace(run_memory=memory), request)
@@ -206,7 +207,7 @@ class DirectSession(SessionBackend):
         return plan
 
     def _explain_end(self, plan: Plan, at_end: Callable[[Explanation], None]) -> None:
-        """Call `at_end` with a new explanation of a plan, which is about to end."""
+        """Call `at_end` with a new explanation of a plan that is about to be dropped."""
         at_end(self.explanation(plan))
 
     def explanation(self, plan: Plan) -> Explanation:
@@ -234,7 +235,7 @@ class DirectSession(SessionBackend):
         return self.resources.kept
 
     def last_report(self) -> StepReport:
-        """Return the report of the last run with a trace; ValueError if no run was traced."""
+        """Return the report of the last traced run; raise ValueError if no run was traced."""
         if self.last_traced is None:
             raise ValueError(
                 "There is no traced run to report: pass fetches, or first run with "
@@ -258,7 +259,9 @@ class DirectSession(SessionBackend):
         return give_back_idle(self.devices, self.reclaim)
 
     def reset(self, containers: Sequence[str]) -> None:
-        """Drop all plans, wait for their runs, and clear these containers (all, if none named)."""
+        """Drop all plans, wait for their runs, and clear these containers. Without names, clear all
+        containers.
+        """
         with self.lock:
             plans = self.plans.drop_all()
             self.last_traced = None
@@ -268,8 +271,8 @@ class DirectSession(SessionBackend):
     def close(self) -> None:
         """Cancel runs in other threads, wait until they end, and release everything.
 
-        If Ctrl-C interrupts it, another call completes it. Does nothing while another thread closes
-        it.
+        If Ctrl-C interrupts the call, another call completes it. It does nothing while another
+        thread is closing the session.
         """
         thread = get_ident()
         if not self._has_devices or self._closing.setdefault(0, thread) != thread:

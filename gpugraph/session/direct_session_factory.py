@@ -25,7 +25,9 @@ SessionFactory.register("DIRECT_SESSION", DirectSessionFactory())
 
 
 def _plans_of_all() -> list[Plan]:
-    """Return the plans of all sessions without a GPU: only these can run in a forked child."""
+    """Return the plans of all sessions without a GPU, since only these can run in a forked
+    child.
+    """
     sessions = [session for session in list(SESSIONS) if not session.has_gpu]
     return [plan for session in sessions for plan in session.plans.all()]
 

@@ -1,4 +1,4 @@
-"""Explanation: how a run is executed and why, as text and as records."""
+"""Explanation: how a run is executed, and why, as text and as records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpugraph.session.device_columns import device_columns
 from gpugraph.session.fitted_columns import fitted_columns, wrapped
 
 MAX_REASONS = 3
-"""The maximum number of reasons for running on the host that the summary lists."""
+"""The summary lists at most this number of reasons for running on the host."""
 
 
 MAX_TENSORS = 5
@@ -38,7 +38,7 @@ MAX_NAMES = 8
 """The maximum number of steps of one kind of code that are listed by name."""
 
 MAX_REASON_LENGTH = 120
-"""The maximum number of characters of a reason in the summary and in the lines of the steps."""
+"""Reasons in the summary and in the lines of the steps have at most this number of characters."""
 
 _ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})
 
@@ -51,10 +51,10 @@ _CODE_WORDS = {
 
 
 class CodeRecord(NamedTuple):
-    """A step and the code that ran it when the plan was explained.
+    """A step, and the code that ran it when the plan was explained.
 
     state: "native" (compiled code), "graph" (a CUDA graph), "waiting" (its kernel, until native
-    code is compiled) or "plain" (its kernel permanently). reason: why the step waits or is not
+    code is compiled) or "plain" (its kernel, permanently). reason: why the step waits or is not
     native; otherwise empty.
     """
 
@@ -66,7 +66,7 @@ class CodeRecord(NamedTuple):
 
 
 class Explanation:
-    """The device of each op of a run and the reason, the transfers, and the report of each pass.
+    """The device of each op of a run with the reason, the transfers, and the report of each pass.
 
     `pipelines` holds a text for each iterator of the session: the elements, the time and the
     fullness of each stage since the first explanation after which the iterator existed.
@@ -108,11 +108,13 @@ class Explanation:
         ]
 
     def device_of(self, name: str) -> str:
-        """Return the full name of the device of op `name`; KeyError if it is not in the run."""
+        """Return the full name of the device of op `name`; raise KeyError if it is not in the
+        run.
+        """
         return self._placed(name).device
 
     def reason_of(self, name: str) -> str:
-        """Return the reason for the device of op `name`; KeyError if it is not in the run."""
+        """Return the reason for the device of op `name`; raise KeyError if it is not in the run."""
         return self._placed(name).reason
 
     def _placed(self, name: str) -> Placement:
@@ -154,10 +156,11 @@ class Explanation:
         )
 
     def native(self) -> str:
-        """Return the numbers of steps in native code, in CUDA graphs, and in neither, as text.
+        """Return text with the numbers of steps in native code, in CUDA graphs, and in neither.
 
-        Steps that still wait for native code and steps that never get it are counted separately,
-        with the most common reasons."""
+        Steps that still wait for native code are counted separately from steps that never get it,
+        with the most common reasons.
+        """
         counts = Counter(step.state for step in self.codes)
         words = {"native": "in native calls", "graph": "in CUDA graphs"}
         parts = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
@@ -203,9 +206,10 @@ class Explanation:
         return next((r for r in self.reports if r.name == name), PassReport(name, "not run"))
 
     def of_pass(self, name: str, width: int | None = None) -> str:
-        """Return the report of the compiler pass `name`; ValueError, listing all names, if unknown.
+        """Return the report of the compiler pass `name`. For an unknown name, raise ValueError with
+        the list of names.
 
-        width: the number of characters at which lines are wrapped; None: lines are not wrapped.
+        width: the number of characters at which lines are wrapped; None to leave them unwrapped.
         """
         reports = [report for report in self.reports if report.name == name]
         if not reports:
@@ -214,8 +218,8 @@ class Explanation:
         return "\n".join(_pass_lines(reports, width))
 
     def passes(self, width: int | None = None) -> str:
-        """Return the report of each pass with its duration, then the texts of `code_lines` and
-        `memory`.
+        """Return the report of each pass with its duration, followed by the results of `code_lines`
+        and `memory`.
         """
         lines = _pass_lines(self.reports, width)
         lines += [self.code_lines(width)] if self.codes else []
@@ -223,11 +227,11 @@ class Explanation:
         return "\n".join(lines)
 
     def memory(self) -> str:
-        """Return the memory of the run on each device, as text.
+        """Return text about the memory of the run on each device.
 
-        For each arena, the text has the size, the node at the peak, the largest tensors there, and
-        whether other plans use the arena. Then follow the memory that each iteration of a loop
-        keeps in addition, and the number of tensors whose size is known only in a run.
+        For each arena it shows the size, the node at the peak, the largest tensors there, and
+        whether other plans use the arena. Next come the additional memory that each iteration of a
+        loop keeps, and the number of tensors whose size is known only in a run.
         """
         lines = []
         for device, arena in sorted(self.arenas.items()):
@@ -263,13 +267,13 @@ class Explanation:
     def table(self, width: int | None = None) -> str:
         """Return a line for each op: name, op type, device, execution mode, reason for the device.
 
-        width: the maximum length of a line, for which texts are shortened in the middle; None:
+        width: the maximum length of a line; longer texts are shortened in the middle. None:
         unlimited.
         """
         return placement_table(self.placed, width)
 
     def text(self, width: int | None = None) -> str:
-        """Return the whole explanation in lines of this width; None: lines are unlimited."""
+        """Return the whole explanation. width: the maximum length of a line; None: unlimited."""
         transfers = "\n".join(
             wrapped(f"{copy.tensor}: {copy.source} -> {copy.target} ({_size(copy)})", width)
             for copy in self.transfers
@@ -309,7 +313,9 @@ class Explanation:
 
 
 def log_placements(plan: Plan, logged: set[str]) -> None:
-    """Print device and reason of each op that is not in `logged` to stderr; add its name there."""
+    """Print the device and the reason for each op that is not in `logged` to stderr, and add its
+    name to `logged`.
+    """
     for op in plan.placements:
         if op.name not in logged:
             logged.add(op.name)
@@ -341,7 +347,7 @@ def _tensor_lines(tensors: Iterable[BufferRecord]) -> list[str]:
 
 
 def _most_common(reasons: Counter[str]) -> str:
-    """Return the most common of these reasons as text, each with its count."""
+    """Return text with the most common of these reasons, each with its count."""
     commonest = reasons.most_common(MAX_REASONS)
     rest = len(reasons) - len(commonest)
     texts = [f"{count}: {_first_words(reason)}" for reason, count in commonest]
@@ -349,13 +355,15 @@ def _most_common(reasons: Counter[str]) -> str:
 
 
 def _first_words(reason: str) -> str:
-    """Return the first line of a reason, shortened: the reason may be a compiler's long message."""
+    """Return the first line of a reason, shortened, since a reason may be a compiler's long
+    message.
+    """
     line = reason.partition("\n")[0]
     return line if len(line) <= MAX_REASON_LENGTH else f"{line[:MAX_REASON_LENGTH]} ..."
 
 
 def _counts(devices: Iterable[str]) -> str:
-    """Return how often each device occurs, as text: `3 on CPU:0, 2 on GPU:0`."""
+    """Return text with the number of occurrences of each device: `3 on CPU:0, 2 on GPU:0`."""
     counts = sorted(Counter(map(_short, devices)).items())
     return ", ".join(f"{count} on {device}" for device, count in counts) or "none"
 

@@ -18,9 +18,9 @@ from gpugraph.session.fetch_structures import feed_conversion, feed_parts
 def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
     """Return the keys and values of a feed_dict as two flat lists.
 
-    Keys that are nested tuples, or of types registered with
-    `register_session_run_conversion_functions`, are replaced by their parts. TypeError if a value
-    does not have the nesting of its key.
+    Keys that are nested tuples are replaced by their elements, and keys of types registered with
+    `register_session_run_conversion_functions` by their parts. Raises TypeError if a value is not
+    nested like its key.
     """
     keys: list[Any] = []
     values: list[Any] = []
@@ -47,10 +47,10 @@ def _flatten(key: Any, value: Any, keys: list[Any], values: list[Any]) -> None:
 
 
 def flatten_feed_keys(feeds: Any) -> list[Any]:
-    """Return the flat keys that a partial run feeds: `feeds` is a key or a list of keys.
+    """Return a flat list of the keys that a partial run feeds. feeds: a key or a list of keys.
 
-    Keys of registered types are replaced by their parts. TypeError for a type that is registered
-    without a function for partial runs.
+    Keys of registered types are replaced by their parts. Raises TypeError for a type that was
+    registered without a function for partial runs.
     """
     keys: list[Any] = []
     for key in feeds if isinstance(feeds, (list, tuple)) else [feeds]:
@@ -60,10 +60,10 @@ def flatten_feed_keys(feeds: Any) -> list[Any]:
 
 
 def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
-    """Return the tensors that the keys of a feed_dict stand for.
+    """Return the tensors to which the keys of a feed_dict refer.
 
-    TypeError for a key that stands for no tensor of this graph, ValueError for a tensor that may
-    not be fed or is fed twice.
+    Raises TypeError for a key that refers to no tensor of this graph, ValueError for a tensor that
+    can't be fed or is fed twice.
     """
     tensors: dict[Tensor, None] = {}
     for key in keys:
@@ -84,10 +84,10 @@ def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
 def connected_tensors(
     graph: Graph, connections: Iterable[TensorConnection], fed: Sequence[Tensor]
 ) -> dict[Tensor, Tensor]:
-    """Return a mapping from each connected tensor to the tensor that supplies its value.
+    """Return the connected tensors, each with the tensor that supplies its value.
 
-    connections: pairs of tensor names. fed: the tensors that are fed by the caller. TypeError and
-    ValueError as in `feed_tensors`, and TypeError if the dtypes of a pair differ.
+    connections: pairs of tensor names. fed: the tensors that the caller feeds. Raises TypeError and
+    ValueError as `feed_tensors` does, and TypeError if the tensors of a pair have different dtypes.
     """
     connections = list(connections)
     targets = feed_tensors(graph, [connection.to_tensor for connection in connections])
@@ -101,7 +101,9 @@ def connected_tensors(
 
 
 def feed_array(tensor: Tensor, value: Any) -> Any:
-    """Return `value` as an array of the tensor's dtype; TypeError or ValueError if impossible."""
+    """Return `value` as an array of the tensor's dtype. Raises TypeError or ValueError if that is
+    impossible.
+    """
     if isinstance(value, Tensor):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "

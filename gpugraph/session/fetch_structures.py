@@ -1,7 +1,8 @@
-"""Fetches: flattening of nested lists, tuples, named tuples and dicts, and rebuilding from values.
+"""Fetches: nested lists, tuples, named tuples and dicts are flattened to tensors, and rebuilt from
+  their values.
 
 Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. A leaf that occurs
-twice is computed once; both positions get the same object. Other types can be added by
+twice is computed once, and both positions get the same object. Other types can be added by
 `register_session_run_conversion_functions`.
 """
 
@@ -25,7 +26,7 @@ FeedParts = Callable[[Any], Sequence[Any]]
 
 
 class _Conversion(NamedTuple):
-    """The functions by which values of a registered type are fetched and fed."""
+    """The functions that fetch and feed values of a registered type."""
 
     tensor_type: type
     fetch: Expansion
@@ -42,13 +43,13 @@ def register_session_run_conversion_functions(
     feed_function: FeedConversion | None = None,
     feed_function_for_partial_run: FeedParts | None = None,
 ) -> None:
-    """Make objects of `tensor_type` fetchable and, with `feed_function`, feedable.
+    """Make objects of `tensor_type` fetchable. With `feed_function`, also make them feedable.
 
-    fetch_function: given an object x, returns the leaves to fetch, and a function that computes the
-    value of x from the list of their values. feed_function: given x and a value, returns the
-    (tensor, value) pairs to feed. feed_function_for_partial_run: given x, returns its tensors, so
-    that x can be fed in a partial run. ValueError if the type, or a type derived from it, is
-    registered already.
+    fetch_function: a function of an object x. It returns the leaves to fetch, and a function that
+    computes the value of x from the list of their values. feed_function: a function of x and a
+    value, which returns the (tensor, value) pairs to feed. feed_function_for_partial_run: a
+    function of x that returns its tensors, so that x can be fed in a partial run. Raises ValueError
+    if the type, or a type derived from it, is already registered.
     """
     for known in _CONVERSIONS:
         if issubclass(known.tensor_type, tensor_type):
@@ -84,10 +85,10 @@ def feed_conversion(key: Any) -> FeedConversion | None:
 
 
 def feed_parts(key: Any) -> Sequence[Any] | None:
-    """Return the tensors for which a feed key of a partial run stands.
+    """Return the tensors to which a feed key of a partial run refers.
 
-    None if the key's type is not registered; TypeError if the type is registered without a function
-    for partial runs.
+    Return None if the key's type is not registered. Raises TypeError if the type was registered
+    without a function for partial runs.
     """
     known = _conversion(key)
     if known is None:
@@ -103,7 +104,7 @@ def feed_parts(key: Any) -> Sequence[Any] | None:
 class FetchPlan:
     """The fetches of one `run` as flat lists of tensors and targets.
 
-    rebuild: a function from the tensors' values to a value with the structure of the fetches.
+    rebuild: a function from the tensors' values to their values in the structure of the fetches.
     """
 
     def __init__(self, graph: Graph, fetches: Any) -> None:
@@ -191,7 +192,7 @@ class FetchPlan:
 
 
 def _filled(empty: Any, parts: Mapping[Any, Rebuild], values: Any) -> Any:
-    """Set the values of the keys of an empty mapping, and return it."""
+    """Put the values into an empty mapping under the keys in `parts`, and return it."""
     for key, part in parts.items():
         empty[key] = part(values)
     return empty
@@ -206,7 +207,9 @@ def _nothing(_: Sequence[Any]) -> None:
 
 
 def key_of(fetches: Any) -> Any:
-    """Return a hashable key for fetches, equal for lists, tuples and dicts of the same leaves."""
+    """Return a hashable key for fetches. Lists, tuples and dicts of the same leaves have equal
+    keys.
+    """
     kind = type(fetches)
     if kind is list or kind is tuple:
         return (kind, *map(key_of, fetches))
@@ -226,5 +229,5 @@ def names_leaves(fetches: Any) -> bool:
 
 
 def is_leaf(fetch: Any) -> bool:
-    """Return whether `fetch` stands for one tensor or operation, which is the same in all runs."""
+    """Return whether `fetch` refers to one tensor or operation, which is the same in all runs."""
     return isinstance(fetch, (Tensor, Operation, str)) or hasattr(fetch, "_as_graph_element")

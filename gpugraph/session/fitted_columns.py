@@ -1,4 +1,4 @@
-"""Rows of text in columns that fit a width; long texts are shortened in the middle."""
+"""Rows of text in columns that fit a given width. Long texts are shortened in the middle."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ MIN_WIDTH = 10
 
 
 def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> str:
-    """Return a line for each row of texts, its columns aligned.
+    """Return a line for each row of texts, with aligned columns.
 
-    width: the length to which lines are shortened, as far as no column becomes narrower than
-    `MIN_WIDTH`; None: nothing is shortened.
+    width: the length to which lines are shortened, unless a column would become narrower than
+    `MIN_WIDTH`. None: nothing is shortened.
     """
     widths = [max(map(len, column)) for column in zip(*rows)]
     if width is not None:
@@ -25,7 +25,9 @@ def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> s
 
 
 def _narrowed(widths: Sequence[int], total: int) -> list[int]:
-    """Return column widths with a sum of up to `total`: the widest shrink first, to `MIN_WIDTH`."""
+    """Return column widths with a sum of at most `total`. The widest columns shrink first, down to
+    `MIN_WIDTH`.
+    """
     narrow = list(widths)
     over = sum(narrow) - total
     while over > 0 and max(narrow) > MIN_WIDTH:
@@ -41,8 +43,8 @@ def _narrowed(widths: Sequence[int], total: int) -> list[int]:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return the text; if it is longer than `width`, return its head and its tail with two dots
-    between them.
+    """Return the text. If it is longer than `width`, keep only its beginning and its end, with two
+    dots between them.
     """
     if len(text) <= width:
         return text

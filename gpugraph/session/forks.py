@@ -1,11 +1,11 @@
 """Waiting before a fork, so that the child finds consistent variables.
 
-Before the process forks, no new run may begin. The fork waits until each run in another thread that
-writes variables ends, or enters a Python function of the user, during which the run writes nothing.
-It waits for at most `MAX_WAIT_S`: a longer run (a loop of many iterations in one step) continues,
-and values that it is writing may be half-written in the child. The wait can't deadlock. The fork
-waits for a run, which may itself wait for variables that another run holds. But that other run also
-ends, or is in a user function, for which the fork does not wait.
+When the process is about to fork, no new run may begin. The fork waits for each run in another
+thread that writes variables. The run must end, or enter a Python function of the user, during which
+it writes nothing. The fork waits for at most `MAX_WAIT_S`. A longer run (a loop of many iterations
+in one step) continues, and values that it is writing may be partly written in the child. The wait
+can't deadlock. The fork waits for a run, and that run may wait for variables that another run
+holds. But the other run also ends, or it is in a user function, for which the fork does not wait.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _held: list[Plan] = []
 
 
 def hold(plans: Iterable[Plan]) -> None:
-    """Keep new runs from starting, and lock the plans that write variables, each after its run."""
+    """Prevent new runs from starting, and lock each plan that writes variables after its run has
+    ended.
+    """
     GATE.close()
     ends = monotonic() + MAX_WAIT_S
     for plan in plans:
@@ -50,7 +52,10 @@ def _forget() -> None:  # locks are free in a child
 
 
 def at_forks(plans: Callable[[], Iterable[Plan]], in_child: Callable[[], None]) -> None:
-    """Make each fork of this process wait for runs of `plans()`; call `in_child` in each child."""
+    """Make each fork of this process wait for the runs of `plans()`.
+
+    Call `in_child` in each child.
+    """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
             before=lambda: hold(plans()), after_in_parent=_let_go, after_in_child=_forget

@@ -1,10 +1,11 @@
-"""Functions of a graph, run by kernels: each is compiled once, as the runs of a session are.
+"""Functions of a graph that kernels call. Each function is compiled once, like the runs of a
+session.
 
-A call takes an idle `_Instance` of the function, or makes another: so calls of several threads run
-at the same time, and a function may call itself. An instance has a runner with plans by shapes, as
-a session has for its fetches; variables, tables and queues are those of the session. Its other
-states, such as positions in random streams, are separate: a `FunctionCall` with states keeps one
-for itself, so each iterator of a dataset draws the same numbers again.
+A call uses an idle `_Instance` of the function, or creates another. So several threads can call the
+function at the same time, and it can call itself. An instance has a runner with plans by shapes,
+like the fetches of a session. Variables, tables and queues are those of the session. Other states,
+such as positions in random streams, are separate. A `FunctionCall` with states reserves an
+instance, so each iterator of a dataset draws the same numbers again.
 """
 
 from __future__ import annotations
@@ -54,14 +55,14 @@ class GraphFunctions:
             raise CancelledError.of_no_node("Session has been closed.")
 
     def bound(self, function: GraphFunction) -> FunctionCall:
-        """Return a call of the function, for one iterator."""
+        """Return a new call of the function, for one iterator."""
         self.check_open()
         with self._lock:
             idle = self._idle.setdefault(function, [])
         return FunctionCall(self, function, idle)
 
     def new_instance(self, function: GraphFunction) -> _Instance:
-        """Return another copy of a function's plans."""
+        """Return a new copy of a function's plans."""
         self.check_open()
         instance = _Instance(self, function.graph)
         self._instances.add(instance)
@@ -77,10 +78,11 @@ class GraphFunctions:
 
 
 class FunctionCall:
-    """A function as kernels call it: with the arrays of `graph.fed`, for the arrays of the results.
+    """A function in the form in which kernels call it: with arrays for `graph.fed`, returning
+    arrays of the results.
 
-    A function that draws random numbers has one instance, whose streams start anew; others take any
-    idle one.
+    If the function draws random numbers, the call has its own instance, whose random streams begin
+    anew. Otherwise it uses any idle instance.
     """
 
     __slots__ = ("_exclusive", "_functions", "_idle", "_lock", "function")
@@ -95,7 +97,7 @@ class FunctionCall:
         self._lock = new_lock() if function.graph.has_seeds else None
 
     def again(self) -> FunctionCall:
-        """Return a call for another iterator."""
+        """Return a new call of this function, for another iterator."""
         return FunctionCall(self._functions, self.function, self._idle)
 
     def of(self, function: GraphFunction) -> FunctionCall:
@@ -142,14 +144,14 @@ class FunctionCall:
             return self._functions.new_instance(self.function)
 
     def release(self) -> None:
-        """Let others use the instance of this call."""
+        """Make the instance of this call available to others."""
         instance, self._exclusive = self._exclusive, None
         if instance is not None:
             self._idle.append(instance)
 
 
 class _Instance:
-    """One copy of a function's plans, which one call at a time uses (a `RunnersSession`)."""
+    """One copy of a function's plans, used by one call at a time (a `RunnersSession`)."""
 
     def __init__(self, owner: GraphFunctions, graph: FuncGraph) -> None:
         self._owner = owner
@@ -177,7 +179,7 @@ class _Instance:
         memory: RunMemory,
         make: Callable[[Target, RunRequest], Plan] | None = None,
     ) -> Plan:
-        """Return a new plan on the given run memory."""
+        """Return a new plan that uses this run memory."""
         self.check_open()
         return (make or compile_plan)(self.target._replace(run_memory=memory), request)
 
@@ -186,12 +188,12 @@ class _Instance:
         return Explanation(plan, ())
 
     def restart(self) -> None:
-        """Start the random streams again."""
+        """Restart the random streams from their beginning."""
         for state in self.resources.states.values():
             if hasattr(state, "restart"):
                 state.restart()
 
     def release(self) -> list[Plan]:
-        """Drop the plans and return them: some may still run."""
+        """Drop the plans and return them, since some of them may still run."""
         with self.lock:
             return self.plans.drop_all()

@@ -1,11 +1,11 @@
-"""Compilation with open sizes: the units of a runner whose fed shapes vary.
+"""Compilation with open sizes: the units of a runner whose feeds have varying shapes.
 
-The first set of shapes is compiled for exactly these shapes. From the second on, the sizes that
-have differed are left open (`base/sizes`): the passes run once for many sets, and each set only
-takes binding. A unit holds for the sets of shapes that meet its conditions (such as "more than one
-row"); other sets need another unit. Further sets of shapes are compiled to exact plans if the
-runner has too many units. The same applies if the sizes of many tensors depend on values, as a unit
-saves little then.
+The first set of shapes is compiled for exactly these shapes. From the second set on, sizes that
+have differed are left open (`base/sizes`). The passes then run once for many sets of shapes, and
+each set only needs binding. A unit is valid for the sets of shapes that meet its conditions (such
+as "more than one row"). Other sets need another unit. If the runner has too many units, further
+sets of shapes are compiled to exact plans. This also happens if the sizes of many tensors depend on
+values, because a unit then saves little.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from gpugraph.session.room_for_open_sizes import Shapes
 _LOG = logging.getLogger("gpugraph")
 
 MAX_UNITS = 8
-"""The maximum number of units of a runner, for feeds of the same ranks."""
+"""The maximum number of units that a runner has for feeds of the same ranks."""
 
 
 class UnitForShapes(NamedTuple):
-    """A unit that holds for a set of shapes, and the values of its open sizes for these shapes."""
+    """A unit that is valid for a set of shapes, and the values of its open sizes for these
+    shapes.
+    """
 
     unit: OpenUnit
     values: SizeValues
@@ -35,10 +37,10 @@ class UnitForShapes(NamedTuple):
 
 
 class _OpenFeeds(NamedTuple):
-    """A unit, with the positions of the fed sizes that it leaves open, and the values of all other
-    fed sizes.
+    """A unit, the positions of the fed sizes that it leaves open, and the values of all other fed
+    sizes.
 
-    inputs: for each input of the trace, the positions of the fed sizes that it stands for.
+    inputs: for each input of the trace, the positions of the fed sizes that it represents.
     """
 
     unit: OpenUnit
@@ -67,8 +69,9 @@ class _OpenFeeds(NamedTuple):
 class OpenShapes:
     """The units of one runner.
 
-    compile_open: compiles a unit for shapes with Sizes of a trace. is_strict: raise errors that an
-    op or a pass has with Sizes only; otherwise log them and compile exact plans.
+    compile_open: a function that compiles a unit for shapes with Sizes of a trace. is_strict:
+    whether to raise errors that ops or passes raise only for Sizes; otherwise they are logged, and
+    exact plans are compiled.
     """
 
     def __init__(

@@ -1,10 +1,9 @@
-"""The operations of a partial run, and the subset that can run after some of the feeds.
+"""The operations of a partial run, and which of them can run after some of the feeds.
 
 Operations that can't be separated run together, as one group:
 
-- the operations of a branch or a loop, with its final Merge and Exit, since no value from inside
-  the branch or loop can be kept between parts: the value may be dead, or belong to one of many
-  iterations;
+- the operations of a branch or a loop, including its final Merge and Exit. No value from inside can
+  be kept between parts, because it may be dead or belong to one of many iterations;
 - operations that share a TensorArray or a stack, which last for one run only.
 
 A variable or a constant is available in each part.
@@ -33,8 +32,9 @@ class PartialRunGraph:
     """The operations between the feeds of a partial run and its fetches and targets.
 
     operations: sorted so that inputs come first, except for a NextIteration, which closes a loop.
-    readers: for each operation, the operations that need it. waiting: for each fed tensor, the
-    operations that need it. groups: the inseparable operations to which one belongs, if any.
+    readers: the operations that need an operation, by operation. waiting: the operations that need
+    a fed tensor, by tensor. groups: the group of inseparable operations to which an operation
+    belongs, if any.
     """
 
     def __init__(self, feeds: Collection[Tensor], roots: Iterable[Operation]) -> None:
@@ -59,7 +59,7 @@ class PartialRunGraph:
         return makers + [other for other in op._control_inputs if self.arrival(other) is None]
 
     def arrival(self, op: Operation) -> Tensor | None:
-        """Return the output of a fed Placeholder, None for other operations.
+        """Return the output of a fed Placeholder; None for other operations.
 
         A control dependency on a fed Placeholder is satisfied when the returned tensor is fed.
         """
@@ -75,7 +75,7 @@ class PartialRunGraph:
     def blocked(self, missing: Iterable[Tensor], by_group: bool = True) -> set[Operation]:
         """Return the operations that can't run before these feeds arrive.
 
-        by_group: a blocked operation blocks its whole group.
+        by_group: whether a blocked operation blocks its whole group.
         """
         stack = [op for tensor in missing for op in self.waiting[tensor]]
         blocked: set[Operation] = set()
@@ -88,7 +88,9 @@ class PartialRunGraph:
         return blocked
 
     def needed(self, op: Operation, done: Collection[Operation]) -> set[Operation]:
-        """Return the operation and all that must run before it, without those in `done`."""
+        """Return the operation and all operations that must run before it, except those in
+        `done`.
+        """
         stack, seen = [op], {op}
         while stack:
             for source in self.sources(stack.pop()):
@@ -169,7 +171,7 @@ class PartialRunGraph:
 
 
 def _outside(guard: Guard, entries: dict[str, Guard]) -> Guard:
-    """Return the guard outside of this guard's innermost loop, for a value that leaves the loop."""
+    """Return the guard of a value that leaves the innermost loop of `guard`."""
     frames = [name for kind, name in guard if kind == "frame"]
     inner = max(frames, key=lambda name: len(entries[name]), default="")
     return entries.get(inner, _ALWAYS)
@@ -186,7 +188,7 @@ def is_in_each_part(op: Operation) -> bool:
 
 
 def variable_of(tensor: Tensor) -> Tensor:
-    """Return the variable's output from which a reference or handle is passed on to `tensor`."""
+    """Return the variable's output from which `tensor` has its reference or handle."""
     while tensor.op._inputs:
         tensor = tensor.op._inputs[0]
     return tensor

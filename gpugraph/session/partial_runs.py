@@ -1,9 +1,9 @@
 """Partial runs: steps that run in parts, as their feeds arrive and their fetches are requested.
 
-Each part runs all operations of the step that its feeds permit and that no earlier part has run. So
-each operation runs once, including operations that change a variable or draw random numbers. A part
-is compiled and kept like any run. Between two parts, the values that later parts need are kept on
-the host, and fed to them.
+Each part runs all operations of the step that its feeds make possible and that no earlier part has
+run. So each operation runs once, including operations that change a variable or draw random
+numbers. A part is compiled and cached like any run. Between two parts, the values that later parts
+need are kept on the host; later parts receive them as feeds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gpugraph.session.session_backend import SessionBackend
 from gpugraph.session.tensor_handles import plain_value, with_handles
 
 _LIVES_AS_LONG_AS_A_RUN = ("TensorArray", "Stack")
-"""Prefixes of the types of stateful ops that may run twice, because their state lasts for one run
+"""Prefixes of the types of stateful ops that may run twice, because their state exists for one run
 only.
 """
 
@@ -41,7 +41,7 @@ only.
 class PartialRun:
     """One step that runs in parts. It holds the values that later parts need.
 
-    is_fed, is_fetched: the tensors of the step, with whether a part has fed or fetched them.
+    is_fed, is_fetched: for each tensor of the step, whether a part has fed or fetched it.
     values: fed and computed tensors. done: the operations that have run.
     """
 
@@ -52,7 +52,9 @@ class PartialRun:
         fetches: Sequence[Tensor],
         targets: Sequence[Operation],
     ) -> None:
-        """Raise InvalidArgumentError if nothing is computed, or a tensor is fed and fetched."""
+        """Raise InvalidArgumentError if nothing is computed, or if a tensor is both fed and
+        fetched.
+        """
         if not fetches and not targets:
             raise invalid_argument("Must specify at least one target to fetch or execute.")
         for tensor in fetches:
@@ -71,7 +73,7 @@ class PartialRun:
 
     @property
     def is_over(self) -> bool:
-        """Whether all feeds were fed and all fetches were fetched."""
+        """Whether all feeds have been fed and all fetches have been fetched."""
         return all(self.is_fed.values()) and all(self.is_fetched.values())
 
     def run(self, fetches: Sequence[Tensor], feeds: Mapping[Tensor, Any]) -> list[Any]:
@@ -120,7 +122,7 @@ class PartialRun:
                 )
 
     def _fail(self, error: BaseException) -> None:
-        """End the step after an error, which later parts raise again, and drop all values."""
+        """End the step after an error and drop all values. Later parts raise the same error."""
         if isinstance(error, OpError):
             self.failure = error
         else:
@@ -130,7 +132,9 @@ class PartialRun:
         self.values.clear()
 
     def _run_part(self, fetches: Sequence[Tensor]) -> None:
-        """Run all operations that have their feeds and have not run yet; compute the fetches."""
+        """Run all operations whose feeds are available and that have not run yet. Compute the
+        fetches.
+        """
         missing = [tensor for tensor, is_fed in self.is_fed.items() if not is_fed]
         blocked = self.graph.blocked(missing)
         ready = [op for op in self.graph.operations if op not in blocked]
@@ -141,10 +145,10 @@ class PartialRun:
                 self._compute_again(tensor, blocked)
 
     def _compute_again(self, tensor: Tensor, blocked: set[Operation]) -> None:
-        """Compute a fetch inside a group, other operations of which still lack feeds.
+        """Compute a fetch that is inside a group of which other operations still lack feeds.
 
-        The operations that the tensor needs will run once more with their group, so
-        UnimplementedError is raised if one of these operations has a lasting effect.
+        The operations that the tensor needs will run again with their group, so UnimplementedError
+        is raised if one of them has a lasting effect.
         """
         needed = self.graph.needed(tensor.op, self.done)
         part = [op for op in self.graph.operations if op in needed and not is_in_each_part(op)]
@@ -163,9 +167,10 @@ class PartialRun:
     def _compute(
         self, part: Sequence[Operation], also: Sequence[Tensor], is_lasting: bool = True
     ) -> None:
-        """Run these operations; keep the values that later parts need, and the values of `also`.
+        """Run the operations in `part`. Keep the values of `also`, and the values that later parts
+        need.
 
-        Unless `is_lasting`, only the values of `also` are kept, and the operations will run again.
+        If `is_lasting` is false, keep only the values of `also`; the operations will run again.
         """
         feeds: dict[Tensor, None] = {}
         connections: dict[Tensor, Tensor] = {}
@@ -199,7 +204,9 @@ class PartialRun:
         return op in self.targets or not all(x in lasting for x in self.graph.readers[op])
 
     def _wanted(self, lasting: Collection[Operation], also: Collection[Tensor]) -> Sequence[Tensor]:
-        """Return the tensors to compute: the step's fetches, inputs of later parts, and `also`."""
+        """Return the tensors to compute: the step's fetches, the inputs of later parts, and
+        `also`.
+        """
         new = [
             tensor
             for tensor, is_fetched in self.is_fetched.items()
@@ -239,10 +246,10 @@ class PartialRuns:
         self._numbers = itertools.count(1)
 
     def setup(self, fetches: Any, feeds: Any) -> str:
-        """Create a partial run and return its handle; a partial run without feeds and fetches runs
+        """Create a partial run and return its handle. A partial run without feeds and fetches runs
         immediately.
 
-        Errors as in `Session.partial_run_setup`.
+        Raises the errors of `Session.partial_run_setup`.
         """
         plan = FetchPlan(self.graph, fetches)
         fed = feed_tensors(self.graph, flatten_feed_keys(feeds))
@@ -256,9 +263,9 @@ class PartialRuns:
         return handle
 
     def run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any]) -> Any:
-        """Run one part of a step and return its fetches; the last part ends the step.
+        """Run one part of a step and return its fetches. The last part ends the step.
 
-        Errors as in `Session.partial_run`.
+        Raises the errors of `Session.partial_run`.
         """
         plan = FetchPlan(self.graph, fetches)
         if plan.targets:

@@ -1,27 +1,29 @@
-"""The plans that a session keeps: a bounded number, each run by one thread at a time.
+"""The plans that a session keeps. Their number is bounded, and one thread at a time can run each
+plan.
 
 `RunnerPlans` has the plans of one runner, by the shapes of its feeds. `PlanCache` bounds the plans
 of all runners of a session.
 
-A plan holds memory. It frees this memory when it is dropped: because there are too many plans (the
-oldest is dropped), its variables moved, the session closes, a device is full, or a plan with a
-larger arena replaces its arena (`devices/run_memory.py`). A plan that is dropped while it runs
-finishes its run first; its memory is freed with the last reference to the plan. A run that gets a
-plan's lock after the plan was dropped finds it stale and looks for another.
+A plan holds memory. A plan frees its memory when it is dropped. This happens if there are too many
+plans (the oldest is dropped), its variables have moved, the session closes, a device is full, or a
+plan with a larger arena replaces its arena (`devices/run_memory.py`). A plan that is dropped while
+it runs finishes its run first; its memory is freed with the last reference to the plan. A run that
+acquires a plan's lock after the plan was dropped finds it stale, and looks for another plan.
 
-A run holds its plan's lock, and its kernels may take the session's lock, by nested runs. So a
+A run holds its plan's lock, and its kernels may acquire the session's lock, for nested runs. So a
 thread that holds the session's lock never blocks on a plan's lock. It only tries to acquire that
 lock, and continues without the plan if the plan is busy.
 
-A run that finds its plan busy waits for it as long as the runs that hold the plan are short. Then
-it gets a `spare`, a replica of the plan, compiled once again, which may run at the same time. So
-nobody is blocked by two runs of the same fetches that wait for each other, by nested runs, or by a
-run that never ends. A replica that is found idle is dropped.
+A run that finds its plan busy waits for it as long as the plan's runs are short. Then it gets a
+`spare`: a replica of the plan, compiled once more, which can run at the same time. So two runs of
+the same fetches that wait for each other, nested runs, and runs that never end do not block anyone.
+An idle replica is dropped when it is found.
 
-All plans of a session time-share one block of memory. A run that finds this block in use by another
-plan's run does not wait. Its plan is compiled again, for memory that only the plans of its runner
-time-share. If that memory is in use by another plan too, each new plan of the runner gets separate
-memory."""
+All plans of a session time-share one block of memory. A run does not wait if a run of another plan
+is using this block. Its plan is compiled again, for memory that only the plans of its runner
+time-share. If another plan is also using that memory, each new plan of the runner gets separate
+memory.
+"""
 
 from __future__ import annotations
 
@@ -41,19 +43,22 @@ MOST_PLANS = 256
 """The maximum number of plans that a session keeps."""
 
 _PATIENCE_S = 0.1
-"""The seconds for which a single run may hold a plan before another run of the same fetches gets a
-replica."""
+"""A run may hold a plan for this number of seconds before another run of the same fetches gets a
+replica.
+"""
 
 
 class CachedPlan(NamedTuple):
-    """A plan in the cache. forget: called when the plan is dropped; removes it from its runner."""
+    """A plan in the cache. forget: a function that removes the plan from its runner; it is called
+    when the plan is dropped.
+    """
 
     plan: Plan
     forget: Callable[[], object]
 
 
 class PlanCache:
-    """At most `most` plans.
+    """A cache of at most `most` plans.
 
     lock: the session's lock. The caller must hold it, except for `drop_idle`, `give_back`, `all`
     and `locked`.
@@ -70,9 +75,10 @@ class PlanCache:
 
     @contextmanager
     def locked(self, limit: TimeLimit | None) -> Iterator[None]:
-        """Hold the lock, under which plans are compiled.
+        """Hold the lock under which plans are compiled.
 
-        limit: the time limit of the run that waits for the lock; DeadlineExceededError after it.
+        limit: the time limit of the run that waits for the lock. Raises DeadlineExceededError after
+          it.
         """
         if limit is None:
             self.lock.acquire()
@@ -86,8 +92,9 @@ class PlanCache:
 
     @uninterrupted
     def add(self, plan: Plan, forget: Callable[[], object]) -> CachedPlan:
-        """Add a plan, which becomes stale when a variable that it uses moves; if there are too many
-        plans, drop the oldest."""
+        """Add a plan. It becomes stale when a variable that it uses moves. If there are too many
+        plans, drop the oldest.
+        """
         cached = self._plans[id(plan)] = CachedPlan(plan, forget)
         for state in plan.watched:
             state.watchers[id(plan)] = plan
@@ -97,8 +104,9 @@ class PlanCache:
         return cached
 
     def _drop_unused(self) -> None:
-        """Drop the oldest plan that has run at most once, or has not run since this method last
-        spared it."""
+        """Drop the oldest plan that has run at most once, or has not run since the last call of
+        this method.
+        """
         while True:
             number, cached = next(iter(self._plans.items()))
             if self._runs.get(number, 1) == cached.plan.runs or len(self._plans) == 1:
@@ -108,10 +116,12 @@ class PlanCache:
             self._plans.move_to_end(number)
 
     def drop(self, cached: CachedPlan) -> None:
-        """Drop a plan: free its memory now, or with its last reference if it is running.
+        """Drop a plan. Its memory is freed now or, if the plan is running, with the last reference
+        to it.
 
-        Does not wait for runs; does nothing for a plan that is already dropped. The plan stays in
-        the cache until the end, so that if Ctrl-C interrupts the call, the next one completes it.
+        This does not wait for runs, and does nothing for a plan that is already dropped. The plan
+        stays in the cache until the end of the call. So if Ctrl-C interrupts the call, the next one
+        completes it.
         """
         plan = cached.plan
         if id(plan) not in self._plans:
@@ -130,7 +140,9 @@ class PlanCache:
         self._runs.pop(id(plan), None)
 
     def drop_all(self) -> list[Plan]:
-        """Drop all plans, and return them: the caller can wait for plans that are running."""
+        """Drop all plans and return them, so that the caller can wait for plans that are
+        running.
+        """
         return self._drop_all_of(list(self._plans.values()))
 
     def drop_in(self, block: ArenaBlock) -> None:
@@ -144,10 +156,11 @@ class PlanCache:
         return [cached.plan for cached in dropped]
 
     def abandon(self, idle_too: bool) -> None:
-        """Forget, in a forked child, the plans that run in the parent: their threads do not exist
-        in the child.
+        """In a forked child, forget the plans that run in the parent: their threads do not exist in
+        the child.
 
-        idle_too: forget all plans."""
+        idle_too: whether to forget all other plans as well.
+        """
         for cached in list(self._plans.values()):
             if cached.plan.running or idle_too:
                 self._plans.pop(id(cached.plan))
@@ -157,10 +170,12 @@ class PlanCache:
                     cached.plan.holder.clear()
 
     def give_back(self) -> None:
-        """Release the plan locks and run memory that this thread holds without running a plan.
+        """Release the plan locks and the run memory that this thread holds although it is not
+        running a plan.
 
-        This is needed if an exception, such as KeyboardInterrupt, occurs after they were taken and
-        before the run starts."""
+        This is necessary if an exception, such as KeyboardInterrupt, occurs after they were
+        acquired and before the run starts.
+        """
         plans = self.all()
         holders = [plan.holder.get(0) for plan in plans]  # may be plans that were dropped
         for plan in (*plans, *filter(None, holders)):
@@ -175,9 +190,10 @@ class PlanCache:
         return [cached.plan for cached in list(self._plans.values())]
 
     def drop_idle(self) -> None:
-        """Drop the plans that no thread runs, to free their memory.
+        """Drop the plans that are not running, to free their memory.
 
-        May be called during a run: does nothing while another thread holds the session's lock.
+        It may be called during a run. It does nothing while another thread holds the session's
+        lock.
         """
         if not self.lock.acquire(blocking=False):
             return
@@ -194,8 +210,9 @@ class PlanCache:
 
 
 def try_acquire(plan: Plan) -> bool:
-    """Try to take a plan's lock and its memory; return whether both were taken, so that the plan
-    can run."""
+    """Try to acquire a plan's lock and its memory. Return whether both were acquired, so that the
+    plan can run.
+    """
     if plan.lock.acquire(blocking=False):
         is_idle = not (plan.running or plan.stale or GATE.is_closed)
         if is_idle and plan.holder.setdefault(0, plan) is plan:
@@ -205,11 +222,12 @@ def try_acquire(plan: Plan) -> bool:
 
 
 def wait_until_idle(plan: Plan) -> bool | None:
-    """Wait up to `_PATIENCE_S` for a plan's run; return True if the run has ended, None if it
+    """Wait up to `_PATIENCE_S` for a plan's run. Return True if the run has ended, None if it
     continues.
 
-    Returns False if this thread itself is inside a run of the plan, that is, a kernel of the run
-    has called this function."""
+    Return False if this thread is inside a run of the plan: a kernel of the run has called this
+    function.
+    """
     if not plan.lock.acquire(timeout=_PATIENCE_S):
         return None
     is_nested = plan.running
@@ -220,7 +238,8 @@ def wait_until_idle(plan: Plan) -> bool | None:
 def wait_for(plans: Sequence[Plan]) -> None:
     """Wait until the runs of these plans in other threads have ended, and free the plans' memory.
 
-    The caller must hold no lock: a kernel of such a run may take the session's lock."""
+    The caller must hold no lock, because a kernel of such a run may acquire the session's lock.
+    """
     for plan in plans:
         with plan.lock:
             if not plan.running:

@@ -68,7 +68,9 @@ class PreparedFetches:
 
 
 def _numpy_type(tensor: Tensor) -> Any:
-    """Return the NumPy dtype in which arrays are fed without conversion; None for strings."""
+    """Return the NumPy dtype of arrays that need no conversion when they are fed; None for
+    strings.
+    """
     dtype = tensor.dtype.base_dtype
     return None if dtype is string else np.dtype(dtype.as_numpy_dtype)
 
@@ -79,7 +81,9 @@ def run_with(
     options: RunOptions | None = None,
     run_metadata: RunMetadata | None = None,
 ) -> Any:
-    """Run with options and metadata and return the fetches; TypeError for other types of these."""
+    """Run with options and metadata and return the fetches. Raises TypeError if these have other
+    types.
+    """
     if options is not None and not isinstance(options, RunOptions):
         raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
     if run_metadata is not None and not isinstance(run_metadata, RunMetadata):

@@ -1,7 +1,7 @@
-"""Checks before a run of a plan with open sizes whether the run fits the memory of the GPUs.
+"""A check, before a plan with open sizes runs, whether the run fits into the memory of the GPUs.
 
-Such a plan allocates its tensors while it runs. For the check, new shapes are compiled as if for an
-exact plan, up to the planning of the arena, which raises an error for shapes that do not fit. The
+Such a plan allocates its tensors while it runs. For the check, new shapes are compiled like an
+exact plan up to the planning of the arena. This raises an error for shapes that do not fit. The
 compilation is skipped if larger shapes are known to fit, or if an estimate from the largest shapes
 so far is far below the limit.
 """
@@ -12,10 +12,10 @@ from collections.abc import Callable
 from math import prod
 
 MAX_KNOWN = 8
-"""The maximum number of remembered sets of shapes that fit."""
+"""The maximum number of sets of shapes that are remembered because they fit."""
 
 SURE = 0.25
-"""If the estimated need is at most this fraction of the memory, the check compiles nothing."""
+"""If the estimate is at most this fraction of the memory, nothing is compiled."""
 
 Shapes = tuple[tuple[int, ...], ...]
 """The shape of each feed."""
@@ -24,8 +24,9 @@ Shapes = tuple[tuple[int, ...], ...]
 class RoomForOpenSizes:
     """Remembers which feed shapes fit the memory.
 
-    fullness: compiles for shapes and returns the fraction of the memory, 0 to 1, that a run needs,
-    or raises ResourceExhaustedError."""
+    fullness: a function that compiles for the given shapes and returns the fraction (0 to 1) of the
+    memory that a run needs, or raises ResourceExhaustedError.
+    """
 
     def __init__(self, fullness: Callable[[Shapes], float]) -> None:
         self._fullness = fullness
@@ -46,7 +47,8 @@ class RoomForOpenSizes:
     def _surely_fits(self, shapes: Shapes, elements: int) -> bool:
         """Return whether larger shapes fit, or the estimate is at most `SURE`.
 
-        The estimate assumes that the need grows with the square of the number of fed elements.
+        The estimate assumes that the required memory grows with the square of the number of fed
+        elements.
         """
         if any(_covers(known, shapes) for known in self._known):
             return True
@@ -57,7 +59,9 @@ class RoomForOpenSizes:
 
 
 def _covers(larger: Shapes, smaller: Shapes) -> bool:
-    """Return whether the ranks are equal, and no size in `larger` is below that in `smaller`."""
+    """Return whether the ranks are equal and no size in `larger` is less than the same size in
+    `smaller`.
+    """
     return all(
         len(one) == len(other) and all(a >= b for a, b in zip(one, other))
         for one, other in zip(larger, smaller)

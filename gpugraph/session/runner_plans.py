@@ -1,4 +1,4 @@
-"""The plans of one runner: for each set of shapes of its feeds, the plan that runs it.
+"""The plans of one runner: finds the plan for each set of shapes of its feeds.
 
     exact    a set of shapes has a plan
     opened   a plan of a unit with open sizes runs all sets of the unit, once its steps have their
@@ -23,11 +23,12 @@ from gpugraph.session.plan_cache import CachedPlan, PlanCache
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
 
 EXACT_PLANS = 8
-"""The maximum number of plans that a runner has for one set of fed shapes each, before it gets a
-plan that leaves sizes open."""
+"""The maximum number of plans for exact shapes that a runner compiles before it compiles a plan
+with open sizes.
+"""
 
 MOST_SHAPES = 4096
-"""The maximum number of sets of shapes of a runner whose plans are remembered."""
+"""The maximum number of sets of shapes for which a runner remembers the plan."""
 
 OpenShape = tuple[int | None, ...] | None
 """A feed's shape in a plan: None for sizes, or ranks, that are known only in each run."""
@@ -37,11 +38,11 @@ _BESIDE = "only this plan uses this memory, since runs overlapped"
 
 
 class RunnerPlans:
-    """One runner's plans: `exact` by the fed shapes, and `open` for all further shapes.
+    """The plans of one runner: `exact` by the shapes of the feeds, and `open` for all other shapes.
 
-    compile_plan: compiles a plan for feed shapes with None for open sizes, in a run memory. memory:
-    the run memory of all plans of the session. The caller must hold the cache's lock, except for
-    `drop_idle_spares` and `move_off_contended_memory`.
+    compile_plan: a function that compiles a plan in a run memory; feed shapes have None for open
+    sizes. memory: the run memory of all plans of the session. The caller must hold the cache's
+    lock, except for `drop_idle_spares` and `move_off_contended_memory`.
     """
 
     def __init__(
@@ -71,7 +72,9 @@ class RunnerPlans:
         return None if cached is None or cached.plan.stale else cached
 
     def add(self, shapes: Shapes) -> CachedPlan:
-        """Compile and return a plan for new shapes; after several, one with open sizes."""
+        """Compile and return a plan for new shapes. After several such plans, the plan has open
+        sizes.
+        """
         for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
             self._cache.drop(stale)
         unit = None if self.open_shapes is None else self.open_shapes.find(shapes, self._reported())
@@ -125,7 +128,9 @@ class RunnerPlans:
         self.exact[shapes] = cached
 
     def refuse(self, shapes: Shapes) -> None:
-        """Give these shapes a separate plan: they do not fit the open plan that they had."""
+        """Make these shapes use a separate plan, because they do not fit the open plan that they
+        had.
+        """
         if len(self._unfit) >= MOST_SHAPES:
             self._unfit.clear()
         self._unfit.add(shapes)
@@ -182,7 +187,9 @@ class RunnerPlans:
         self._waiting.append(self._cache.add(plan, forget))
 
     def _open(self, plan: Plan, unit: UnitForShapes) -> bool:
-        """Let a plan run all shapes of its unit; False if it is busy, or can't."""
+        """Make a plan accept all shapes of its unit. Return False if the plan is busy or can't
+        accept them.
+        """
         if not plan.lock.acquire(blocking=False):
             return False
         try:
@@ -192,9 +199,9 @@ class RunnerPlans:
             plan.lock.release()
 
     def _add_open(self, shapes: Shapes) -> CachedPlan:
-        """Return a plan in which each size that has varied so far is open, compiled if necessary.
+        """Return a plan in which each size that has varied so far is open. Compile it if necessary.
 
-        ResourceExhaustedError if the GPUs have too little memory for a run of these shapes
+        Raises ResourceExhaustedError if the GPUs have too little memory for a run of these shapes
         (`room`).
         """
         if self.room is not None:
@@ -254,9 +261,10 @@ class RunnerPlans:
             self._cache.lock.release()
 
     def move_off_contended_memory(self, cached: CachedPlan, limit: TimeLimit | None) -> bool:
-        """Drop a plan whose memory another plan's run is using; its successor gets other memory.
+        """Drop a plan whose memory a run of another plan is using. The plan that replaces it gets
+        other memory.
 
-        Return False if the memory is free, or the plan itself is running.
+        Return False if the memory is free, or if the plan itself is running.
         """
         plan = cached.plan
         if plan.stale or not plan.lock.acquire(blocking=False):
@@ -272,7 +280,7 @@ class RunnerPlans:
         return is_beside
 
     def _compile(self, shapes: Sequence[OpenShape], unit: UnitForShapes | None = None) -> Plan:
-        """Compile a plan on memory that no run is using now."""
+        """Compile a plan in memory that no run is using now."""
         while self._memories and self._memories[0].holder:
             del self._memories[0]
         return self._compile_plan(shapes, (*self._memories, RunMemory(_BESIDE))[0], unit)

@@ -19,8 +19,8 @@ NO_CONNECTIONS: Mapping[Tensor, Tensor] = MappingProxyType({})
 
 
 def with_operation(graph: Graph | None, error: OpError) -> OpError:
-    """Return the error, with `op` set to the client's operation of the failed node's name if there
-    is such an operation.
+    """Return the error with `op` set to the client's operation that has the name of the failed
+    node, if there is one.
     """
     name = getattr(error, "node_name", None) or getattr(error._node_def, "name", None)
     op = graph._by_name.get(name) if graph is not None and name is not None else None
@@ -34,7 +34,9 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """Return the values of the fetches for these arrays, which have the feeds' dtypes."""
+        """Return the values of the fetches for these arrays, whose dtypes are those of the
+        feeds.
+        """
 
     @abstractmethod
     def run_with(
@@ -47,7 +49,9 @@ class Runner(ABC):
         """Return how a run with values of these shapes is executed."""
 
     def report(self, values: Sequence[Any]) -> Any:
-        """Run these values once and return a report; UnimplementedError if the backend has none."""
+        """Run these values once and return a report; raise UnimplementedError if the backend has
+        none.
+        """
         raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
 
@@ -56,7 +60,7 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; AlreadyExistsError if the session has a graph."""
+        """Set the session's graph; raise AlreadyExistsError if the session has a graph."""
 
     @abstractmethod
     def prepare(
@@ -70,7 +74,7 @@ class SessionBackend(ABC):
         """Return the runner for these tensors and operations, without compiling.
 
         connections: tensors that are fed with the values of other tensors, which the run computes.
-        done: operations that have run already, in earlier parts of a partial run.
+        done: operations that have already run, in earlier parts of a partial run.
         """
 
     @property
@@ -79,7 +83,9 @@ class SessionBackend(ABC):
         return None
 
     def last_report(self) -> Any:
-        """Return the report of the last run with a trace; UnimplementedError if not supported."""
+        """Return the report of the last traced run; raise UnimplementedError if reports are not
+        supported.
+        """
         raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
     @abstractmethod
@@ -91,7 +97,9 @@ class SessionBackend(ABC):
         """Return each device's AllocatorStats, by full device name."""
 
     def release_memory(self) -> int:
-        """Free the memory that is kept for later runs; return the number of freed bytes, here 0."""
+        """Free the memory that is kept for later runs, and return the number of freed bytes. This
+        base class frees nothing.
+        """
         return 0
 
     def plan_rows(self) -> list[tuple[str, str, int]]:
@@ -105,4 +113,4 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release everything; every later call raises CancelledError."""
+        """Release everything. Every later call raises CancelledError."""

@@ -1,7 +1,7 @@
 """The registry of session factories, which maps a target to a kind of session.
 
 A factory has `accepts_options(options)` and `new_session(options)`. Exactly one registered factory
-must accept the options of a session; DirectSession's accepts the target `''`.
+must accept the options of a session. DirectSession's factory accepts the target `''`.
 """
 
 from __future__ import annotations
@@ -30,15 +30,14 @@ class SupportsNewSession(Protocol):
 
 
 DEFERRED = {"GRPC_SESSION": ("grpc://", "gpugraph.cluster.client.grpc_session")}
-"""For a factory's name: the prefix of its targets, and the module that registers it, which is
-imported
-when the first such target is used.
+"""For the name of a factory: the prefix of its targets, and the module that registers it. The
+module is imported when the first such target is used.
 """
 
 
 class SessionFactory:
-    """The process's mapping from names of kinds of sessions ("DIRECT_SESSION") to their
-    factories.
+    """The process's registry of factories, by the name of the kind of session
+    ("DIRECT_SESSION").
     """
 
     _factories: dict[str, SupportsNewSession] = {}  # noqa: RUF012
@@ -57,7 +56,7 @@ class SessionFactory:
 
     @classmethod
     def unregister(cls, runtime_type: str) -> None:
-        """Remove a factory; NotFoundError if no factory has this name."""
+        """Remove a factory; raise NotFoundError if no factory has this name."""
         with cls._lock:
             if cls._factories.pop(runtime_type, None) is None:
                 raise NotFoundError.of_no_node(f"No session factory of type {runtime_type}")
@@ -66,7 +65,7 @@ class SessionFactory:
     def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
         """Return the only factory that accepts the options.
 
-        NotFoundError if none does, InternalError if several do.
+        Raises NotFoundError if none does, InternalError if several do.
         """
         for prefix, module in DEFERRED.values():
             if options.target.startswith(prefix):
@@ -95,7 +94,7 @@ class SessionFactory:
         """Clear resource containers and end sessions at the target, if its factory supports that.
 
         Return whether the factory supports it, that is, has a method `reset(options, containers)`.
-        Errors as in `get_factory`.
+        Raises the errors of `get_factory`.
         """
         reset: Any = getattr(cls.get_factory(options), "reset", None)
         if reset is not None:
@@ -104,7 +103,9 @@ class SessionFactory:
 
     @classmethod
     def new_session(cls, options: SessionOptions) -> SessionBackend:
-        """Return a session backend for these options; InternalError if the factory returns none."""
+        """Return a session backend for these options; raise InternalError if the factory returns
+        none.
+        """
         factory = cls.get_factory(options)
         session: Any = factory.new_session(options)
         if not isinstance(session, SessionBackend):

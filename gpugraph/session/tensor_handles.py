@@ -12,8 +12,7 @@ from gpugraph.graph.client.tensor import Tensor
 
 
 class TensorHandle:
-    """The value of a fetched `tf.get_session_handle`. A program that feeds it feeds the tensor's
-    value.
+    """The fetched value of `tf.get_session_handle`. Feeding it feeds the tensor's value.
 
     The tensor is deleted with the last reference to this object, or by `delete`.
     """
@@ -38,18 +37,22 @@ class TensorHandle:
         return self._handle
 
     def eval(self) -> Any:
-        """Return the tensor's value on the host; TypeError after `delete` or `get_raw_handle`."""
+        """Return the tensor's value on the host; raise TypeError after `delete` or
+        `get_raw_handle`.
+        """
         self._check()
         return plain_integers(self._kept.read(self._handle)[()])
 
     def delete(self) -> None:
-        """Delete the tensor and free its memory; TypeError after `delete` or `get_raw_handle`."""
+        """Delete the tensor and free its memory; raise TypeError after `delete` or
+        `get_raw_handle`.
+        """
         self._check()
         self._owns = False
         self._kept.delete(self._handle)
 
     def get_raw_handle(self) -> str:
-        """Return the handle as text; after this call only `tf.delete_session_tensor` deletes the
+        """Return the handle as text. After this call, only `tf.delete_session_tensor` deletes the
         tensor.
         """
         self._owns = False
@@ -60,10 +63,10 @@ class TensorHandle:
             raise TypeError(f"Persistent tensor {self._handle} may have already been deleted.")
 
     def value_for(self, tensor: Tensor, kept: KeptTensors | None) -> Any:
-        """Return the value to feed to `tensor`, in the session whose kept tensors are `kept`.
+        """Return the value to feed to `tensor`. kept: the kept tensors of the session.
 
-        InvalidArgumentError if another session has created the handle, if the tensor was deleted,
-        or if the dtypes differ.
+        Raises InvalidArgumentError if another session has created the handle, if the tensor was
+        deleted, or if the dtypes differ.
         """
         if self._dtype is not tensor.dtype.base_dtype:
             raise invalid_argument(
@@ -74,7 +77,9 @@ class TensorHandle:
 
 
 def plain_value(tensor: Tensor, value: Any, kept: KeptTensors | None) -> Any:
-    """Return the value to feed: for a TensorHandle the value of its tensor, otherwise `value`."""
+    """Return the value to feed: the tensor's value for a TensorHandle, `value` itself for anything
+    else.
+    """
     return value.value_for(tensor, kept) if isinstance(value, TensorHandle) else value
 
 
@@ -86,7 +91,9 @@ def gives_handle(tensor: Tensor) -> bool:
 def with_handles(
     tensors: Sequence[Tensor], values: Sequence[Any], kept: KeptTensors | None
 ) -> list[Any]:
-    """Return fetched values: new handles as TensorHandles, quantized numbers as integers."""
+    """Return fetched values, in which new handles are TensorHandles and quantized numbers are
+    integers.
+    """
     return [
         TensorHandle(value, tensor.op.inputs[0].dtype.base_dtype, kept)
         if kept is not None and isinstance(value, NewHandle)

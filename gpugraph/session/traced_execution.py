@@ -1,4 +1,4 @@
-"""Executions of a plan with a time limit, or with statistics of the steps."""
+"""Runs of a plan with a time limit, or with statistics of the steps."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from gpugraph.runtime import StepTrace, execute_traced
 from gpugraph.session.pipeline_texts import measured_pipelines
 
 RUN_LISTENERS: list[Callable[[Any, TracedExecution], None]] = []
-"""Functions that are called with the runner and the execution after each run.
+"""Functions that are called after each run, with the runner and the execution.
 
-They apply to runners that are prepared while this list is not empty; all runs of these runners are
-traced."""
+They apply to runners that are prepared while this list is not empty. All runs of these runners are
+traced.
+"""
 
 
 class TracedExecution:
@@ -128,7 +129,7 @@ class CostModelRuns:
     def count_run(self, options: GraphOptions) -> bool:
         """Count a run; return whether it gets a cost graph.
 
-        After `build_cost_model_after` runs, each `build_cost_model`-th one does.
+        After the first `build_cost_model_after` runs, every `build_cost_model`-th run gets one.
         """
         number = self._count - options.build_cost_model_after
         self._count += 1

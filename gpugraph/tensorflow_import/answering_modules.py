@@ -1,4 +1,6 @@
-"""The modules that programs import under TensorFlow's names, and the finder that creates them."""
+"""The module objects that programs import under TensorFlow's names, and the finders that create
+them.
+"""
 
 from __future__ import annotations
 
@@ -70,13 +72,13 @@ _DISTRIBUTIONS = ("tensorflow", "tensorflow-gpu", "tensorflow_gpu")
 
 
 class _TensorFlowDistribution(Distribution):
-    """The metadata by which programs ask for TensorFlow's version."""
+    """The package metadata from which programs read TensorFlow's version."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def read_text(self, filename: str) -> str | None:
-        """Return the text of the file METADATA; None for others."""
+        """Return the text of the file METADATA; None for any other file."""
         if filename != "METADATA":
             return None
         return f"Metadata-Version: 2.1\nName: {self._name}\nVersion: {VERSION}\n"
@@ -132,7 +134,8 @@ class TensorFlowFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a TensorFlow module; None for other modules and for missing ones.
+        """Return the spec of a TensorFlow module; None for any other module, and for modules that
+        TensorFlow does not have.
 
         A module that this package refuses can be imported: its names are placeholders.
         """
@@ -159,14 +162,14 @@ class TensorFlowFinder(MetaPathFinder, Loader):
         return ModuleSpec(_full_name(path), self, origin="gpugraph", is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module of the spec; every import of one path returns the same object."""
+        """Return the module of the spec. Every import of the same path returns the same object."""
         return self.module(spec.name.partition(".")[2])
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing, because names are looked up on first access."""
 
     def find_distributions(self, context: Any = None) -> Iterator[Distribution]:
-        """Yield the distribution `tensorflow` for `importlib.metadata`, if it is asked for."""
+        """Yield the distribution `tensorflow` if `importlib.metadata` looks for it."""
         if getattr(context, "name", None) in _DISTRIBUTIONS:
             yield _TensorFlowDistribution(context.name)
 
@@ -186,7 +189,7 @@ class TensorFlowFinder(MetaPathFinder, Loader):
             return self._modules[path]
 
     def missing_attribute(self, path: str, name: str) -> AttributeError:
-        """Return the error for a name that a module lacks.
+        """Return the AttributeError for a name that a module does not have.
 
         The name is recorded as missing, except for special names (`__x__`), which Python itself
         looks up.
@@ -200,7 +203,7 @@ class TensorFlowFinder(MetaPathFinder, Loader):
 class KerasFinder(MetaPathFinder, Loader):
     """The importer of `keras` as `tf.keras`, for programs where Keras is not installed.
 
-    It comes last, so that an installed Keras is imported.
+    It is the last finder, so that an installed Keras is used instead.
     """
 
     def __init__(self, finder: TensorFlowFinder) -> None:
@@ -209,12 +212,12 @@ class KerasFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module of Keras that `tensorflow.python.keras` has too."""
+        """Return the spec of a module of Keras that also exists in `tensorflow.python.keras`."""
         is_ours = fullname.partition(".")[0] == "keras" and is_module(f"python.{fullname}")
         return ModuleSpec(fullname, self, origin="gpugraph", is_package=True) if is_ours else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return a module whose names are those of `tensorflow.python.keras`."""
+        """Return a module whose names are looked up in `tensorflow.python.keras`."""
         return TensorFlowModule(self._finder, f"python.{spec.name}", spec.name)
 
     def exec_module(self, module: ModuleType) -> None:

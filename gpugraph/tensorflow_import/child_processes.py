@@ -1,7 +1,7 @@
-"""`import tensorflow` in the Python processes that a program starts gives them gpugraph too.
+"""Makes `import tensorflow` import gpugraph in the Python processes that a program starts, too.
 
-`PYTHONPATH` makes these processes run `for_child_processes/sitecustomize.py` first. Forked
-processes need no preparation: they inherit the state of their parent.
+These processes run `for_child_processes/sitecustomize.py` first, because it is on their
+`PYTHONPATH`. Forked processes need no preparation, because they inherit the state of their parent.
 """
 
 from __future__ import annotations

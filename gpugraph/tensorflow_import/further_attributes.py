@@ -17,9 +17,9 @@ _lookups = threading.local()
 def further_attribute(path: str, name: str) -> Any:
     """Return the value of a name that a public module lacks, from the module table.
 
-    A library such as tensorflow-estimator imports `tensorflow`: that is this package from then on.
-    Raise AttributeError if the name is missing or refused, or within a look-up in the table, which
-    reads the attributes of public modules.
+    If a library such as tensorflow-estimator is imported for it, its `import tensorflow` imports
+    this package from then on. Raises AttributeError if the name is missing or refused, or within a
+    look-up in the table, which reads the attributes of public modules.
     """
     if getattr(_lookups, "is_running", False):
         raise AttributeError(name)

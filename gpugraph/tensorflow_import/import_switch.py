@@ -1,4 +1,4 @@
-"""`as_tensorflow`, the switch that makes `import tensorflow` give this package."""
+"""`as_tensorflow`, which makes `import tensorflow` import this package."""
 
 from __future__ import annotations
 
@@ -37,14 +37,15 @@ listen_to_refusals(_record_refusal)
 
 @contextmanager
 def as_tensorflow() -> Iterator[MissingNames]:
-    """Make `import tensorflow`, and imports below it, give this package within the block.
+    """Make `import tensorflow`, and imports of its submodules, import this package within the
+    block.
 
         with gpugraph.as_tensorflow() as missing:
             import old_program  # contains `import tensorflow as tf`
         print(missing)          # the names that it used and gpugraph lacks
 
     At the end of the block, TensorFlow's modules are removed from `sys.modules`; modules that
-    imported them keep their references. Blocks may be nested, and apply to all threads. Raise
+    imported them keep their references. Blocks may be nested, and apply to all threads. Raises
     ImportError if another TensorFlow is already imported.
     """
     finder = install()
@@ -55,9 +56,9 @@ def as_tensorflow() -> Iterator[MissingNames]:
 
 
 def install() -> TensorFlowFinder:
-    """Make `import tensorflow` give this package from now on, and return the finder in use.
+    """Make `import tensorflow` import this package from now on; return the finder in use.
 
-    Raise ImportError if another TensorFlow is already imported.
+    Raises ImportError if another TensorFlow is already imported.
     """
     with _LOCK:
         finder = next(iter(_users), None)

@@ -57,4 +57,4 @@ linalg.LinearOperatorTridiag raw_ops.Collective*V[23] raw_ops.CollectiveInitiali
 """
 
 PATTERNS = _NAMES.split()
-"""The patterns, in the syntax of `fnmatch`, one for each name or group of names."""
+"""The patterns, in the syntax of `fnmatch`. Each is for one name or for a group of names."""

@@ -1,4 +1,5 @@
-"""Names that this package omits on purpose or TensorFlow 1.15 no longer has; their replacements.
+"""Names that this package omits on purpose, or that TensorFlow 1.15 no longer has, and their
+replacements.
 
 A row is a list of paths relative to `tensorflow`, or of patterns, and a reason. The reason also
 applies to all names below these paths. An indented line continues the previous one.
@@ -159,7 +160,9 @@ RENAMED = _read(_RENAMED)
 
 
 def instead_of(path: str) -> str:
-    """Return why `tensorflow.<path>` is missing and its replacement, as a text; "" if unknown."""
+    """Return a text that states why `tensorflow.<path>` is missing, and its replacement; "" if
+    unknown.
+    """
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
     for prefix, name in RENAMED.items():
@@ -187,11 +190,11 @@ def refusal_at_call(path: str) -> str:
 
 
 def refusal_of(value: Any) -> str:
-    """Return why a function or class always raises, and its replacement, as a text; "" if it does
-    not.
+    """Return a text that states why a function or class always raises, and its replacement; "" if
+    it does not always raise.
 
-    It is a placeholder, or a function that is annotated to return NoReturn, with the reason in its
-    docstring.
+    Such a value is a placeholder, or a function that is annotated to return NoReturn and has the
+    reason in its docstring.
     """
     if reason := reason_of(value):
         return reason

@@ -2,7 +2,7 @@
 
 Message classes, such as `tf.GraphDef`, are created on first access (`formats/public_messages.py`).
 Access to a missing name such as `tf.strings.unicode_script` raises an AttributeError with the
-reason and the replacement; a program that uses `import tensorflow` gets the same.
+reason and the replacement. A program that imports gpugraph as `tensorflow` gets the same error.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, 
 
     answer: the module's original `__getattr__`, which is called first.
 
-    That is the result of `answer`, or else a message class, or a name of the module table (as in
-    `tf.compat.v2` and `tf.estimator`). Raise AttributeError with the reason if
-    there is neither.
+    The value is the result of `answer`. If that finds nothing, it is a message class, or a name in
+    the module table (as in `tf.compat.v2` and `tf.estimator`). Raises AttributeError with the
+    reason if there is no value.
     """
     if name.startswith("__"):
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name)
@@ -74,7 +74,7 @@ def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, 
 
 
 def missing_attribute(name: str) -> Any:
-    """Return the value of a name that the package `gpugraph` lacks, as `_answer` does."""
+    """Return the value of a name that the package `gpugraph` does not define, as `_answer` does."""
     return _answer("", sys.modules[_PACKAGE], None, name)
 
 
@@ -108,7 +108,7 @@ _BELOW_GRAPHS = ("base", "config", "platform")
 def _add_private_attributes(path: str, module: ModuleType) -> None:
     """Add the private attributes that programs read to this package's classes.
 
-    Attributes of optimizers are added only when `tf.train` is imported; modules that need no graphs
+    Attributes of optimizers are added only when `tf.train` is imported. Modules that need no graphs
     add none.
     """
     if module.__name__.split(".")[1] not in _BELOW_GRAPHS:

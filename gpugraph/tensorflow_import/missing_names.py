@@ -1,4 +1,6 @@
-"""Names that a program used and gpugraph lacks: the lines that used them, and similar names."""
+"""Names that a program used and gpugraph does not have: the lines that used them, and similar
+names.
+"""
 
 from __future__ import annotations
 
@@ -82,10 +84,10 @@ def shown(path: str) -> str:
 
 
 def advice(path: str) -> str:
-    """Return the text that a message about a missing name appends: "; " and a replacement or
-    similar names.
+    """Return the text that a message about a missing name appends: "; " followed by a replacement
+    or by similar names.
 
-    Return "" if there is neither.
+    Returns "" if there is neither.
     """
     if instead := instead_of(path) or instead_of(canonical(path)):
         return f"; {instead}"

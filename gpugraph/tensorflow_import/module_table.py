@@ -1,4 +1,5 @@
-"""TensorFlow's modules that are not public modules of this package, and the sources of their names.
+"""TensorFlow's modules that are not public modules of this package, and where their names are
+found.
 
 A row is a path relative to `tensorflow` and the sources that are searched for a name, in this
 order:
@@ -9,9 +10,9 @@ order:
     gen             all declared ops, by their names in snake case: `mat_mul`
     tf.nn/          a tree: the public module and all modules below it, by the same names
 
-A path with a final list of names in parentheses is a row for each of them. An indented line
-continues the previous one. Public modules need no row. A module may have more names here
-than in TensorFlow; it must have every name of TensorFlow's module.
+A path that ends with a list of names in parentheses is a row for each of these names. An indented
+line continues the previous one. Public modules need no row. A module may have more names here than
+in TensorFlow; it must have every name of TensorFlow's module.
 """
 
 from __future__ import annotations
@@ -393,5 +394,5 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
 ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES + ROWS_OF_CONTRIB)
 """The rows, and the trees, by path.
 
-A tree is a path that stands for a public module and all below it.
+A tree is a path that stands for a public module and all modules below it.
 """

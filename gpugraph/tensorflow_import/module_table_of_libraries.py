@@ -1,9 +1,9 @@
-"""Further rows of `module_table`: internal modules that the libraries of TensorFlow 1 ask for.
+"""Additional rows of `module_table`: internal modules of TensorFlow 1 that libraries import.
 
-A row for a path that `module_table` has too adds names to it. `internals.x` is a path below
-`gpugraph.tensorflow_import.internals`, `repeated.x` one below
-`gpugraph.library.train.repeated_evaluation`. The rows of `ESTIMATOR` name modules of the library
-`tensorflow-estimator`; they count only where it is installed.
+If a path also has a row in `module_table`, the row here adds names to it. `internals.x` means
+`gpugraph.tensorflow_import.internals.x`, and `repeated.x` means
+`gpugraph.library.train.repeated_evaluation.x`. The rows of `ESTIMATOR` name modules of the library
+`tensorflow-estimator`. They are used only if it is installed.
 """
 
 from __future__ import annotations

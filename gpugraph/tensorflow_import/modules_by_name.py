@@ -1,4 +1,4 @@
-"""`module_named`: the import of a module whose name is data: a row of a table, another library."""
+"""`module_named` imports a module whose name is data, such as a table's row or another library."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from types import ModuleType
 
 
 def module_named(name: str) -> ModuleType:
-    """Import and return a module; ImportError if it cannot be imported."""
+    """Import and return a module; raise ImportError if it cannot be imported."""
     return import_module(name)

@@ -1,8 +1,8 @@
 """Base classes of the older generation of feature columns, for classes of programs.
 
-Here the newer generation inherits from the older one; in TensorFlow the two are unrelated, and
-programs derive classes from both, the older first. These classes allow that order: instances of the
-newer generation are instances of them by `__subclasshook__`.
+In this package, the newer classes inherit from the older ones. In TensorFlow the two are unrelated,
+and programs derive classes from both, with the older class first. The classes in this module allow
+that order. Instances of the newer classes are instances of them, by `__subclasshook__`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpugraph.library.feature_column.column_classes import (
 
 
 def _leaf(base: type) -> Any:
-    """Return a class with the methods of `base` that no other class inherits from."""
+    """Return a class that has the methods of `base`; no other class inherits from it."""
 
     def has_base(cls: type, other: type) -> Any:
         return issubclass(other, base) if cls is leaf else NotImplemented

@@ -1,6 +1,6 @@
 """Private attributes of TensorFlow's graphs, tensors and shapes that programs read.
 
-The import of this module adds them to this package's classes; it happens before a program gets the
+The import of this module adds them to this package's classes. It happens before a program gets the
 first name of the package. Nothing in this package uses them.
 """
 
@@ -31,7 +31,7 @@ def _dims(shape: TensorShape) -> list[Dimension] | None:
 def _apply_device_functions(graph: Graph, op: Any) -> None:
     """Set the device that the scopes request on `op`, if any (`Graph._apply_device_functions`).
 
-    Programs call it with an object that stands in for an op and records the device. The device is
+    Programs call it with an object that has an op's interface and records the device. The device is
     passed as a name to `_set_device_from_string`, or as a DeviceSpec to `_set_device` if `op` has
     only that.
     """
@@ -106,7 +106,7 @@ def _device_functions(graph: Graph) -> list[Callable[[Any], Any]]:
 
 
 def _note_in_control_dependencies(graph: Graph, op: Operation) -> None:
-    """Let open `control_dependencies` blocks add no control input to ops that read an output of
+    """Make open `control_dependencies` blocks add no control input to ops that read an output of
     `op`.
 
     This is `Graph._record_op_seen_by_control_dependencies(op)`.

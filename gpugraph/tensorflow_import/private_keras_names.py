@@ -72,7 +72,7 @@ def deconv_output_length(
 def convert_data_format(data_format: str, ndim: int) -> str:
     """Convert a Keras data format: "channels_last" with `ndim` 4 becomes "NHWC".
 
-    Raise ValueError for another format or an unsupported number of dimensions.
+    Raises ValueError for another format or an unsupported number of dimensions.
     """
     letters = {3: "W", 4: "HW", 5: "DHW"}
     if data_format not in ("channels_first", "channels_last"):
@@ -91,14 +91,14 @@ def to_list(x: Any) -> list[Any]:
 
 
 def unpack_singleton(x: Sequence[Any]) -> Any:
-    """Return the only item of `x`; if it has several, `x` unchanged."""
+    """Return the only item of `x`. If it has several items, return `x` unchanged."""
     return x[0] if len(x) == 1 else x
 
 
 def has_arg(fn: Callable[..., Any], name: str, accept_all: bool = False) -> bool:
     """Return whether a function has a parameter `name`.
 
-    accept_all: whether `**kwargs` counts as having it.
+    accept_all: whether a parameter `**kwargs` accepts the argument too.
     """
     parameters = inspect.signature(fn).parameters
     by_kwargs = any(p.kind is p.VAR_KEYWORD for p in parameters.values())

@@ -25,7 +25,8 @@ def _get_beta_accumulators(optimizer: AdamOptimizer) -> tuple[Any, ...]:
 
 
 class _Setting:
-    """A descriptor that reads a setting of an optimizer as a number, or the tensor made from it.
+    """A descriptor that reads a setting of an optimizer as a number, or as the tensor that was
+    created from it.
 
     A subclass may still assign an attribute of this name.
     """

@@ -1,4 +1,4 @@
-"""Static check of a program: the TensorFlow names that it uses, and the missing ones.
+"""Static check of a program: which TensorFlow names it uses, and which of them are missing.
 
 Names are followed through imports, aliases (`slim = tf.contrib.slim`) and chains of attributes,
 according to Python's scopes. Names that a program computes, such as `getattr(tf, name)`, are not
@@ -44,7 +44,9 @@ class ProgramNames(NamedTuple):
 
     @property
     def missing(self) -> list[NameUse]:
-        """The names that gpugraph lacks, or whose function or class always raises."""
+        """The names that gpugraph does not have, or that are a function or class that always
+        raises.
+        """
         return [use for use in self.uses if not use.is_there or use.refusal]
 
 
@@ -82,7 +84,7 @@ def _use(path: str, lines: list[int]) -> NameUse:
 def value_of(path: str) -> object:
     """Return the value of a path relative to `tensorflow`.
 
-    Raise AttributeError if it does not exist.
+    Raises AttributeError if it does not exist.
     """
     owner = path
     while not is_module(owner):
@@ -97,9 +99,9 @@ def value_of(path: str) -> object:
 def checked_part(path: str) -> str:
     """Return the part of a path that can be checked without running the program.
 
-    For `GraphKeys.LOSSES` that is the whole path. Attributes of values that are neither modules nor
-    classes can't be checked: `flags.FLAGS.rate` becomes `flags.FLAGS`. A path whose first name is
-    missing in its module is returned whole, since it may be a module.
+    For `GraphKeys.LOSSES`, it is the whole path. Attributes of values that are neither modules nor
+    classes can't be checked: `flags.FLAGS.rate` becomes `flags.FLAGS`. If the first name of a path
+    is missing in its module, the whole path is returned, because it may be a module.
     """
     parts, value = path.split("."), None
     for count in range(1, len(parts) + 1):
@@ -136,7 +138,9 @@ class Reader(ast.NodeVisitor):
         ]  # the path relative to `tensorflow` of each name; None for a name bound to another object
 
     def collect_module(self, tree: ast.Module) -> None:
-        """Bind the module's imports and aliases, before the visit of functions that use them."""
+        """Bind the module's imports and aliases. This comes before functions that use them are
+        visited.
+        """
         for node in _statements(tree):
             if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign):
                 self.visit(node)

@@ -29,7 +29,7 @@ _DIVISION = "__gpugraph_classic_division__"
 def _tools() -> list[Any]:
     """Return fissix's translators, for sources with and without print statements.
 
-    ImportError that asks for fissix if it is not installed.
+    Raises ImportError with a hint if fissix is not installed.
     """
     try:
         refactor = module_named("fissix.refactor")
@@ -47,7 +47,7 @@ def _tools() -> list[Any]:
 def translated(source: bytes, file: str) -> CodeType:
     """Return the code of a source for Python 2.
 
-    SyntaxError if it is a program of neither Python.
+    Raises SyntaxError if it is a program of neither Python.
     """
     text = io.TextIOWrapper(io.BytesIO(source), _encoding(source), errors="replace").read()
     text = text.expandtabs(8) if "\t" in text else text
@@ -90,7 +90,7 @@ def _has_true_division(tree: ast.Module) -> bool:
 
 
 class _Divisions(ast.NodeTransformer):
-    """Calls of `classic_division` in place of quotients."""
+    """A fixer that replaces quotients by calls of `classic_division`."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
@@ -111,7 +111,7 @@ def _call(left: ast.expr, right: ast.expr) -> ast.Call:
 
 
 class _Loader(SourceFileLoader):
-    """A loader that translates; no compiled file is read or written."""
+    """A loader that translates a module from Python 2. No compiled file is read or written."""
 
     def get_code(self, fullname: str) -> CodeType:
         """Return the translated code."""
@@ -124,9 +124,9 @@ class _Loader(SourceFileLoader):
 
 
 class _Translator(MetaPathFinder):
-    """The importer of modules for Python 2.
+    """The finder for modules that are written in Python 2.
 
-    Modules below `folder` are translated, and others if they are not valid for Python 3.
+    Modules below `folder` are translated; any other module only if it is not valid Python 3.
     """
 
     def __init__(self, folder: str) -> None:
@@ -135,7 +135,7 @@ class _Translator(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module to translate; None for others."""
+        """Return the spec of a module to translate; None for any other module."""
         if fullname.partition(".")[0] in sys.stdlib_module_names:
             return None
         spec = PathFinder.find_spec(fullname, path, target)

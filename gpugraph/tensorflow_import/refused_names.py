@@ -1,8 +1,9 @@
 """Placeholders for TensorFlow's names that this package refuses: the call fails, not the import.
 
 A placeholder is a class, so that programs can import it, subclass it, pass it to `isinstance` and
-read attributes of it, which are placeholders too. A call raises NotImplementedError with the
-reason. A call with a function alone, as by a decorator, returns a function that raises.
+read attributes of it. The attributes are placeholders too. A call of it raises NotImplementedError
+with the reason. A call whose only argument is a function, as by a decorator, returns a function
+that raises.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _refusing(function: Callable[..., Any], path: str, reason: str) -> Callable[
 
 @functools.cache
 def refused(path: str, reason: str) -> type:
-    """Return the placeholder for `tensorflow.<path>`; the same for equal arguments."""
+    """Return the placeholder for `tensorflow.<path>`. Equal arguments return the same object."""
     attributes = {
         "__doc__": f"Refused: {reason}.",
         "__module__": f"tensorflow.{path}".rpartition(".")[0],
@@ -69,7 +70,9 @@ def refused(path: str, reason: str) -> type:
 
 
 def reason_of(value: Any) -> str:
-    """Return the reason of a placeholder; "" for other values and for subclasses by programs."""
+    """Return the reason of a placeholder; "" for any other value, and for a program's subclass of a
+    placeholder.
+    """
     return vars(value).get("refused_reason", "") if isinstance(value, _RefusedType) else ""
 
 

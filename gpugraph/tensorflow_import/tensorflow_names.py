@@ -37,7 +37,7 @@ _ABBREVIATIONS = {
     "rnn": f"{_PACKAGE}.library.contrib_rnn",
     "repeated": f"{_PACKAGE}.library.train.repeated_evaluation",
 }
-"""The first names of targets in the table that stand for a path."""
+"""By the first name of a target in the table, the path that it abbreviates."""
 
 VERSION_2 = "compat.v2"
 """The path of the module whose names are those of TensorFlow 2."""
@@ -76,8 +76,8 @@ _OPS_BY_NAME = _OpsByName()
 def canonical(path: str) -> str:
     """Replace the tree's prefix in `path` by its public module: `compat.v1.nn` becomes `nn`.
 
-    The root is "". A path that has its own row is returned as it is, even below a tree:
-    `python.keras.engine`.
+    The root is "". A path that has a row of its own is returned unchanged, even below a tree. An
+    example is `python.keras.engine`.
     """
     if path in ROWS:
         return path
@@ -118,9 +118,10 @@ def is_module(path: str) -> bool:
 
 
 def find(path: str, name: str) -> Any:
-    """Return the value of a name in a module; a ModulePath if the value is a module.
+    """Return the value of a name in a module. If the value is a module, return a ModulePath.
 
-    It is a placeholder if this package refuses the name. Raise AttributeError if it is missing.
+    If this package rejects the name, the value is a placeholder. Raises AttributeError if it is
+    missing.
     """
     here = canonical(path)
     if library_module(here) is not None:
@@ -142,7 +143,7 @@ def library_module(path: str) -> str | None:
 
 @functools.cache
 def _installed_libraries() -> tuple[str, ...]:
-    """Return the paths of modules whose names are those of an installed library."""
+    """Return the paths of the modules whose names are those of an installed library."""
     return tuple(path for path in ESTIMATOR if library_module(path) is not None)
 
 
@@ -158,7 +159,7 @@ def _is_installed(module: str) -> bool:
 
 
 def _find_in_library(path: str, name: str) -> Any:
-    """Return a name of a library's module; a ModulePath for a module below it.
+    """Return the value of a name in a library's module. For a module below it, return a ModulePath.
 
     An error of the library's import is an ImportError, not a missing name.
     """
@@ -183,7 +184,7 @@ def _below_version_2(path: str) -> bool:
 
 
 def _in_version_1(path: str) -> str:
-    """Return the path of the module of version 1 that has the names of one of version 2."""
+    """Return the path of the version 1 module that has the names of a version 2 module."""
     return path[len(VERSION_2) + 1 :]
 
 
@@ -230,7 +231,9 @@ def _find(here: str, path: str, name: str) -> Any:
 
 
 def _refused(name: str, *paths: str) -> Any:
-    """Return the placeholder for the first path that is refused; AttributeError if none is."""
+    """Return the placeholder for the first rejected path; raise AttributeError if none is
+    rejected.
+    """
     for path in () if name.startswith("__") else paths:
         if reason := refusal_at_call(path):
             return refused(path, reason)
@@ -279,9 +282,9 @@ def sources(path: str) -> Iterator[Any]:
 
 
 def target(text: str) -> Any:
-    """Return the value that a target in the table names; targets are described in `module_table`.
+    """Return the value that a target in the table names. `module_table` describes targets.
 
-    Raise an error if there is no such value.
+    Raises an error if there is no such value.
     """
     if text.startswith("'"):
         return text[1:]

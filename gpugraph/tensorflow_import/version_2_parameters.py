@@ -1,9 +1,8 @@
-"""The parameters of functions of `tf.compat.v2` that differ from those of version 1.
+"""The parameters of `tf.compat.v2` functions that differ from the parameters in version 1.
 
-A row is a list of names relative to `tf.compat.v2`, and their parameters in order;
-`parameter=other` is passed as `other` where the function of version 1 has no `parameter`;
-`parameter:default` has a default, None for an empty text. An indented line continues the previous
-one.
+A row is a list of names relative to `tf.compat.v2`, followed by their parameters in order. `a=b`
+means that parameter `a` is passed as `b`, if version 1 has no parameter `a`. `a:default` has a
+default; an empty text is None. An indented line continues the previous one.
 """
 
 from __future__ import annotations
@@ -116,7 +115,9 @@ while_loop: cond body loop_vars shape_invariants: parallel_iterations:10 back_pr
 
 
 Parameters = tuple[tuple[str, str, Any], ...]
-"""Of each parameter: its name, its name in version 1, and its default (`_REQUIRED` without one)."""
+"""For each parameter: its name, its name in version 1, and its default (`_REQUIRED` if it has
+none).
+"""
 
 _REQUIRED = inspect.Parameter.empty
 
@@ -155,7 +156,7 @@ _PARAMETERS = _read(_ROWS)
 def version_2(path: str, value: Any) -> Any:
     """Return `tf.<path>` of version 1 with the parameters of `tf.compat.v2.<path>`.
 
-    The value itself if both have the same parameters.
+    If the parameters are equal, it is the version 1 function itself.
     """
     parameters = _PARAMETERS.get(path)
     return value if parameters is None else with_parameters(value, path, parameters)
@@ -165,7 +166,7 @@ def version_2(path: str, value: Any) -> Any:
 def with_parameters(
     function: Callable[..., Any], path: str, parameters: Parameters
 ) -> Callable[..., Any]:
-    """Return the function with other parameters."""
+    """Return a function that accepts the given parameters and calls `function`."""
     known = inspect.signature(function).parameters
     names = {name: name if name in known else other for name, other, _ in parameters}
     order = list(names.values())

@@ -1,4 +1,4 @@
-"""Datasets, as programs of TensorFlow 1.4 to 1.12 call them."""
+"""Datasets with the names of TensorFlow 1.4 to 1.12."""
 
 from gpugraph.api.data.data_experimental import *
 from gpugraph.library.data.contrib_transformations import (

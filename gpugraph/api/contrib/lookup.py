@@ -1,4 +1,4 @@
-"""Lookup tables, static or mutable; vocabularies as tables."""
+"""`tf.contrib.lookup`: static and mutable lookup tables, and vocabularies as tables."""
 
 from gpugraph.library.lookup import mutable_tables as _mutable_tables
 from gpugraph.library.lookup.index_tables import (

@@ -1,4 +1,4 @@
-"""`tf.contrib.opt`: optimizers beside those of `tf.train`."""
+"""`tf.contrib.opt`: optimizers that are not in `tf.train`."""
 
 from gpugraph.library.contrib.optimizers import (
     AdaMaxOptimizer as AdaMaxOptimizer,

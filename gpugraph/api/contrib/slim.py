@@ -1,4 +1,4 @@
-"""`tf.contrib.slim`: layers, `arg_scope` and a model's variables under one name."""
+"""`tf.contrib.slim`: layers, `arg_scope`, and functions on a model's variables."""
 
 from gpugraph.api.contrib.framework import *
 from gpugraph.api.contrib.layers import *

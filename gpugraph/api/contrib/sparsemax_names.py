@@ -1,4 +1,4 @@
-"""`tf.contrib.sparsemax`: probabilities with zeros, and their loss."""
+"""`tf.contrib.sparsemax`: sparsemax, which is like softmax but gives exact zeros, and its loss."""
 
 from gpugraph.library.contrib.nn_functions import (
     sparsemax as sparsemax,

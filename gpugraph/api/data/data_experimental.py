@@ -1,4 +1,6 @@
-"""Further transformations of datasets, and functions of datasets and iterators."""
+"""`tf.data.experimental`: additional transformations of datasets, and functions of datasets and
+iterators.
+"""
 
 from gpugraph.library.data import (
     data_optional as _data_optional, dataset_base as _dataset_base, sampled_datasets as _sampled,

@@ -1,1 +1,3 @@
-"""Lists of names that `tf` and one of its modules share; both take them from here by `import *`."""
+"""Lists of names that `tf` and one of its modules have in common. Both import them from here, by
+`import *`.
+"""

@@ -1,4 +1,4 @@
-"""The checks that both `tf` and `tf.debugging` have."""
+"""The checks that are in `tf` and in `tf.debugging`."""
 
 from gpugraph.building.checks import (
     assert_equal as assert_equal, assert_greater as assert_greater,

@@ -1,4 +1,4 @@
-"""The functions that both `tf` and `tf.math` have."""
+"""The functions that are in `tf` and in `tf.math`."""
 
 from gpugraph.building.checks import (
     is_non_decreasing as is_non_decreasing, is_strictly_increasing as is_strictly_increasing,

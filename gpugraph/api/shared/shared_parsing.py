@@ -1,4 +1,6 @@
-"""Names in both `tf` and `tf.io`: parsing of Examples, serialization of SparseTensors."""
+"""The names that are in `tf` and in `tf.io`: parsing of Examples, serialization of
+SparseTensors.
+"""
 
 from gpugraph.ops.parsing.feature_kinds import (
     FixedLenFeature as FixedLenFeature, FixedLenSequenceFeature as FixedLenSequenceFeature,

@@ -2,7 +2,7 @@
 fork.
 
 A child gets the memory in its state at the fork. If another thread were writing data at that
-moment, in native code or in NumPy, the child would have the data half-written forever.
+moment, in native code or in NumPy, the data would stay partly written in the child.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 
 class ForkGate:
     """A gate that makes runs wait while the process forks. A run checks `is_closed` before it
-    starts; if it is set, the run calls `wait`.
+    starts. If it is set, the run calls `wait`.
     """
 
     __slots__ = ("is_closed", "lock")

@@ -1,23 +1,24 @@
 """Deferred signal handlers: no handler runs in the middle of an uninterrupted call.
 
-Python runs a signal's handler between any two bytecode instructions, and an exception that it
-raises propagates from there: from the middle of an update, or from between a change of memory and
-its bookkeeping. This module therefore wraps every Python-level handler of every signal, whether the
-program sets it before or after the import. While the main thread is inside an uninterrupted
-function (a run, a change of an allocator, the replacement of a file), the wrapper only records the
-signal. The handler runs when the outermost such function returns (`deliver_signals`), as it would
-run after a call into C. It may then raise any exception, or run a session.
+Python runs a signal's handler between any two bytecode instructions. If the handler raises an
+exception, it propagates from there: from the middle of an update, or from between a change of
+memory and its bookkeeping. This module therefore wraps every Python-level handler of every signal,
+whether the program sets it before or after the import. While the main thread is inside an
+uninterrupted function (a run, a change of an allocator, the replacement of a file), the wrapper
+only records the signal. The handler runs when the outermost such function returns
+(`deliver_signals`), as it would run after a call into C. It may then raise any exception, or run a
+session.
 
-A run may take long and may call Python functions of the user. Handlers run immediately inside those
-(`call_interruptibly`). At points where a run checks whether to go on (`plan/run_clock.py`), it
-polls for pending signals (`poll_signals`): Python's own SIGINT handler, which only raises
-KeyboardInterrupt, runs immediately; other handlers run once they have waited for a second. They are
-delayed because they may read variables, which are only consistent between runs.
+A run may take a long time, and may call Python functions of the user. Handlers run immediately
+inside those (`call_interruptibly`). A run polls for pending signals (`poll_signals`) at points
+where it checks whether to continue (`plan/run_clock.py`). Python's own SIGINT handler, which only
+raises KeyboardInterrupt, runs immediately. Other handlers run after they have waited for a second.
+They are delayed because they may read variables, which are only consistent between runs.
 
-A signal that arrives again before its handler has run is merged with the first, as the system does.
-A second Ctrl-C at least a second after the first raises KeyboardInterrupt immediately. Exceptions
-that are injected otherwise than by a signal handler (by `PyThreadState_SetAsyncExc` or trace
-functions) can't be deferred.
+If a signal arrives again before its handler has run, the handler runs only once, as with the
+system's own pending signals. A second Ctrl-C at least a second after the first raises
+KeyboardInterrupt immediately. Exceptions that are injected by other means than signal handlers (by
+`PyThreadState_SetAsyncExc` or trace functions) can't be deferred.
 """
 
 from __future__ import annotations
@@ -37,13 +38,17 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 _PATIENCE_S = 1.0
-"""Seconds until a run calls a pending handler of the program, and a second Ctrl-C takes effect."""
+"""The number of seconds until a run calls a pending handler of the program, and until a second
+Ctrl-C takes effect.
+"""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Handler = Callable[[int, "FrameType | None"], Any]
 
 PENDING: dict[int, float] = {}
-"""By the number of a signal whose handler has not run yet: the arrival time by `time.monotonic`."""
+"""For each signal whose handler has not run yet, by number: the arrival time by
+`time.monotonic`.
+"""
 
 _handlers: dict[int, _Handler] = {}  # the program's handlers, which `_handle` calls
 _system: Any = importlib.import_module("_signal")  # the C module below `signal`
@@ -143,7 +148,8 @@ def poll_signals(at_once: bool) -> None:
 
 
 def install_handlers() -> None:
-    """Wrap the program's signal handlers, those set already and those it will set later.
+    """Wrap the program's signal handlers: those that are set already, and those that it will set
+    later.
 
     Handlers that are set already can only be wrapped in the main thread: call this there once.
     """
@@ -165,7 +171,10 @@ def is_main_thread() -> bool:
 
 
 def _set(number: int, handler: Any) -> Any:
-    """Set a handler and return the program's previous one; stands in for `_signal.signal`."""
+    """Set a handler and return the program's previous one.
+
+    This function replaces `_signal.signal`.
+    """
     before = _handlers.get(number)
     if callable(handler):
         _handlers[number] = handler
@@ -184,13 +193,15 @@ def _set(number: int, handler: Any) -> Any:
 
 
 def _get(number: int) -> Any:
-    """Return the program's handler of a signal; stands in for `_signal.getsignal`."""
+    """Return the program's handler of a signal. This function replaces `_signal.getsignal`."""
     handler = _get_handler(number)
     return _handlers.get(number) if handler is _handle else handler
 
 
 def _handle(number: int, frame: FrameType | None) -> None:
-    """Run the program's handler of this signal, or defer it; Python calls this for every signal."""
+    """Run the program's handler of this signal, or defer it. Python calls this function for every
+    signal.
+    """
     around = _uninterrupted_frames(frame)
     if not around or _insists(number):
         _call(number, frame)

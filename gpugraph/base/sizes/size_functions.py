@@ -50,8 +50,8 @@ def range_bounds(bounds: slice, size: Any) -> tuple[Any, Any, int]:
 
 
 def _within(position: Any, low: Any, high: Any, size: Any) -> Any:
-    """Return a slice's bound as a position from the start, clipped to `low` and `high`; a negative
-    one counts from the end.
+    """Return a slice's bound as a position from the start, clipped to `low` and `high`. A negative
+    bound counts from the end.
     """
     if position < 0:
         position = position + size

@@ -1,15 +1,16 @@
-"""Sizes that a compilation leaves open, and the conditions under which its result holds.
+"""Sizes that a compilation leaves open, and the conditions under which its result is valid.
 
     trace = SizeTrace([32, 10])          a first run's batch and length
     batch, length = trace.sizes
     batch * length + 1                   a Size: 321 here, computed again for other inputs
     if length > 1: ...                   taken as it is here; the trace records the condition
 
-A `Size` stands for an int wherever passes compute with sizes. Arithmetic yields Sizes in a normal
-form, so that equal expressions are equal without a condition. A comparison whose outcome depends on
-the inputs is decided by their first values, and its outcome becomes a condition; so does the value
-of a Size where an int is required (`__index__`). So the result of a compilation with Sizes holds
-for all inputs that meet every condition. For other inputs `SizeTrace.values` returns None.
+Wherever passes compute with sizes, a `Size` can take the place of an int. Arithmetic yields Sizes
+in a normal form, so that equal expressions are equal without a condition. If the outcome of a
+comparison depends on the inputs, it is decided by their first values, and the outcome becomes a
+condition. The value of a Size also becomes a condition where an int is required (`__index__`). So
+the result of a compilation with Sizes is valid for all inputs that meet every condition. For other
+inputs `SizeTrace.values` returns None.
 """
 
 from __future__ import annotations
@@ -120,9 +121,11 @@ class SizeTrace:
 
     @contextmanager
     def recording(self) -> Iterator[dict[tuple[str, Terms, Terms, bool], None]]:
-        """Collect the conditions that are recorded inside the block, apart from the trace's own.
+        """Collect the conditions that are recorded inside the block, separately from the trace's
+        own conditions.
 
-        Yield the dict that receives them; those that the trace has already are removed at the end.
+        Yield the dict that receives them. Conditions that the trace already has are removed from it
+        at the end.
         """
         before, self.conditions = self.conditions, {}
         try:
@@ -357,7 +360,7 @@ def _is_less(one: Any, other: Any) -> bool:
 
 
 def _divided(size: Size, by: Any) -> Any:
-    """Return the quotient; it is a polynomial if the division is exact for all inputs."""
+    """Return the quotient. It is a polynomial if the division is exact for all inputs."""
     terms = _terms(by)
     if len(terms) == 1:
         (monomial, times), quotient = terms[0], {}

@@ -1,7 +1,7 @@
 """Operators of converted functions that choose between branches: `if`, `and`, `or`, `assert`.
 
-Each receives functions in place of the statements. If the condition is a tensor, both branches are
-called and become branches of a `tf.cond`; otherwise the Python statement runs.
+Each function receives functions in place of the statements. If the condition is a tensor, both
+branches are called and become branches of a `tf.cond`. Otherwise the Python statement runs.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _staged_if(
 
 
 def scalar_condition(cond: Any, statement: str) -> Any:
-    """Return a condition as a scalar tensor; ValueError unless it is one bool."""
+    """Return a condition as a scalar tensor; raise ValueError unless it is one bool."""
     cond = convert_to_tensor(cond)
     if cond.dtype.base_dtype is not bool_type:
         raise ValueError(

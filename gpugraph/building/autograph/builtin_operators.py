@@ -43,7 +43,7 @@ def abs_(x: Any) -> Any:
 
 
 def float_(x: Any = 0) -> Any:
-    """Return `float(x)`; of a tensor, a float32 tensor, parsed from a string tensor."""
+    """Return `float(x)`. If `x` is a tensor, return a float32 tensor; a string tensor is parsed."""
     if not is_tensor(x):
         return float(x)
     if x.dtype.base_dtype is string:
@@ -52,7 +52,10 @@ def float_(x: Any = 0) -> Any:
 
 
 def int_(x: Any = 0, base: Any = UNSPECIFIED) -> Any:
-    """Return `int(x, base)`; of a tensor, an int32 tensor, parsed from a string tensor."""
+    """Return `int(x, base)`.
+
+    If `x` is a tensor, return an int32 tensor; a string tensor is parsed.
+    """
     if not is_tensor(x):
         return int(x) if base is UNSPECIFIED else int(x, base)
     if base is not UNSPECIFIED and base != 10:
@@ -63,7 +66,9 @@ def int_(x: Any = 0, base: Any = UNSPECIFIED) -> Any:
 
 
 def len_(s: Any) -> Any:
-    """Return `len(s)`; of a tensor or TensorArray an int if it is known, otherwise a tensor."""
+    """Return `len(s)`. For a tensor or TensorArray, return an int if the length is known, otherwise
+    a tensor.
+    """
     if isinstance(s, TensorArray):
         return s.size()
     if not is_tensor(s):
@@ -113,7 +118,7 @@ def print_(*objects: Any, **kwargs: Any) -> Any:
 
 
 def range_(first: Any, stop: Any = UNSPECIFIED, step: Any = UNSPECIFIED) -> Any:
-    """Return `range(...)`; if one of the numbers is a tensor, that of tf.range."""
+    """Return `range(...)`. If one of the numbers is a tensor, return the result of `tf.range`."""
     numbers = [value for value in (first, stop, step) if value is not UNSPECIFIED]
     if not any(map(is_tensor, numbers)):
         return range(*numbers)
@@ -125,7 +130,7 @@ def range_(first: Any, stop: Any = UNSPECIFIED, step: Any = UNSPECIFIED) -> Any:
 
 
 def _alike(one: Any, two: Any) -> tuple[Tensor, Tensor]:
-    """Return both as tensors of the dtype of the one that is a tensor."""
+    """Return both values as tensors of the dtype of the value that is a tensor."""
     dtype = (one if is_tensor(one) else two).dtype.base_dtype
     return convert_to_tensor(one, dtype), convert_to_tensor(two, dtype)
 

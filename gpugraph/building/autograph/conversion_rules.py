@@ -34,7 +34,7 @@ _UNCONVERTED = frozenset(
         "logging",
     ]
 )
-"""Modules, with those below them, whose functions are not converted."""
+"""Modules whose functions, and the functions of modules below them, are not converted."""
 
 _ARTIFACT = "autograph_info__"
 
@@ -47,7 +47,9 @@ def as_artifact(function: Any) -> Any:
 
 
 def is_artifact(function: Any) -> bool:
-    """Return whether a function needs no conversion: it is the result of one, or excluded."""
+    """Return whether a function needs no conversion, because it is the result of one or was
+    excluded.
+    """
     return hasattr(function, _ARTIFACT)
 
 

@@ -14,7 +14,7 @@ _BY_MESSAGE: tuple[type[Exception], ...] = (
     AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, StopIteration,
     TypeError, UnboundLocalError, ValueError, OperatorNotAllowedInGraphError,
 )  # fmt: skip
-"""The classes of which a new error is made from a message."""
+"""Error classes for which a new error can be created from a message."""
 
 METADATA = "ag_error_metadata"
 

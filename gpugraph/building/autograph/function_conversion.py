@@ -93,7 +93,9 @@ def feature_names(features: Any) -> tuple[str, ...]:
 
 
 def converted_function(function: Any, options: Any) -> Any:
-    """Return the converted form of a function or method; a method takes its object first."""
+    """Return the converted form of a function or method. A converted method takes its object as the
+    first argument.
+    """
     if not hasattr(function, "__code__"):
         raise ValueError(
             "Cannot apply autograph to a function that doesn't expose a __code__ object. If this "
@@ -120,8 +122,8 @@ def converted_call(
 ) -> Any:
     """Call `f`, converted if it is a function of the user.
 
-    caller_fn_scope: the scope of the converted function that makes the call. options: those of the
-    conversion; by default those of that scope.
+    caller_fn_scope: the scope of the converted function that makes the call. options: the options
+    of the conversion; by default those of that scope.
     """
     if options is None:
         if caller_fn_scope is None:
@@ -186,8 +188,8 @@ def convert(
 ) -> Callable[[Any], Any]:
     """Decorate a function so that each call converts it and the functions that it calls.
 
-    Without diastatic-malt the function runs as it is; if it branches on a tensor, the error names
-    the extra to install.
+    Without diastatic-malt the function runs unconverted; if it branches on a tensor, the error
+    names the extra to install.
     """
 
     def decorator(f: Any) -> Any:

@@ -26,7 +26,7 @@ class ListPopOpts(NamedTuple):
 
 
 class ListStackOpts(NamedTuple):
-    """The element type of a list to stack, and the function for values that are no lists."""
+    """The element type of a list to be stacked, and the function for values that are not lists."""
 
     element_dtype: Any
     original_call: Callable[[Any], Any]
@@ -39,7 +39,9 @@ class GetItemOpts(NamedTuple):
 
 
 def new_list(iterable: Any = None) -> Any:
-    """Return a list of the elements: a Python list, or if there are none a list of tensors."""
+    """Return a list of the elements: a Python list or, if there are no elements, a list of
+    tensors.
+    """
     elements = list(iterable) if iterable else []
     if elements:
         return elements
@@ -47,7 +49,7 @@ def new_list(iterable: Any = None) -> Any:
 
 
 def _is_list(value: Any) -> bool:
-    """Return whether a tensor is a list; ValueError for another tensor."""
+    """Return whether a tensor is a list; raise ValueError for another tensor."""
     if not is_tensor(value):
         return False
     if value.dtype.base_dtype is not variant:
@@ -58,7 +60,7 @@ def _is_list(value: Any) -> bool:
 
 
 def list_append(list_: Any, x: Any) -> Any:
-    """Return the list with `x` appended; a Python list is changed."""
+    """Return the list with `x` appended. A Python list is changed in place."""
     if isinstance(list_, TensorArray):
         return list_.write(list_.size(), x)
     if not _is_list(list_):
@@ -112,7 +114,7 @@ def list_stack(list_: Any, opts: ListStackOpts) -> Any:
 
 
 def get_item(target: Any, i: Any, opts: GetItemOpts) -> Any:
-    """Return `target[i]`; of a string scalar its character `i`."""
+    """Return `target[i]`. For a string scalar, return its character `i`."""
     if isinstance(target, TensorArray):
         return target.read(i)
     if not is_tensor(target):
@@ -130,7 +132,7 @@ def get_item(target: Any, i: Any, opts: GetItemOpts) -> Any:
 
 
 def set_item(target: Any, i: Any, x: Any) -> Any:
-    """Return `target` with element `i` replaced by `x`; a Python object is changed."""
+    """Return `target` with element `i` replaced by `x`. A Python object is changed in place."""
     if isinstance(target, TensorArray):
         return target.write(i, x)
     if not is_tensor(target):
@@ -152,7 +154,9 @@ _UPDATES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def update_item_with_op(target: Any, i: Any, x: Any, op: str) -> Any:
-    """Return `target` after `target[i] += x`, or another operator; op: its name."""
+    """Return `target` after `target[i] += x`, or the same with another operator. op: the name of
+    the operator.
+    """
     return set_item(target, i, _UPDATES[op](target[i], x))
 
 
@@ -169,7 +173,7 @@ def tensor_list(
     """Return a list of tensors, a TensorArray or a variant tensor, with these elements.
 
     elements: a list, a tuple or, for a variant tensor, a tensor whose rows are the elements.
-    element_dtype, element_shape: required if there are no elements; ValueError without them.
+    element_dtype, element_shape: required if there are no elements; raises ValueError without them.
     """
     is_typed = element_dtype is not None and element_shape is not None
     if not is_typed and not is_tensor(elements):

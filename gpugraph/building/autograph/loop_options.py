@@ -9,7 +9,7 @@ from gpugraph.building.autograph.tensor_kinds import UNSPECIFIED
 
 
 class Feature(enum.Enum):
-    """Parts of a conversion that are made on demand.
+    """Parts of a conversion that are performed on request.
 
     ALL: all of them. AUTO_CONTROL_DEPS: stateful ops run in the order of the program.
     ASSERT_STATEMENTS: `assert` on tensors becomes tf.Assert. BUILTIN_FUNCTIONS: accepted; `len`,

@@ -1,7 +1,8 @@
 """The variables of a loop of a converted function that becomes a `tf.while_loop`.
 
-A variable that is first assigned in the loop has no value before it. A trial call of the body finds
-its dtype and shape; a zero takes its place, and a run fails if the loop ends without an iteration.
+A variable that is first assigned in the loop has no value before it. A trial call of the body
+determines its dtype and shape. A zero takes its place, and a run fails if the loop ends without an
+iteration.
 """
 
 from __future__ import annotations
@@ -77,7 +78,9 @@ def _signature(value: Any) -> Any:
 
 
 def _stand_in(value: Any, later: Any) -> tuple[Any, Any]:
-    """Return (a value before the loop, its shape in the loop) for a variable without one."""
+    """Return (an initial value, its shape in the loop) for a variable without a value before the
+    loop.
+    """
     if not is_missing(value) or is_missing(later):
         return value, None
     if is_nested(later):

@@ -1,7 +1,7 @@
 """Trial calls of parts of a function, whose operations are removed from the graph again.
 
-The kind of a loop's condition, and the dtypes of the variables that a loop's body assigns, are only
-known after they have been called.
+Only such a call shows the kind of a loop's condition, and the dtypes of the variables that a loop's
+body assigns.
 """
 
 from __future__ import annotations

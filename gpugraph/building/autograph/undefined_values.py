@@ -1,4 +1,4 @@
-"""Values that stand for the variables of a converted function that have no value."""
+"""Values for those variables of a converted function that have no value yet."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class UndefinedReturnValue:
 
 
 def ld(value: Any) -> Any:
-    """Return a variable's value; UnboundLocalError if it is undefined."""
+    """Return a variable's value; raise UnboundLocalError if it is undefined."""
     return value.read() if isinstance(value, Undefined) else value
 
 

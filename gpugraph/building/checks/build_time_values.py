@@ -13,7 +13,7 @@ _SEEN_THROUGH = {
     "Const", "Shape", "Size", "Rank", "Range", "Cast", "ConcatV2", "Pack", "Fill", "Equal",
     "NotEqual", "StopGradient", "Identity",
 }  # fmt: skip
-"""Op types whose outputs the checks evaluate at graph construction; TensorFlow evaluates the same.
+"""Op types whose outputs the checks evaluate at graph construction, as TensorFlow does.
 
 The outputs of other op types are checked in the run, even where their values could be computed
 earlier: a check that fails at graph construction raises there, and the program never runs.

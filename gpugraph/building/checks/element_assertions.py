@@ -101,7 +101,7 @@ def assert_equal(x: Any, y: Any, data: Any, name: str | None, **options: Any) ->
     data: tensors that the error shows instead of x and y: the first `summarize` elements of each,
     by default 3. If `x` and `y` are the same object, nothing is checked.
 
-    Raise InvalidArgumentError at graph construction if both values are constant, otherwise in the
+    Raises InvalidArgumentError at graph construction if both values are constant, otherwise in the
     run.
     """
     with name_scope(name, "assert_equal", _values(x, y, data)):
@@ -123,7 +123,7 @@ def assert_near(
     """Return an operation that fails in the run unless |x - y| < atol + rtol |y| for all elements.
 
     `rtol` and `atol` default to 10 times the spacing of floats of x's dtype at 1 (`finfo.eps`).
-    Raise ValueError unless `x` and `y` have a float or complex dtype.
+    Raises ValueError unless `x` and `y` have a float or complex dtype.
     """
     with name_scope(name, "assert_near", _values(x, y, rtol, atol, data)):
         x = convert_to_tensor(x, name="x")

@@ -52,8 +52,8 @@ def add_check_numerics_ops() -> Operation:
     as a control input, so the error names the first tensor, in the order of creation, that contains
     one.
 
-    Raise ValueError if the graph has branches or loops: an op outside of them can't depend on their
-    tensors.
+    Raises ValueError if the graph has branches or loops: an op outside of them can't depend on
+    their tensors.
     """
     graph = get_default_graph()
     checks: list[Any] = []

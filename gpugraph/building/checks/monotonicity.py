@@ -35,7 +35,7 @@ def _is_ordered(x: Any, compare: Callable[..., Tensor]) -> Tensor:
 def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
     """Return a bool scalar: whether no element, in row-major order, is less than its predecessor.
 
-    Raise TypeError for tensors that are not numeric.
+    Raises TypeError for tensors that are not numeric.
     """
     with name_scope(name, "is_non_decreasing", [x]):
         return _is_ordered(x, greater_equal)
@@ -44,7 +44,7 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
     """Return a bool scalar: whether each element, in row-major order, exceeds the previous one.
 
-    Raise TypeError for tensors that are not numeric.
+    Raises TypeError for tensors that are not numeric.
     """
     with name_scope(name, "is_strictly_increasing", [x]):
         return _is_ordered(x, greater)

@@ -68,7 +68,7 @@ def assert_shapes(
     element is `...` or "*", the others specify the last axes. A scalar also matches the shape (1,).
     Tensors whose shape is None are not checked.
 
-    Raise ValueError for known sizes that differ and for malformed shapes; otherwise
+    Raises ValueError for known sizes that differ and for malformed shapes; otherwise
     InvalidArgumentError in the run.
     """
     pairs = list(shapes.items() if isinstance(shapes, Mapping) else shapes)

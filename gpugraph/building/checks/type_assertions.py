@@ -68,8 +68,8 @@ def _label(tensor: Any) -> str:
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> Any:
     """Return the common float dtype of all `tensors` and `dtype`; float32 if there are none.
 
-    Elements that are None are skipped. Raise ValueError if the dtypes differ or are not float
-    dtypes; raise TypeError for an element without a dtype.
+    Elements that are None are skipped. Raises ValueError if the dtypes differ or are not float
+    dtypes; raises TypeError for an element without a dtype.
     """
     common = None if dtype is None else as_dtype(dtype).base_dtype
     first = None

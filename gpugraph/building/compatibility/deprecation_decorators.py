@@ -124,7 +124,7 @@ def deprecated_arg_values(
 
 
 def _is_equal(given: Any, value: Any) -> bool:
-    """Return whether an argument has a deprecated value; None equals None alone."""
+    """Return whether an argument has a deprecated value. Only None equals None."""
     if given is None or value is None:
         return given is value
     return bool(given == value)
@@ -133,7 +133,7 @@ def _is_equal(given: Any, value: Any) -> bool:
 def deprecated_alias(
     deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True
 ) -> Any:
-    """Return the function, or a subclass of the class, that logs a warning when it is called.
+    """Return a function, or a subclass of the class, that logs a warning when it is called.
 
     deprecated_name: the old name, under which a program exports the result; name: the new name.
     """
@@ -146,7 +146,7 @@ def deprecated_alias(
 def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
     """Return the argument that was passed under its new or its old name.
 
-    Raise ValueError if both were passed.
+    Raises ValueError if both were passed.
     """
     if old_value is None:
         return new_value
@@ -156,7 +156,8 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
 
 
 def unchanged(*names: Any, **options: Any) -> Any:
-    """Return the decorated function unchanged, or a decorator that does so if there are options.
+    """Return the decorated function unchanged; if there are options, return a decorator that does
+    so.
 
     It replaces decorators that have no effect here, such as `@tf_export("nn.f")` and, without
     parentheses, `@should_use_result`.

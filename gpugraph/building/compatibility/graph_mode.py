@@ -1,5 +1,5 @@
-"""The functions by which programs distinguish eager execution from graph mode, which is always on
-here.
+"""Functions by which programs distinguish eager execution from graph mode. Here graph mode is
+always on.
 """
 
 from __future__ import annotations

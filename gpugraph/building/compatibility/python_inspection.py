@@ -21,9 +21,10 @@ def getfullargspec(obj: Any) -> inspect.FullArgSpec:
 
 
 def getargspec(obj: Any) -> ArgSpec:
-    """Return the arguments of a function, method or class; for a `partial`, those of its function.
+    """Return the arguments of a function, method or class. For a `partial`, return those of its
+    function.
 
-    Raise ValueError for keyword-only arguments, as in older Python.
+    Raises ValueError for keyword-only arguments, as in older Python.
     """
     function = obj.func if isinstance(obj, functools.partial) else obj
     if inspect.isclass(function):
@@ -49,15 +50,15 @@ def fn_args(fn: Any) -> tuple[str, ...]:
 
 
 def has_kwargs(fn: Any) -> bool:
-    """Return whether a function takes `**kwargs`. Raise TypeError if `fn` is not callable."""
+    """Return whether a function takes `**kwargs`. Raises TypeError if `fn` is not callable."""
     if not callable(fn):
         raise TypeError(f"fn should be a function-like object, but is of type {type(fn)}.")
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(fn).parameters.values())
 
 
 def get_func_name(func: Any) -> str:
-    """Return a function's name; for a `partial`, that of its function; for other objects, the type
-    as text.
+    """Return the name of a function. For a `partial`, return the name of its function; for other
+    objects, their type as text.
     """
     if isinstance(func, functools.partial):
         return get_func_name(func.func)

@@ -117,7 +117,7 @@ def conv2d_transpose(
 ) -> Tensor:
     """Call `tf.nn.conv2d_transpose`; return images of `output_shape`.
 
-    input: [n, h, w, c]. filters: [kh, kw, out, c]. Raise ValueError for sizes that do not fit.
+    input: [n, h, w, c]. filters: [kh, kw, out, c]. Raises ValueError for sizes that do not fit.
     """
     return conv2d_functions.conv2d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations
@@ -136,7 +136,7 @@ def conv3d_transpose(
 ) -> Tensor:
     """Call `tf.nn.conv3d_transpose`; return volumes of `output_shape`.
 
-    input: [n, d, h, w, c]. filters: [kd, kh, kw, out, c]. Raise ValueError for sizes that do not
+    input: [n, d, h, w, c]. filters: [kd, kh, kw, out, c]. Raises ValueError for sizes that do not
     fit.
     """
     return conv_transpose.conv3d_transpose(

@@ -24,7 +24,7 @@ def Assert(
     elements of each (3 by default, all if negative). The data are read only if the assertion fails,
     unless all of them are string or int32 tensors.
 
-    Raise TypeError if `data` is not a list or tuple, and ValueError if it is empty.
+    Raises TypeError if `data` is not a list or tuple, and ValueError if it is empty.
     """
     if not isinstance(data, (list, tuple)):
         raise TypeError(f"values must be a sequence: Assert takes a list of data, not {data!r}")

@@ -1,10 +1,10 @@
-"""Automatic control dependencies: stateful ops run in the order in which a function makes them.
+"""Automatic control dependencies: stateful ops run in the order in which a function creates them.
 
 In an `AutomaticControlDependencies` block,
 
 - ops that change the same resource or reference variable run in program order, and reads run
   between the writes that surround them;
-- other stateful ops (files, printing, Python functions) run in program order too;
+- other stateful ops (files, printing, Python functions) also run in program order;
 - every op with an effect runs if the block's returned tensors are computed.
 
 A branch of `tf.cond` and the body of `tf.while_loop` have separate blocks. The whole branch or
@@ -83,9 +83,9 @@ class _Uses(NamedTuple):
 
 
 class AutomaticControlDependencies:
-    """A block whose stateful ops are ordered when it ends; it is of one graph.
+    """A block that orders its stateful ops when it ends. All ops must be in one graph.
 
-    ops_which_must_run: after the block, the ops with effects.
+    ops_which_must_run: the ops with effects; set at the end of the block.
     """
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class AutomaticControlDependencies:
                 self._effects[op] = None
 
     def _record(self, op: Operation, keys: Iterable[Any], is_read: bool) -> None:
-        """Make `op` wait for the uses of its resources, and record it as their last use."""
+        """Make `op` wait for earlier uses of its resources, and record it as their latest use."""
         for key in keys:
             last = self._uses.get(key, _Uses(None, ()))
             before = [] if last.write is None else [last.write]
@@ -165,7 +165,7 @@ class AutomaticControlDependencies:
     # -- branches and loops
 
     def pending(self) -> list[Operation]:
-        """Return the ops that a branch or loop that begins now must wait for."""
+        """Return the ops for which a branch or loop that begins now must wait."""
         self._advance()
         last: dict[Operation, None] = {}
         for uses in self._uses.values():
@@ -175,7 +175,7 @@ class AutomaticControlDependencies:
         return list(last)
 
     def adopt(self, inner: Sequence[AutomaticControlDependencies], result: Operation) -> None:
-        """Treat a finished branch or loop as one op, `result`, with the uses of its blocks."""
+        """Treat a finished branch or loop as a single op, `result`, with the uses of its blocks."""
         self._next = self._graph.version
         for block in inner:
             for key, uses in block._uses.items():
@@ -187,7 +187,9 @@ class AutomaticControlDependencies:
                 self._effects[result] = None
 
     def adopt_call(self, uses: Mapping[Any, bool], op: Operation) -> None:
-        """Treat the inlined call of a function as one op; uses: as of `resource_uses`."""
+        """Treat the inlined call of a function as a single op. uses: a result of
+        `resource_uses`.
+        """
         self._next = self._graph.version
         for key, is_read in uses.items():
             self._record(op, [key], is_read)
@@ -195,7 +197,7 @@ class AutomaticControlDependencies:
                 self._effects[op] = None
 
     def summary(self) -> dict[Any, bool]:
-        """Return the resources that the ops of the block use, and whether they only read them."""
+        """Return the resources that the ops of the block use, each with whether it is only read."""
         return {key: uses.write is None for key, uses in self._uses.items()}
 
     # -- trial calls
@@ -213,14 +215,14 @@ class AutomaticControlDependencies:
 
 
 def _makes_handle(op: Operation) -> bool:
-    """Return whether the op only makes a handle or a reference: a variable, a queue, a table."""
+    """Return whether the op only creates a handle or a reference: a variable, a queue, a table."""
     return bool(op._outputs) and all(
         tensor._dtype is resource or tensor._dtype._is_ref_dtype for tensor in op._outputs
     )
 
 
 def _resources(op: Operation) -> set[Any]:
-    """Return the makers of the handles and references that the op takes."""
+    """Return the ops that created the handles and references which the op takes."""
     return {
         _maker(tensor)
         for tensor in op._inputs
@@ -238,9 +240,10 @@ def _maker(tensor: Tensor) -> Any:
 
 
 def resource_uses(graph: Graph, arguments: Mapping[Tensor, Tensor]) -> dict[Any, bool]:
-    """Return the resources that a call of a traced function uses, and whether it only reads them.
+    """Return the resources that a call of a traced function uses, each with whether it is only
+    read.
 
-    graph: that of the function. arguments: by the function's tensor, that of the call.
+    graph: the function's graph. arguments: for each tensor of the function, the tensor of the call.
     """
     makers = {_maker(inner): _maker(outer) for inner, outer in arguments.items()}
     known: dict[Any, bool] = graph.resource_uses  # type: ignore[attr-defined]
@@ -275,7 +278,8 @@ class InnerBlocks:
 
     @contextmanager
     def block(self) -> Iterator[Callable[[Sequence[Tensor]], list[Tensor]]]:
-        """Order the ops of a `with` block; yield a function that completes its results.
+        """Order the ops of a `with` block. Yield a function that adds the necessary dependencies to
+        the block's results.
 
         It returns the tensors, which then wait for the block's effects. To be called at its end.
         """

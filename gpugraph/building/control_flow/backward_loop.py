@@ -3,10 +3,11 @@
     forward    count: 0, 1, 2 ... n         x  -> push onto a stack, in each iteration
     backward   count: n, ... 2, 1, 0        pop from it -> the value of x in that iteration
 
-The forward tensors that the backward loop reads are kept on stacks, one for each tensor. Exceptions
-are constants, which are created again, and loop invariants, which are entered once more. Pushes are
-ordered with the forward counter and pops with the backward one, so that they match in reverse for
-any number of parallel iterations. A stack of an inner loop spans all iterations of the outer one.
+The forward tensors that the backward loop reads are kept on stacks, one for each tensor. Constants
+are an exception: they are created again. So are loop invariants, which enter the backward loop
+through another Enter. Pushes are ordered with the forward counter and pops with the backward one,
+so that they match in reverse for any number of parallel iterations. A stack for a value of an inner
+loop holds the values of all iterations of the outer loop as well.
 
 Follows GradLoopState of TensorFlow's python/ops/control_flow_state.py.
 """
@@ -44,7 +45,7 @@ from gpugraph.ops.framework.tensor_conversion import constant
 class LoopGradient:
     """A forward loop and the backward loop that one call of `gradients` builds for it.
 
-    outer: the LoopGradient of the enclosing loop, if that is differentiated too.
+    outer: the LoopGradient of the enclosing loop, if that is also differentiated.
     home: the control flow context in which `gradients` was called; None outside of all contexts.
     """
 
@@ -201,7 +202,7 @@ class LoopGradient:
     def push(self, value: Tensor, dead_branch: bool = False) -> Tensor:
         """Push `value` onto a new stack in each forward iteration; return the stack's handle.
 
-        dead_branch: whether `value` is alive if the branch in whose context it is isn't taken.
+        dead_branch: whether `value` is alive even if the branch of its context is not taken.
         """
         forward = self.forward_context
         context = output_context(value.op)
@@ -239,7 +240,9 @@ class LoopGradient:
         return None
 
     def pop(self, stack: Tensor, value: Tensor, dead_branch: bool = False) -> Tensor:
-        """Pop the forward `value` of the iteration being reversed from `stack`; return it."""
+        """Pop the value that `value` had in the iteration that is being reversed from `stack`, and
+        return it.
+        """
         branch = self._branch_between(value.op._control_flow_context, stack)
         with self.graph.control_dependencies(None), within(self.graph, self.grad_context):
             source = stack
@@ -275,7 +278,9 @@ class LoopGradient:
     # -- gradients of the loop's own ops
 
     def begin(self, op: Operation, grad: Tensor) -> Tensor:
-        """Return `grad`, at an Exit of the forward loop, as an Enter into the backward loop."""
+        """Return the Enter by which `grad`, the gradient at an Exit of the forward loop, enters the
+        backward loop.
+        """
         loop = self.grad_context
         loop.known.add(grad)
         entered = loop.enter(grad, name="b_exit")
@@ -286,7 +291,8 @@ class LoopGradient:
     def at_switch(
         self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
     ) -> Tensor | None:
-        """Return the gradient at a loop variable's Switch; None on the second of two visits.
+        """Return the gradient at a loop variable's Switch. It is visited twice; the second time,
+        return None.
 
         The first visit comes from the Exit, before the body's gradient exists, and returns a new
         Merge in the backward loop. The second comes from the body, whose gradient becomes the next
@@ -302,7 +308,9 @@ class LoopGradient:
         return self.backward_merges.get(op)
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """Return an Enter's gradient: the last iteration's; for a loop invariant, the sum."""
+        """Return the gradient of an Enter: that of the last iteration or, for a loop invariant, the
+        sum over all iterations.
+        """
         loop = self.grad_context
         if op.attrs["is_constant"]:
             source = op._inputs[0]
@@ -358,14 +366,18 @@ class LoopGradient:
         return around if around is not None else self.home
 
     def finish(self) -> None:
-        """Pass zeros on for variables whose next value doesn't depend on the current value."""
+        """Pass zeros to the next iteration for variables whose next value doesn't depend on the
+        current value.
+        """
         for merged in self.backward_merges.values():
             entered, again = merged.op._inputs
             if entered is again:
                 self._close_with_zeros(merged, entered)
 
     def forget(self, needed: set[Operation]) -> None:
-        """Remove the control dependencies on pushes and pops, except those of the ops `needed`."""
+        """Remove the control dependencies on pushes and pops, except for those of the ops in
+        `needed`.
+        """
         for popped, stack in self._pops.items():
             if popped in needed:
                 continue

@@ -88,7 +88,8 @@ def _check_pair(pair: Any) -> None:
 def _last_as_default(
     graph: Graph, predicates: list[Tensor], actions: list[Action]
 ) -> tuple[Action, list[Tensor], list[Action]]:
-    """Return a default function made of the last pair, and the other predicates and functions.
+    """Return a default function that calls the function of the last pair, and the other predicates
+    and functions.
 
     The default calls the last function after checks, in the run, that the last predicate is true
     and the others are false.
@@ -125,11 +126,12 @@ def _at_most(predicates: Sequence[Tensor], count: int, message: str) -> Operatio
 def switch_case(
     branch_index: Tensor, branch_fns: Any, default: Action | None = None, name: str = "switch_case"
 ) -> Any:
-    """Return the result of the function at `branch_index`; if out of range, of the last function.
+    """Return the result of the function at `branch_index`. If that is out of range, call the last
+    function.
 
     branch_index: an int scalar tensor. branch_fns: a list of functions, or a list or dict of (int,
     function) pairs whose ints are 0, 1, ... default: a function to use as the last one. The results
-    of the functions must have the same structure, see `tf.cond`; a tree of conds is built.
+    of the functions must have the same structure, see `tf.cond`. The graph gets a tree of conds.
 
     Raises TypeError for another type of index or function, and ValueError for other ints.
     """

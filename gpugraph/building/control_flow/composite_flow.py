@@ -1,8 +1,8 @@
-"""Composite values in branches and loops: each passes through them as one or several tensors.
+"""Composite values in branches and loops. Each is represented there by one or several tensors.
 
 A TensorArray passes as its flow, the tensor that orders its writes. A SparseTensor and
-IndexedSlices pass as their component tensors. Where these leave the branch or loop, they are put
-together again.
+IndexedSlices pass as their component tensors. When these leave the branch or loop, they are
+combined again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray, build_ta_with_n
 def parts_of(value: Any) -> list[Any]:
     """Return the components of a value: one or several values that are convertible to tensors.
 
-    A TensorArray has its flow; any value that is not composite is its only component.
+    The component of a TensorArray is its flow. A value that is not composite is its own component.
     """
     if isinstance(value, TensorArray):
         return [value.flow]
@@ -100,12 +100,13 @@ def with_indices_alike(structure: Any, tensors: Sequence[Tensor]) -> list[Tensor
 
 
 def invariant_shapes(leaf: Any, invariant: Any) -> Sequence[TensorShape | None]:
-    """Return the static shape of each component of a loop variable that is valid in each iteration.
+    """Return the static shape of each component of a loop variable, as it is valid in each
+    iteration.
 
-    In the result, None stands for the shape at the loop's entry. invariant: a TensorShape or
-    TensorSpec; or None for the default, which keeps the shapes at entry. For a SparseTensor, the
-    invariant is the shape of its `dense_shape`, for IndexedSlices the shape of their values. Raise
-    ValueError for other types.
+    In the result, None means the shape at the loop's entry. invariant: a TensorShape or TensorSpec,
+    or None for the default, which keeps the shapes at entry. For a SparseTensor, the invariant is
+    the shape of its `dense_shape`, for IndexedSlices the shape of their values. Raises ValueError
+    for other types.
     """
     if isinstance(invariant, TensorSpec):
         invariant = invariant.shape

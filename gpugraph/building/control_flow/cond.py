@@ -1,4 +1,4 @@
-"""`tf.cond`: one of two functions, chosen by a predicate in the run."""
+"""`tf.cond` calls one of two functions, depending on a predicate in the run."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _branch(
 
 
 def _lone(structure: Any) -> Any:
-    """Return the element of a list or tuple of length 1; return any other value unchanged."""
+    """Return the element of a list or tuple of length 1. Return any other value unchanged."""
     if isinstance(structure, (list, tuple)) and len(structure) == 1:
         return structure[0]
     return structure

@@ -1,8 +1,8 @@
 """CondContext: one branch of a `cond`.
 
-Each tensor from outside that the branch reads comes through a separate Switch by the predicate: if
-the branch is not taken, that output of the Switch is dead, and so is everything computed from it.
-Ops without inputs get the branch's pivot, which is also dead in that case, as a control input.
+The branch reads each tensor from outside through a separate Switch on the predicate. If the branch
+is not taken, that output of the Switch is dead, and so is everything computed from it. Ops without
+inputs get the branch's pivot as a control input, since it is dead in that case as well.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class CondContext(ControlFlowContext):
         return self.pivot.op
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """Return the stand-in for `tensor` in the branch: itself, or a Switch of it."""
+        """Return the tensor that ops in the branch use for `tensor`: the tensor itself, or a Switch
+        of it.
+        """
         if tensor in self.known:
             return self.stand_ins.get(tensor, tensor)
         source = self._from_outer(tensor)
@@ -102,7 +104,7 @@ class CondContext(ControlFlowContext):
     # -- building
 
     def build(self, function: Callable[[], Any]) -> tuple[Any, Any]:
-        """Call `function`; return its result, and the same structure with all leaves as tensors of
+        """Call `function`. Return its result, and a copy of it in which all leaves are tensors of
         this branch.
 
         An Operation becomes the pivot, after the Operation has run.
@@ -128,7 +130,7 @@ class CondContext(ControlFlowContext):
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Any]:
         """Return the gradients at a Switch's inputs: at its data a Merge of `grads`, then None.
 
-        grads: the gradients at the two outputs of the Switch; the gradient from the other branch is
+        grads: the gradients at the two outputs of the Switch. The gradient from the other branch is
         zeros, see `zeros_for_switch`.
         """
         if grads[1 - self.branch] is None:

@@ -1,8 +1,8 @@
-"""Contexts: the branch or loop in which an operation is created, and its view of tensors outside.
+"""Contexts: the branch or loop in which an operation is created, and its access to tensors outside.
 
 A context is active while the function of a branch, or a loop's condition and body, are called.
-Every op created meanwhile is passed to the context (`add_op`), and reads tensors from outside only
-through it:
+Every op that is created in the block is passed to the context (`add_op`), and reads tensors from
+outside only through the context:
 
     outside      x ---------------.                  n (control input)
                                   |                  |
@@ -10,9 +10,9 @@ through it:
                                   |
                                  op <- - - control pivot, if nothing else delays it
 
-`known` holds the tensors that have been captured or made inside; `stand_ins` maps captured tensors
-to the tensors that ops inside use instead. Contexts nest: the outer context captures tensors from
-further out first.
+`known` holds the tensors that have been captured or created inside. `stand_ins` maps captured
+tensors to the tensors that ops inside use instead. Contexts can be nested. A tensor from further
+out is first captured by the outer context.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ class ControlFlowContext(ABC):
 
     @abstractmethod
     def capture(self, tensor: Tensor) -> Tensor:
-        """Return the stand-in for `tensor` in this context: itself, or a Switch or Enter of it."""
+        """Return the tensor that ops in this context use for `tensor`: the tensor itself, or a
+        Switch or Enter of it.
+        """
 
     @abstractmethod
     def add_op(self, op: Operation) -> None:
@@ -92,12 +94,15 @@ class ControlFlowContext(ABC):
             context = context.outer
 
     def leave(self, tensors: Iterable[Tensor]) -> None:
-        """Add `tensors`, results of this context, to those known in the outer one."""
+        """Add `tensors`, which are results of this context, to the tensors that the outer context
+        knows.
+        """
         if self.outer is not None:
             self.outer.known.update(tensors)
 
     def add_inputs(self, op: Operation) -> None:
-        """Replace the inputs of an op by their stand-ins, made in the op's own name scope.
+        """Replace the inputs of an op by the tensors that the context uses instead. New ops are in
+        the op's own name scope.
 
         The back edge of an imported loop, from NextIteration to Merge, stays: the NextIteration
         joins the context later.
@@ -129,7 +134,7 @@ class ControlFlowContext(ABC):
         return outer
 
     def hide(self, op: Operation) -> None:
-        """Prevent fetching and feeding of the op, unless it is an Exit out of all contexts."""
+        """Prevent the op from being fetched and fed, unless it is an Exit out of all contexts."""
         if self.outer is None and is_exit(op):
             return
         self.graph.prevent_fetching(op)
@@ -154,7 +159,7 @@ class ControlFlowContext(ABC):
 
 
 class LoopContext(ControlFlowContext):
-    """The inside of a loop; `own_grad_state` is the record of a backward loop, and None for other
+    """The inside of a loop. `own_grad_state` is the record of a backward loop; None for other
     loops.
     """
 
@@ -188,12 +193,16 @@ class LoopRecord(Protocol):
         """Return the value of a forward branch's predicate in the iteration being reversed."""
 
     def begin(self, op: Operation, grad: Tensor) -> Tensor:
-        """Return `grad`, at an Exit of the forward loop, as an Enter into the backward loop."""
+        """Return the Enter by which `grad`, the gradient at an Exit of the forward loop, enters the
+        backward loop.
+        """
 
     def at_switch(
         self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
     ) -> Tensor | None:
-        """Return the gradient at a loop variable's Switch; None on the second of two visits."""
+        """Return the gradient at a loop variable's Switch. It is visited twice; the second time,
+        return None.
+        """
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
         """Return the gradient at an Enter's input: the result of the backward loop."""
@@ -213,7 +222,7 @@ def _refusal(maker: Operation, op: Operation, loop: LoopContext | None, source: 
 
 
 def _is_inside(context: ControlFlowContext, outer: ControlFlowContext | None) -> bool:
-    """Return whether `context` is `outer` or inside it; everything is inside of None."""
+    """Return whether `context` is `outer` or inside it. Every context is inside None."""
     return outer is None or any(around is outer for around in context.outwards())
 
 
@@ -221,8 +230,9 @@ def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
     """Return whether ops of `loop` may use tensors of `source` because a gradient relates the
     loops.
 
-    They may if `loop` is the backward loop of `source`, of a loop inside it or of the loop around
-    it; or if `source` is the backward loop of `loop`, or the backward loop of that, and so on.
+    This is so if `loop` is the backward loop of `source`, of a loop inside it or of the loop around
+    it. It is also so if `source` is the backward loop of `loop`, or the backward loop of that, and
+    so on.
     """
     record = loop.own_grad_state
     if record is not None:
@@ -245,7 +255,7 @@ def current(graph: Graph) -> ControlFlowContext | None:
 
 @contextmanager
 def within(graph: Graph, context: ControlFlowContext | None) -> Iterator[None]:
-    """Create the ops of a `with` block in `context`; None is outside of all contexts."""
+    """Create the ops of a `with` block in `context`. None means outside of all contexts."""
     state = graph._scope
     old: Any = state.control_flow
     state.control_flow = context
@@ -257,7 +267,7 @@ def within(graph: Graph, context: ControlFlowContext | None) -> Iterator[None]:
 
 @contextmanager
 def in_scope_of(op: Operation) -> Iterator[None]:
-    """Name the ops of a `with` block under the name of `op`; for a Const, in the current scope."""
+    """Name the ops of a `with` block under the name of `op`. For a Const, use the current scope."""
     state = op.graph._scope
     old = state.name
     state.name = old if op.type == "Const" else op.name

@@ -1,8 +1,8 @@
 """Branches and loops as protocol buffers, which make imported graphs differentiable.
 
 The message of a context names the tensors that its operations may use: their own outputs, and
-tensors from outside. After an import, an operation is put into the context again if the message
-names an output of it that is not from outside.
+tensors from outside. After an import, an operation is put back into the context if the message
+names one of its outputs and does not list it as a tensor from outside.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def _written(
 ) -> Any:
     """Fill in the fields that branches and loops share: names of tensors, and inner contexts.
 
-    parts: for each field of `message` that has one name, the tensor with that name; None leaves the
-    field unset.
+    parts: for each field of `message` that holds one name, the tensor with that name. None leaves
+    the field unset.
 
     Returns the message, or None if the context's name is outside of `export_scope`.
     """
@@ -102,7 +102,7 @@ def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContex
 def while_from_proto(message: Any, import_scope: str | None = None) -> WhileContext:
     """Return the loop of a WhileContextDef, in the default graph.
 
-    Raise KeyError for unknown names.
+    Raises KeyError for unknown names.
     """
     find = partial(tensor_in_scope, import_scope=import_scope)
     pivot: Tensor = find(message.pivot_name)
@@ -129,9 +129,9 @@ def while_from_proto(message: Any, import_scope: str | None = None) -> WhileCont
 def _read_shared(
     context: ControlFlowContext, message: Any, import_scope: str | None
 ) -> list[Operation]:
-    """Read the fields that branches and loops share; put the operations into `context`.
+    """Read the fields that are common to branches and loops. Put the operations into `context`.
 
-    Inner contexts are created too, and take over their operations.
+    Inner contexts are also created, and take over their operations.
 
     Returns the operations whose outputs the message names, except those from outside.
     """

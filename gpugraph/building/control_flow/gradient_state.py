@@ -1,7 +1,7 @@
 """LoopGradients: the loops that one call of `gradients` differentiates.
 
-`gradients` visits ops in an order in which consumers come first. A loop has no such order: its
-differentiation begins once the gradients at all its Exits exist, and its Switches are visited
+`gradients` visits ops in reverse topological order: consumers come first. A loop has no such order.
+Its differentiation begins when the gradients at all its Exits exist, and its Switches are visited
 twice. This class decides when this happens, and in which control flow context the gradients of an
 op are created.
 
@@ -72,7 +72,7 @@ class LoopGradients:
         """Return a context manager that builds ops in the backward loop of the op's loop, if any.
 
         before: whether to build gradients at the op's outputs, which for an Exit are outside of its
-        loop; otherwise those at its inputs.
+        loop, rather than gradients at its inputs.
         """
         state = self._state(op, before)
         return nullcontext() if state is None else within(self.graph, state.grad_context)
@@ -93,13 +93,13 @@ class LoopGradients:
         return context is not None and context.loop is context and op in context.switches
 
     def first_exits(self, pending: dict[Operation, int], ys: set[Operation]) -> list[Tensor]:
-        """Return the Exits without a gradient, of loops none of whose Exits will get one.
+        """Return Exits without a gradient, of loops of which no Exit will get a gradient.
 
         The differentiation of these loops can begin immediately. The Enters of all loop variables
         are marked in `pending` as reachable.
 
-        pending: by operation, the number of gradients at its outputs still to come. ys: the
-        operations of the tensors that are differentiated.
+        pending: for each operation, the number of gradients at its outputs that are still missing.
+        ys: the operations of the tensors that are differentiated.
         """
         exits: list[Tensor] = []
         for state in self._by_loop.values():
@@ -149,7 +149,7 @@ class LoopGradients:
             state.forget(needed)
 
     def _needed(self, grads: Iterable[Tensor], since: int) -> set[Operation]:
-        """Return the ops, of those since `since`, on which gradients or the loops depend."""
+        """Return the ops created since `since` on which gradients or the loops depend."""
         stack = [tensor.op for tensor in grads]
         stack += [op for op in self.graph._ops[since:] if op.type in ("NextIteration", "LoopCond")]
         needed = set(stack)
@@ -248,7 +248,7 @@ def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
 def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
     """Return zeros like `tensor`, an output of the Switch `op` into a branch.
 
-    The zeros are alive only if the branch is not taken; in that case they are the gradient.
+    The zeros are alive only if the branch is not taken. In that case they are the gradient.
     """
     branch = op._control_flow_context
     other = raw_ops.Switch(op._inputs[0], branch.pred)[1 - branch.branch]
@@ -267,7 +267,7 @@ def find_loops(
 
     Returns the loops, or None if there are none, and all their Exits.
 
-    Raise LookupError for inner loops without a context, which come from a GraphDef.
+    Raises LookupError for inner loops without a context, which come from a GraphDef.
     """
     loops = LoopGradients(graph)
     inside = [op for op in between if op._control_flow_context is not None]

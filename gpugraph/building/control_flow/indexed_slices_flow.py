@@ -22,8 +22,8 @@ def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor |
     """Return whichever of `grads`, the gradients at `source` from two branches, is alive.
 
     If one of them is IndexedSlices, so is the result, and a dense gradient is converted to slices
-    of all its rows. The dense shape is that of `source`: the shapes of the gradients may be
-    constants, which are alive whichever branch is taken.
+    of all its rows. The dense shape is that of `source`. The shapes of the gradients may be
+    constants, which would be alive whichever branch is taken.
     """
     if not any(isinstance(grad, IndexedSlices) for grad in grads):
         return merge(grads, name)
@@ -36,7 +36,9 @@ def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor |
 
 
 def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tuple[Any, Any]:
-    """Return `grad` on the false and on the true side of `pred`: in a run, one is dead."""
+    """Return `grad` as the two outputs of a Switch on `pred` (false, true). In a run, one of them
+    is dead.
+    """
     if not isinstance(grad, IndexedSlices):
         return switch(grad, pred, name)
     with grad.graph.name_scope(name):

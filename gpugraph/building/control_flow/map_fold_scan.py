@@ -71,7 +71,7 @@ class _Elements:
         return pack_sequence_as(self.structure, leaves)
 
     def stacked(self, arrays: Sequence[TensorArray]) -> list[Tensor]:
-        """Return the results of all steps, one stacked tensor for each of `arrays`."""
+        """Return the results of all steps as one stacked tensor for each of `arrays`."""
         results = [array.stack() for array in arrays]
         for result in results:
             result.set_shape(TensorShape([self.known]).concatenate(result.shape[1:]))
@@ -217,10 +217,10 @@ def scan(
 ) -> Any:
     """Return all values of `a = fn(a, element)` over the first axis of `elems`, stacked.
 
-    `a` starts as `initializer`, of any structure, or else as the first element, which then is the
-    first result without a call of `fn`. elems: a tensor, or a structure of tensors of the same
-    first size. infer_shape: whether `a` always has the same shape. reverse: go from the last
-    element to the first; each result has the index of its element.
+    `a` starts as `initializer`, which may have any structure. Without an initializer, `a` starts as
+    the first element, which is then the first result, without a call of `fn`. elems: a tensor, or a
+    structure of tensors of the same first size. infer_shape: whether `a` always has the same shape.
+    reverse: go from the last element to the first; each result has the index of its element.
 
     Raises TypeError if `fn` is not callable, and ValueError for scalars and if the result of `fn`
     has another structure than `a`.

@@ -12,7 +12,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def static_bool(value: Any) -> bool | None:
-    """Return the truth of `value`, or None if only a run determines it, as that of a variable."""
+    """Return the truth of `value`, or None if only a run determines it, as for a variable."""
     if hasattr(value, "_as_graph_element"):
         return None
     if isinstance(value, Tensor):

@@ -1,6 +1,6 @@
 """The ops that move tensors into, through and out of branches and loops.
 
-References to variables move by separate ops (RefSwitch, RefEnter, ...), so that an assignment
+References to variables pass through separate ops (RefSwitch, RefEnter, ...), so that an assignment
 inside changes the variable.
 """
 
@@ -19,8 +19,8 @@ def _is_ref(tensor: Tensor) -> bool:
 
 
 def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Return both outputs of a Switch: `data` if `pred` is false, and `data` if it is true; one is
-    dead.
+    """Return both outputs of a Switch: `data` if `pred` is false, and `data` if it is true. One of
+    them is dead.
     """
     make = raw_ops.RefSwitch if _is_ref(data) else raw_ops.Switch
     with data.graph.colocate_with(data.op, ignore_existing=True):
@@ -71,7 +71,9 @@ def same(data: Tensor, name: str | None = None) -> Tensor:
 
 
 def is_list(tensor: Tensor) -> bool:
-    """Return whether the tensor is a tensor list (a variant), so `ZerosLike` makes its zeros."""
+    """Return whether the tensor is a tensor list (a variant), so that `ZerosLike` creates its
+    zeros.
+    """
     return tensor.dtype.base_dtype is variant
 
 

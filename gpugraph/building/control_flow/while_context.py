@@ -92,7 +92,9 @@ class WhileContext(LoopContext):
     # -- outer tensors inside the loop
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """Return the stand-in for `tensor` in the loop: itself, or a constant Enter of it."""
+        """Return the tensor that ops in the loop use for `tensor`: the tensor itself, or a constant
+        Enter of it.
+        """
         if tensor in self.known:
             return self.stand_ins.get(tensor, tensor)
         self.known.add(tensor)
@@ -176,7 +178,7 @@ class WhileContext(LoopContext):
     def _move_to_forward_loop(self, op: Operation) -> bool:
         """Move a Shape, Size or Rank of a forward tensor from the backward into the forward loop.
 
-        The stack for the backward loop then keeps the shape, and not the tensor itself. Returns
+        The stack for the backward loop then holds the shape instead of the tensor itself. Returns
         whether the op was moved.
         """
         state = self.own_grad_state
@@ -255,8 +257,8 @@ class WhileContext(LoopContext):
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Tensor | None]:
         """Return the gradients at the data and the predicate of a loop variable's Switch.
 
-        This is called twice for each Switch: when its Exit has a gradient, and when the body has
-        one.
+        This is called twice for each Switch: when its Exit has a gradient, and when the loop's body
+        has one.
         """
         return [self._backward().at_switch(op, *grads), None]
 

@@ -41,15 +41,16 @@ def while_loop(
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Return `loop_vars` after `body` has been applied to them while `cond` of them is true.
+    """Apply `body` to `loop_vars` repeatedly while `cond` of them is true, and return the result.
 
-    cond: a function from the loop variables to a bool scalar. body: a function from them to values
-      of the same number, structure and dtypes. Both are called once, when the graph is built.
+    cond: a function from the loop variables to a bool scalar. body: a function from the loop
+      variables to the same number of values, with the same structure and dtypes. Both are called
+      once, when the graph is built.
     loop_vars: a list, tuple or dict, possibly nested, of values that are convertible to tensors,
       and of TensorArrays, SparseTensors and IndexedSlices.
     shape_invariants: the same structure of TensorShapes or TensorSpecs (None: the shape at entry)
-      that hold in each iteration; by default shapes must not change. For a SparseTensor it is the
-      shape of its `dense_shape`, for IndexedSlices that of their values.
+      that are valid in each iteration. By default shapes must not change. For a SparseTensor it is
+      the shape of its `dense_shape`; for IndexedSlices, the shape of their values.
     parallel_iterations: the number of iterations that may overlap, at least 1.
     back_prop: whether the loop is differentiable. swap_memory: whether values that gradients need
       may be kept in host memory.
@@ -114,7 +115,8 @@ def _limit(maximum_iterations: Any) -> Tensor:
 def _counted(
     cond: Callable[..., Any], body: Callable[..., Any], limit: Tensor, lone: bool
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return both functions with a counter as their first argument; `cond` is false at `limit`.
+    """Return both functions with a counter as their first argument. `cond` is false when the
+    counter reaches `limit`.
 
     lone: whether the only loop variable is passed without a list around it.
     """

@@ -32,7 +32,7 @@ _LOCATION = "loc:@"
 class BodyCopy:
     """The copies of operations of `source` in `target`, in the current scopes of `target`.
 
-    tensors, ops: by the original, its copy. At first, `tensors` has the arguments.
+    tensors, ops: the copy of each original. At first, `tensors` has the arguments.
     """
 
     def __init__(self, source: Graph, target: Graph, arguments: Mapping[Tensor, Tensor]) -> None:
@@ -63,7 +63,9 @@ class BodyCopy:
             self._copy_attributes(op, self.ops[op])
 
     def control(self, op: Operation) -> Operation:
-        """Return the copy of an operation, or the operation that made an argument."""
+        """Return the copy of an operation; for an argument, the operation that created it in the
+        outer graph.
+        """
         if op in self.ops:
             return self.ops[op]
         return self.tensors[op._outputs[0]].op

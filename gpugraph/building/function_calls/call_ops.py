@@ -60,20 +60,25 @@ def named_call(
 ) -> Operation:
     """Return a call by an op whose type is the name of the function.
 
-    attrs: further attrs of the op. gradient: that of the call, instead of those of its ops.
+    attrs: additional attrs of the op. gradient: the gradient function of the call, which replaces
+      the gradients of its ops.
     """
     op_def = op_def_of_message(function.definition().signature)
     return _called(function, op_def, attrs or {}, args, name or function.name, gradient)
 
 
 def local(graph: Graph, tensor: Tensor) -> Tensor:
-    """Return the graph's tensor for one of a graph around it: in a function, the capture."""
+    """Return the graph's tensor for a tensor of an outer graph; in a function, this is the
+    capture.
+    """
     captured: Tensor = graph.capture(tensor) if isinstance(graph, FuncGraph) else tensor
     return captured
 
 
 Build = Callable[[Operation], tuple[Sequence[Tensor], Sequence[Operation]]]
-"""Builds the operations of a call in the scope of its op; returns results and effects."""
+"""A function that builds the operations of a call in the scope of its op. It returns results and
+effects.
+"""
 
 
 def _called(
@@ -176,7 +181,9 @@ class CallView:
 def _with_gradient(
     op: Operation, results: Sequence[Tensor], inputs: Sequence[Tensor], gradient: Gradient
 ) -> list[Tensor]:
-    """Pass results and arguments through an IdentityN whose gradient is that of the call."""
+    """Pass results and arguments through an IdentityN whose gradient is the gradient of the
+    call.
+    """
     count = len(results)
     passed: list[Tensor] = identity_n([*results, *inputs])
     maker = passed[0].op

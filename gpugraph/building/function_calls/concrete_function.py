@@ -66,7 +66,7 @@ class ConcreteFunction:
 
     @property
     def inputs(self) -> list[Tensor]:
-        """The tensors of the function's graph that stand for arguments and captured tensors."""
+        """The tensors of the function's graph for its arguments and captured tensors."""
         return self.graph.arguments
 
     @property
@@ -222,7 +222,9 @@ def _as_result(leaf: Any, name: str) -> Any:
 def _argument_names(
     arguments: Arguments, specs: Sequence[TensorSpec | None], parameter_names: Sequence[str]
 ) -> list[str]:
-    """Return a unique name for each tensor argument: that of its spec or of its parameter."""
+    """Return a unique name for each tensor argument: the name in its spec, or the name of its
+    parameter.
+    """
     owners: list[str] = []
     for number, value in enumerate(arguments.args):
         known = number < len(parameter_names)

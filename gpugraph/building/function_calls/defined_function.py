@@ -35,13 +35,15 @@ _CALL_OPTIONS = ("noinline", "compiled", "separate_compiled_gradients")
 class Defun:
     """Decorator that defines a function whose arguments have these types.
 
-    Without types, the function is defined anew for the types of each call. Its `func_name` names
-    the op type of calls; by default it is made of the Python function's name.
+    Without types, the function is defined again for the argument types of each call. Its
+    `func_name` is the op type of calls; by default it is derived from the name of the Python
+    function.
 
-    grad_func: a function defined by Defun that computes the gradient: it takes the arguments and
+    grad_func: a function defined by Defun that computes the gradient; it takes the arguments and
     the gradients at the results. python_grad_func: a Python function of (op, *gradients at the
-    results) instead. shape_func: returns the static shapes of the results for the op of a call.
-    out_names: the names of the results. capture_by_value and further options are accepted.
+    results) that does the same. shape_func: a function from the op of a call to the static shapes
+    of the results.
+    out_names: the names of the results. capture_by_value and other options are accepted.
     """
 
     def __init__(self, *input_types: Any, **kwargs: Any) -> None:
@@ -49,7 +51,9 @@ class Defun:
         self._options = kwargs
 
     def __call__(self, func: Callable[..., Any]) -> Any:
-        """Return the defined function; ValueError if it has defaults, or too few arguments."""
+        """Return the defined function; raise ValueError if it has defaults, or too few
+        arguments.
+        """
         if not callable(func):
             raise ValueError(f"function {func} must be callable")
         parameters = list(inspect.signature(func).parameters.values())
@@ -179,9 +183,10 @@ class DefinedFunction:
             self.traced().gradient_name = self._grad_func.name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a call to the default graph; return its result, a tuple of several, or the op.
+        """Add a call to the default graph. Return its result, a tuple of several results, or the op
+        if there is none.
 
-        name: of the op. ValueError for a wrong number of arguments.
+        name: of the op. Raises ValueError for a wrong number of arguments.
         """
         function = self.traced()
         if len(args) != len(self._types):
@@ -259,7 +264,9 @@ class OverloadedFunction:
 
 
 def _results(returned: Any) -> list[Tensor]:
-    """Return the results of the Python function as tensors; ValueError for None among several."""
+    """Return the results of the Python function as tensors; raise ValueError for None among
+    several.
+    """
     if returned is None:
         return []
     values = flatten(returned) if isinstance(returned, (list, tuple)) else [returned]

@@ -1,8 +1,8 @@
 """Tensors with values, for the functions of `tf.py_function`.
 
-Such a function runs during a step, with values. Its tensors are those of an `EagerGraph`: an op on
-them is added to this graph, and computed by a separate session when the function reads a value
-(`tensor.numpy()`, `if tensor:`), or when it returns.
+Such a function runs during a step, with values. Its tensors belong to an `EagerGraph`. An op on
+them is added to this graph, and is computed by a separate session when the function reads a value
+(`tensor.numpy()`, `if tensor:`) or returns.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class EagerTensor(Tensor):
 
 
 class EagerGraph(Graph):
-    """A graph whose tensors have values, computed on demand and then kept."""
+    """A graph whose tensors have values, which are computed on first use and then kept."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -86,7 +86,9 @@ class EagerGraph(Graph):
         return tensor
 
     def values_of(self, tensors: Sequence[Tensor]) -> list[Any]:
-        """Return the values of tensors; ops with effects before them run, each once."""
+        """Return the values of tensors. Ops with effects that precede them are run first, each
+        once.
+        """
         needed = list(dict.fromkeys(tensor for tensor in tensors if self._known(tensor) is None))
         effects = [
             op for op in self._ops[self._done :]

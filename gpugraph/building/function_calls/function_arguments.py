@@ -66,9 +66,10 @@ class FunctionSpec:
         return [p.name for p in self.signature.parameters.values() if p.kind in positional]
 
     def canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """Return the arguments with arrays as tensors; TypeError if they do not fit.
+        """Return the arguments with arrays as tensors; raise TypeError if they do not fit.
 
-        With an `input_signature` all of them become tensors; ValueError if they do not match it.
+        With an `input_signature` all of them become tensors; raise ValueError if they do not match
+        it.
         """
         if self.input_signature is not None:
             return self._by_signature(args, kwargs)
@@ -135,9 +136,9 @@ class FunctionSpec:
 
 
 def _flat_up_to(structure: Any, values: Any) -> list[Any]:
-    """Return the values at the leaves of `structure`; a value may be nested itself.
+    """Return the values at the leaves of `structure`. Such a value may itself be nested.
 
-    TypeError or ValueError if the structures differ above the leaves.
+    Raises TypeError or ValueError if the structures differ above the leaves.
     """
     if not is_nested(structure):
         return [values]
@@ -163,7 +164,7 @@ def _spec(leaf: Any) -> TensorSpec | None:
 def key_of(arguments: Arguments, specs: Sequence[TensorSpec | None], with_shapes: bool) -> Key:
     """Return a hashable key: equal for calls that can share a trace.
 
-    TypeError for an argument that is neither a tensor nor hashable.
+    Raises TypeError for an argument that is neither a tensor nor hashable.
     """
     parts: list[Any] = [_outline(arguments.args), _outline(arguments.kwargs)]
     for leaf, spec in zip(arguments.flat(), specs):
@@ -198,7 +199,7 @@ def _outline(structure: Any) -> Any:
 
 
 def common_shape(one: TensorShape, two: TensorShape) -> TensorShape:
-    """Return the most specific shape with which both are compatible."""
+    """Return the most specific shape with which both shapes are compatible."""
     if one.rank is None or one.rank != two.rank:
         return TensorShape(None)
     return TensorShape([a if a == b else None for a, b in zip(one.as_list(), two.as_list())])

@@ -1,7 +1,8 @@
 """Conditions and loops as calls of functions: the ops If, While and For, and calls of `Defun`s.
 
-They are TensorFlow's `tensorflow.python.ops.functional_ops`. Each becomes a `tf.cond` or a
-`tf.while_loop` of copies of the functions' operations; a GraphDef has the op and the functions.
+They are TensorFlow's `tensorflow.python.ops.functional_ops`. Each op becomes a `tf.cond` or a
+`tf.while_loop` of copies of the functions' operations. A GraphDef contains the op and the
+functions.
 """
 
 from __future__ import annotations
@@ -106,11 +107,11 @@ def _results(op: Operation) -> Any:
 def While(
     input_: Any, cond: Any, body: Any, name: str | None = None, hostmem: Any = None
 ) -> list[Tensor]:
-    """Return `input_` after `body` has been applied while `cond` of it is true.
+    """Apply `body` to `input_` repeatedly while `cond` of it is true, and return the result.
 
     cond, body: functions defined by Defun, of the same types. hostmem: ignored.
 
-    ValueError if `cond` captures tensors, or the types differ.
+    Raises ValueError if `cond` captures tensors, or the types differ.
     """
     del hostmem
     if cond.captured_inputs:
@@ -163,7 +164,7 @@ def For(
     """Return `inputs` after `body(i, *inputs)` has been applied for each `i` of a range.
 
     body: a function defined by Defun, of an int32 and the inputs. hostmem, rewrite_with_while:
-    ignored; it is always a loop.
+    ignored, since the result is always a loop.
     """
     del hostmem, rewrite_with_while
     bounds = [convert_to_tensor(value, int32) for value in (start, limit, delta)]
@@ -198,9 +199,10 @@ def partitioned_call(
     config: Any = None,
     executor_type: Any = None,
 ) -> Any:
-    """Return the results of a call of a function defined by Defun; the op if it has none.
+    """Return the results of a call of a function defined by Defun. If it has no results, return the
+    op.
 
-    args: the arguments, captured tensors included. The further parameters are accepted.
+    args: the arguments, captured tensors included. The other parameters are accepted.
     """
     del tout, executing_eagerly, config, executor_type
     tensors = [convert_to_tensor(value) for value in args]

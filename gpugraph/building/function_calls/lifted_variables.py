@@ -1,4 +1,4 @@
-"""Variables that a traced function creates: they are made in the graph around the function."""
+"""Variables that a traced function creates: they are created in the graph around the function."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def creating_variables(function: Callable[..., Any], created: list[Any]) -> Call
 
 
 def refusing_variables(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls `function`; a new variable raises ValueError."""
+    """Return a function that calls `function`, and in which creating a variable raises
+    ValueError.
+    """
 
     def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
         raise ValueError(
@@ -51,10 +53,11 @@ def _with_creator(function: Callable[..., Any], creator: Callable[..., Any]) -> 
 
 
 def _lifted(value: Any, graph: Any) -> Any:
-    """Return an initial value as one of the graph around the function, the default graph now.
+    """Return an initial value as a tensor of the graph around the function, which is the default
+    graph now.
 
-    A tensor of the function is copied with the operations that it needs. ValueError if it needs
-    an argument of the function.
+    A tensor of the function is copied with the operations that it needs. Raises ValueError if it
+    needs an argument of the function.
     """
     if not isinstance(value, Tensor) or not isinstance(graph, FuncGraph):
         return value

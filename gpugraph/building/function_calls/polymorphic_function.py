@@ -27,7 +27,7 @@ _TRACES = "_traced_functions"
 
 
 class Function:
-    """A Python function that is traced for each signature of its arguments, and graph.
+    """A Python function that is traced for each graph and each signature of its arguments.
 
     A call adds one op to the default graph: a call of the traced function.
     """
@@ -101,8 +101,8 @@ class Function:
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """Return the trace for arguments: tensors, TensorSpecs, and Python values.
 
-        Without arguments, that of the `input_signature`. ValueError for arguments that do not
-        match it.
+        Without arguments, return the trace for the `input_signature`. Raises ValueError for
+        arguments that do not match it.
         """
         signature = self.input_signature
         if signature is not None:
@@ -142,7 +142,7 @@ class Function:
     ) -> tuple[ConcreteFunction | None, list[TensorSpec | None]]:
         """Return a trace with open sizes that fits, or the specs to trace for.
 
-        The second of two shapes opens the sizes in which they differ.
+        Sizes in which the second of two shapes differs are left open.
         """
         key = ("relaxed", *self._key(arguments, specs, False))
         known: Any = traces.get(key)

@@ -18,12 +18,12 @@ def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None 
     """Add an op that calls `func` in each run with tensors that have values; return its results.
 
     `func` receives a tensor for each of `inp`; it may read values (`x.numpy()`, `if x > 0:`) and
-    use TensorFlow's functions, whose ops are computed when a value is read or returned. It
-    returns as many values as `Tout` has dtypes, or one if `Tout` is one dtype; None stands for
-    zero. The gradient is that of the ops in `func`.
+    use TensorFlow's functions, whose ops are computed when a value is read or returned. It returns
+    as many values as `Tout` has dtypes, or one value if `Tout` is one dtype. None means zero. The
+    gradient is computed from the ops in `func`.
 
     Returns a list of tensors if `Tout` is a list or tuple, otherwise one tensor; the operation if
-    `Tout` is empty. ValueError if `func` can't be called. Errors of a run are those of
+    `Tout` is empty. Raises ValueError if `func` can't be called. Errors of a run are those of
     `tf.py_func`.
     """
     if not callable(func):

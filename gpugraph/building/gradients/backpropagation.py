@@ -3,8 +3,8 @@
 Backpropagation visits each op between `xs` and `ys` once, after all its consumers. The gradients
 at its outputs are summed and passed to the gradient function that its op type declares.
 
-A gradient is a tensor, or IndexedSlices if only some of its rows are not 0. Few gradient functions
-of this package accept IndexedSlices; all others receive a dense tensor instead.
+A gradient is a tensor, or IndexedSlices if only some of its rows are not 0. Only a few gradient
+functions of this package accept IndexedSlices. All others receive a dense tensor instead.
 """
 
 from __future__ import annotations
@@ -194,7 +194,9 @@ def _start_of_rows(grad: IndexedSlices, index: int) -> IndexedSlices:
 
 
 class _Sweep:
-    """One backward pass; `pending`: for each op, how many inputs of ops to visit it supplies."""
+    """One backward pass. pending: for each op, the number of inputs of visited ops that it
+    supplies.
+    """
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """`tf.custom_gradient`: a function of tensors that defines its gradient.
 
 The function's results and arguments pass through one IdentityN. Backpropagation calls the
-function's `grad_fn` there, and does not enter the ops of the function.
+function's `grad_fn` at that op, and does not visit the ops of the function.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     function, `grad_fn`, is called with the gradient at each of these, and returns the gradient at
     each of `args`.
 
-    If `f` reads trainable variables, `grad_fn` is called with `variables=` too, a list of them, and
-    returns (gradients at `args`, a list of those at the variables).
+    If `f` reads trainable variables, `grad_fn` is also called with `variables=`, a list of them. It
+    then returns (gradients at `args`, a list of gradients at the variables).
 
     Raises ValueError for keyword arguments and for a wrong number of gradients; raise TypeError if
     `f` does not return such a pair or creates variables other than resource variables, and if it
@@ -109,8 +109,8 @@ class _Call:
     def _gradients(self, op: Operation, *grads: Tensor) -> list[Any]:
         """Return the gradients at the inputs of the IdentityN, computed by `grad_fn`.
 
-        They are None at the function's results, which come first; then come the gradients at its
-        arguments and at the variables that it reads.
+        The gradients are None at the function's results, which come first. The gradients at its
+        arguments and at the variables that it reads follow.
         """
         keywords = {"variables": self.variables} if self.variables else {}
         results = self.grad_fn(*grads[: self.count], **keywords)
@@ -168,7 +168,9 @@ def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tenso
 
 
 def values_in_loop(ops: Sequence[Operation], variable: Any) -> list[Tensor]:
-    """Return the tensors through which `ops` of one loop read the value of an outer variable."""
+    """Return the tensors through which the ops `ops` of one loop read the value of a variable
+    outside of the loop.
+    """
     inputs = dict.fromkeys(tensor for op in ops for tensor in op._inputs)
     return [
         tensor

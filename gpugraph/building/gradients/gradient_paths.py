@@ -35,8 +35,8 @@ def behind(op: Operation) -> set[Operation]:
 def _reached(starts: Iterable[Operation], stops: Collection[Operation]) -> set[Operation]:
     """Return `starts` and the ops that depend on them through differentiable tensors.
 
-    A value on a stack passes from its push to the pops. Ops in `stops`, and all that depends on
-    the starts only through them, are left out.
+    A value on a stack passes from its push to the pops. Ops in `stops` are left out, and so are all
+    ops that depend on the starts only through them.
     """
     reached = set(starts)
     stack = [*reached]

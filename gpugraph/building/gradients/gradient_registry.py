@@ -1,4 +1,4 @@
-"""The gradient function of an op: that of its op type, or one that the program registers.
+"""The gradient function of an op: the function of its op type, or one that the program registers.
 
 A program may register gradient functions under names of its choice, and apply them to ops made
 inside a `graph.gradient_override_map({"Relu": "GuidedRelu"})` block; such ops carry the name in
@@ -27,7 +27,7 @@ class RegisterGradient:
 
     The function is called with the op and the gradient at each of its outputs, and returns the
     gradient at each of its inputs (None if there is none). The constructor raises KeyError for a
-    type that has one already.
+    type that already has a gradient function.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -43,7 +43,7 @@ class RegisterGradient:
 def NotDifferentiable(op_type: str) -> None:
     """Declare that ops of this type have no gradient: backpropagation ends there.
 
-    Raise KeyError for a type that already has a gradient function or this declaration.
+    Raises KeyError for a type that already has a gradient function or this declaration.
     """
     if not isinstance(op_type, str):
         raise TypeError(f"op_type must be a string, not {op_type!r}")
@@ -59,7 +59,7 @@ def _register(op_type: str, function: GradientFunction | None) -> None:
 def gradient_function(op: Operation) -> GradientFunction | None:
     """Return the gradient function of `op`, or None if it has no gradient.
 
-    Raise LookupError if neither the op type's declaration nor the program states the gradient or
+    Raises LookupError if neither the op type's declaration nor the program states the gradient or
     its absence.
     """
     name = op._attrs.get("_gradient_op_type")

@@ -24,9 +24,9 @@ def hessians(
 ) -> list[Tensor]:
     """Return the second derivatives of the sum of `ys` with respect to each of `xs` separately.
 
-    Shape of each: x.shape + x.shape. Raise LookupError if the first gradient contains an op without
-    a gradient; raise ValueError for an x on which neither the ys nor the first gradient depends.
-    `name` has no effect, as in TensorFlow.
+    Shape of each: x.shape + x.shape. Raises LookupError if the first gradient contains an op
+    without a gradient; raises ValueError for an x on which neither the ys nor the first gradient
+    depends. `name` has no effect, as in TensorFlow.
     """
     del name
     listed = list(xs) if isinstance(xs, (list, tuple)) else [xs]

@@ -1,4 +1,6 @@
-"""`recompute_grad` and `grad_pass_through`: functions of tensors with other gradients."""
+"""`recompute_grad` and `grad_pass_through`: decorators that replace the gradients of functions of
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return `f`, a function of tensors, with a gradient that computes `f` again.
 
-    The intermediate values of `f` then need not be kept from the forward to the backward pass,
-    which trades time for memory. `f` must take positional arguments only and be deterministic;
-    variables that it reads get gradients too.
+    The intermediate values of `f` then need not be kept from the forward pass to the backward pass,
+    which trades time for memory. `f` must take positional arguments only and be deterministic.
+    Variables that it reads also get gradients.
     """
 
     @custom_gradient
@@ -51,7 +53,8 @@ def _values(ops: Sequence[Operation], variable: Any) -> list[Any]:
     """Return the tensors at which to take the gradient at a variable that `ops` read.
 
     In a loop these are its inputs inside the loop, since the gradient of a single iteration can't
-    leave the loop; otherwise the variable itself."""
+    leave the loop. Otherwise it is the variable itself.
+    """
     is_in_loop = loop_of(current(get_default_graph())) is not None
     return (values_in_loop(ops, variable) if is_in_loop else []) or [variable]
 

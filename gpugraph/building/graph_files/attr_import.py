@@ -55,15 +55,16 @@ _LATER: dict[str, list[Any] | None] = {
     "warm_start": None,
     "validate_shape": [False, True],  # of AssignVariableOp; shapes are checked here in any case
 }
-"""Attrs that later TensorFlows add to op types, with values for which the op is as in 1.15.
+"""Attrs that later versions of TensorFlow add to op types, with the values for which the op is as
+in 1.15.
 
-None stands for any value. Attrs with such a value are dropped on import; nodes with other values
-need a later TensorFlow and are rejected.
+None means any value. On import, attrs with such a value are dropped. Nodes with other values need a
+later TensorFlow and are rejected.
 """
 
 
 _MANY = 256
-"""The minimum of the limit on the inputs of one node."""
+"""The limit on the inputs of one node is at least this number."""
 
 
 def node_error(message: str, name: str, op_def: OpDef) -> ValueError:
@@ -75,8 +76,8 @@ def read_attrs(node: Any, op_def: OpDef, name: str) -> dict[str, Any]:
     """Return the attrs of a node by name, without attrs that only later versions of TensorFlow
     have.
 
-    name: the node's name in the graph, for errors. Raise ValueError for attrs that the op type does
-    not have, and for values of another kind or that are not allowed.
+    name: the node's name in the graph, for errors. Raises ValueError for attrs that the op type
+    does not have, and for values of another kind or that are not allowed.
     """
     attrs: dict[str, Any] = {}
     for key, message in node.attr.items():
@@ -241,7 +242,7 @@ def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list
 def checked_value_count(op: Operation, tensor: Any) -> int | None:
     """Return the number of values in the TensorProto `tensor` of the constant `op`.
 
-    None if it holds them as raw bytes. Raise ValueError if the dtype is not the constant's.
+    Return None if it holds them as raw bytes. Raises ValueError if the dtype is not the constant's.
     """
     dtype = op._attrs["dtype"]
     if tensor.dtype != dtype.as_datatype_enum:

@@ -40,8 +40,8 @@ def convert_variables_to_constants(
     Raises:
       AssertionError: there is no node of such a name.
       TypeError: `input_graph_def` is not a GraphDef.
-      ValueError: a read whose input is not a variable, or may be one of several variables some of
-        which are not frozen; a gather with batch dimensions; another op that uses the handle of a
+      ValueError: a read whose input is not a variable, or may be one of several variables of which
+        some are not frozen; a gather with batch dimensions; another op that uses the handle of a
         variable to be frozen.
     """
     checked_message(input_graph_def, "GraphDef", "graph_def")
@@ -85,7 +85,7 @@ def _paths_to_handles(node: Any, nodes: dict[str, Any]) -> _HandlePaths:
     """Return the variables that a read op may read, and the nodes on the way to them.
 
     The search follows first inputs, and all inputs of a Merge, through Identities, branches and
-    loops. Raise ValueError if it ends at another op than a VarHandleOp.
+    loops. Raises ValueError if it ends at another op than a VarHandleOp.
     """
     paths = _HandlePaths([], [])
     pending = [node_name(node.input[0])] if node.input else []

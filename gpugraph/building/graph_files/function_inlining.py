@@ -54,7 +54,7 @@ def inline_calls(nodes: NodeImport) -> None:
 
 
 def _bind(nodes: NodeImport, op: Operation) -> None:
-    """Import the functions that the op has as attrs; on an error, a run of the op raises it."""
+    """Import the functions in the op's attrs. If this fails, a run of the op raises the error."""
 
     def add_body(graph: Graph) -> AddBody:
         inner = copy(nodes)
@@ -211,7 +211,7 @@ def _chosen(call: _Call, results: Any) -> Results:
 
 
 def truth_of(value: Tensor) -> Tensor:
-    """Return a bool tensor: whether the value counts as true, which means neither zero nor
+    """Return a bool tensor: whether the value counts as true, that is, is neither zero nor
     empty.
     """
     if value.dtype.base_dtype is bool_type:

@@ -22,7 +22,7 @@ class FunctionBody(NamedTuple):
     """The body of a function for one call.
 
     A source is a node's name and an output index; an argument counts as a node.
-    nodes: NodeDef messages. arguments: the sources that stand for the tensors of the arguments.
+    nodes: NodeDef messages. arguments: the sources of the arguments' tensors.
     returns: the source of each result. controls: the names of the nodes that a call runs even if no
     result depends on them.
     """
@@ -51,7 +51,7 @@ class FunctionLibrary:
         self.active: list[str] = []
 
     def op_def(self, op_type: str) -> OpDef | None:
-        """Return the signature of an op type or of a function; None if nothing declares it."""
+        """Return the signature of an op type or of a function; None if it is not declared."""
         known: OpDef | None = OP_DEFS.get(op_type) or CALL_OP_DEFS.get(op_type)
         if known is None and op_type in self.functions:
             known = op_def_of_message(self.functions[op_type].signature)
@@ -60,7 +60,7 @@ class FunctionLibrary:
         return known
 
     def body(self, name: str, attrs: Mapping[str, Any]) -> FunctionBody:
-        """Return the body of a function, with the attrs of a call in place of its placeholders.
+        """Return the body of a function, in which the attrs of a call replace its placeholders.
 
         Raises NotFoundError for a function that is not in the library, and ValueError for a body
         with inputs or results that name no tensor.
@@ -142,7 +142,8 @@ def _list_of(function: Any, arg: Any, attrs: Mapping[str, Any]) -> Iterable[str]
 
 
 def _count(arg: ArgDef | Any, attrs: Mapping[str, Any]) -> int:
-    """Return the number of tensors in an argument, a list if it has a number or type list attr.
+    """Return the number of tensors in an argument. The argument is a list if it has a number or a
+    type list attr.
 
     attrs: AttrValue messages by name.
     """

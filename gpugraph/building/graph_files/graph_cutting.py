@@ -40,7 +40,7 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 def checked_message(message: Any, name: str, argument: str) -> Any:
     """Return `message` if it is of the type `name`, of this package or of TensorFlow itself.
 
-    Raise TypeError otherwise. argument: the name of the caller's parameter, for the error.
+    Raises TypeError otherwise. argument: the name of the caller's parameter, for the error.
     """
     descriptor = getattr(type(message), "DESCRIPTOR", None)
     if getattr(descriptor, "full_name", "") != f"tensorflow.{name}":
@@ -104,7 +104,7 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
     """Return a GraphDef without CheckNumerics nodes, and without Identities and StopGradients.
 
     Consumers of a removed node get its input instead. An Identity or StopGradient stays if it has
-    control inputs or is one, or is colocated with other nodes. Raise TypeError for anything but a
+    control inputs or is one, or is colocated with other nodes. Raises TypeError for anything but a
     GraphDef.
 
     protected_nodes: names of nodes that stay in any case.
@@ -154,7 +154,9 @@ def _without(nodes: Iterable[Any], passes: dict[str, str], drop_controls: bool) 
 
 
 def _around(text: str, passes: dict[str, str]) -> str:
-    """Return the input that replaces `text`: the nearest input whose node is not in `passes`."""
+    """Return the input that replaces `text`: the nearest preceding input whose node is not in
+    `passes`.
+    """
     seen: set[str] = set()
     while not text.startswith("^") and (name := node_name(text)) in passes and name not in seen:
         seen.add(name)

@@ -80,9 +80,10 @@ class GraphDefIndex:
         )
 
     def in_order(self, mapped: Mapping[Source, Any]) -> Iterator[int]:
-        """Yield the indices of the nodes in topological order; of the ready ones, the lowest first.
+        """Yield the indices of the nodes in topological order. If several nodes are ready, the
+        lowest index comes first.
 
-        Raise ValueError for a cycle that is not a loop.
+        Raises ValueError for a cycle that is not a loop.
         """
         waiting, users = self._dependencies(mapped)
         ready = [index for index, count in enumerate(waiting) if count == 0]

@@ -19,7 +19,7 @@ from gpugraph.graph.client.client_graph import Graph
 def extend_graph(graph: Graph, graph_def: Any) -> None:
     """Add the nodes of a GraphDef under their names; their inputs may be nodes of the graph.
 
-    Either all nodes are added or none. Errors are those of `tf.import_graph_def`, and
+    Either all nodes are added or none. Raises the errors of `tf.import_graph_def`, and
     AlreadyExistsError for a name that is in use.
     """
     versions = readable_versions(graph_def.versions)

@@ -76,7 +76,7 @@ def import_graph_def(
 def enter_nodes(nodes: NodeImport) -> None:
     """Add finished operations, and the functions of their library, to the graph; inline calls.
 
-    Raise ValueError if the graph has a different function of the same name.
+    Raises ValueError if the graph has a different function of the same name.
     """
     functions = nodes.graph._functions
     for name, function in nodes.library.functions.items():
@@ -124,7 +124,9 @@ def _checked_elements(return_elements: Any) -> list[str] | None:
 
 
 def _parsed(text: str) -> Source:
-    """Return the node and output index of a tensor's name; raise ValueError if it is malformed."""
+    """Return the node and output index in a tensor's name. Raises ValueError if the name is
+    malformed.
+    """
     name, *numbers = text.split(":")
     if len(numbers) > 1 or (numbers and not (numbers[0].isascii() and numbers[0].isdigit())):
         raise ValueError(f"Cannot convert '{text}' to a tensor name.")
@@ -221,7 +223,7 @@ def merge_versions(graph: Graph, versions: VersionDef) -> None:
 
 
 def _names(graph: Graph, index: GraphDefIndex, scope: str) -> dict[str, str]:
-    """Return, by a node's name in the file, its name in the graph: in `scope`, made unique."""
+    """Return, for each node's name in the file, its name in the graph: in `scope`, made unique."""
     if not graph._ops:
         return {name: f"{scope}{name}" for name in index.names}
     taken = set(graph._by_name)
@@ -238,7 +240,7 @@ def _names(graph: Graph, index: GraphDefIndex, scope: str) -> dict[str, str]:
 def _unique(name: str, taken: set[str], future: set[str]) -> str:
     """Return `name`, with a number appended if it is in `taken`; add the result to `taken`.
 
-    future: names that other nodes are to get, which a number must not produce.
+    future: names that other nodes will get, and that the result must therefore not have.
     """
     unique, count = name, 0
     while unique in taken or (count and unique in future):

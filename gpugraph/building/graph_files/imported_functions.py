@@ -1,7 +1,7 @@
 """Functions that imported ops have as attrs: each becomes the graph of a function.
 
-The last arguments of a function are captured tensors, which the op takes as the inputs of an
-separate argument: `other_arguments`, or that of the attr's name with a suffix.
+The last arguments of a function are captured tensors. The op takes them as a separate argument:
+`other_arguments`, or an argument named like the attr with a suffix.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from gpugraph.graph.functions.graph_function import GraphFunction
 from gpugraph.graph.op_library import OP_DEFS
 
 AddBody = Callable[[str, Any, Sequence[Tensor]], tuple[Sequence[Tensor], Sequence[Operation]]]
-"""(name, attrs, arguments) -> results and side effects of a body added to the default graph."""
+"""A function from (name, attrs, arguments) to the results and side effects of a body, which it adds
+to the default graph.
+"""
 
 
 def bind_functions(
     op: Operation, library: FunctionLibrary, add_body: Callable[[Graph], AddBody]
 ) -> None:
-    """Put the graphs of functions in place of their names in the attrs of an operation.
+    """Replace the names of functions in the attrs of an operation by their graphs.
 
     ValueError, NotFoundError or an error of the body's ops if a function can't be imported.
     """

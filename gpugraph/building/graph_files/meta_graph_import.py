@@ -200,7 +200,7 @@ def copy_scoped_meta_graph(
     """Copy the content of a name scope into another name scope, of the same graph or of another
     graph.
 
-    Return the variables of the copy by their names without the scope. Raise ValueError if both
+    Return the variables of the copy by their names without the scope. Raises ValueError if both
     scopes, and both graphs, are the same.
     """
     source, target = graph_or_default(from_graph), graph_or_default(to_graph)

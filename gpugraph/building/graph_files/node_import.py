@@ -1,4 +1,6 @@
-"""Nodes of a GraphDef as operations, which enter the graph together once all of them exist."""
+"""Imports the nodes of a GraphDef as operations, which enter the graph together when all of them
+exist.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +44,8 @@ _ENTERS = ("Enter", "RefEnter")
 class NodeImport:
     """The operations of one GraphDef during its import.
 
-    index: the nodes. names: by a node's name in the file, its name in the graph. mapped: the
-    tensors and operations that replace sources (`input_map`); `used` are the sources replaced so
-    far.
+    index: the nodes. names: for each node's name in the file, its name in the graph. mapped: the
+    tensors and operations that replace sources (`input_map`). used: the sources replaced so far.
     producer: the version of the GraphDef, which determines the behaviour of op types and shape
     functions. calls: the operations that call functions of the library, in order.
     """
@@ -238,7 +239,9 @@ class NodeImport:
     # -- shapes
 
     def infer_again(self) -> None:
-        """Infer all static shapes again, when the shapes of the results of calls are known."""
+        """Infer all static shapes again, after the shapes of the results of calls have become
+        known.
+        """
         for op in self.ops.values():
             if op.type in ("Merge", "RefMerge") or op._op_def.infer is None:
                 continue

@@ -1,7 +1,7 @@
 """Nodes of undeclared op types: their attrs are kept unchanged, their outputs are guessed.
 
 A file does not describe the outputs of such a node. Their number is taken from the node's
-`_output_shapes`, or is the number that other nodes use; their dtypes are those that the first
+`_output_shapes`, or from the outputs that other nodes use. Their dtypes are those that the first
 consumer with a known signature requires.
 """
 
@@ -23,7 +23,7 @@ _TYPES = ("dtype", "T", "out_type", "output_type", "DstT")
 
 
 def raw_attrs(node: Any) -> dict[str, Any]:
-    """Return the attrs of a node as their messages hold them, except unreadable ones."""
+    """Return the attrs of a node as they are in their messages, except for unreadable ones."""
     attrs: dict[str, Any] = {}
     for key, message in node.attr.items():
         if key != "_output_shapes":

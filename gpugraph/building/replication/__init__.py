@@ -1,4 +1,5 @@
-"""Replication: strategies that build a computation for several replicas, and their contexts.
+"""Replication: strategies, which build a computation for several replicas, and the contexts in
+  which they do so.
 
 `replica_contexts` holds the strategy in effect; `strategy` and `strategy_extended` are the base
 classes, `default_strategy` the single replica outside of all scopes; `replicated_values` are values

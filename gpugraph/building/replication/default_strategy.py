@@ -71,7 +71,9 @@ class DefaultStrategy(Strategy):
                            "_DefaultDistributionStrategy")  # fmt: skip
 
     def scope(self) -> Any:
-        """Return a context without effect; RuntimeError inside the scope of another strategy."""
+        """Return a context manager without effect. Raises RuntimeError inside the scope of another
+        strategy.
+        """
         if has_strategy():
             raise RuntimeError("Must not nest tf.distribute.Strategy scopes.")
         return nullcontext(self)

@@ -1,4 +1,4 @@
-"""`ReduceOp`: how values of several replicas are combined into one."""
+"""`ReduceOp`: how the values of several replicas are combined into one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ class ReduceOp(enum.Enum):
 
     @staticmethod
     def from_variable_aggregation(aggregation: Any) -> ReduceOp:
-        """Return the ReduceOp of a VariableAggregation; ValueError unless that is SUM or MEAN."""
+        """Return the ReduceOp of a VariableAggregation; raise ValueError unless that is SUM or
+        MEAN.
+        """
         for name in ("SUM", "MEAN"):
             if aggregation == VariableAggregation[name]:
                 return ReduceOp[name]

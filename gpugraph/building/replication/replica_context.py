@@ -1,4 +1,6 @@
-"""`ReplicaContext`: what a function that a strategy calls for each replica may ask and do."""
+"""`ReplicaContext`: properties and methods for a function that a strategy calls for each
+replica.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 class ReplicaContext:
-    """The context of one replica, in a function that `experimental_run_v2` calls.
+    """The context of one replica, inside a function that `experimental_run_v2` calls.
 
-    replica_id_in_sync_group: the number of the replica, from 0.
+    replica_id_in_sync_group: the number of the replica, counted from 0.
     """
 
     def __init__(self, strategy: Any, replica_id_in_sync_group: int) -> None:
@@ -38,11 +40,11 @@ class ReplicaContext:
     ) -> Any:
         """Return `merge_fn(strategy, *args, **kwargs)`, called once in the cross-replica context.
 
-        Each argument is then a value per replica: those with which the replicas called this. The
-        function waits until all replicas have done so. The result for this replica is returned, if
-        there is one per replica.
+        Each argument of `merge_fn` has one component per replica: the argument with which that
+        replica called this method. The method waits until all replicas have called it. If the
+        result has one component per replica, the component of this replica is returned.
 
-        RuntimeError if another context is in effect.
+        Raises RuntimeError unless this is the current context.
         """
         require_replica_context(self)
         return self._merge_call(merge_fn, tuple(args), kwargs or {})
@@ -77,10 +79,10 @@ class ReplicaContext:
         return devices
 
     def all_reduce(self, reduce_op: Any, value: Any) -> Any:
-        """Return the sum or mean of `value` over all replicas, the same in each of them.
+        """Return the sum or mean of `value` over all replicas. All replicas get the same result.
 
         reduce_op: a `tf.distribute.ReduceOp`, or "sum" or "mean". value: a tensor, or a nested
-        structure of tensors. Gradients are reduced in the same way.
+        structure of tensors. The gradient is reduced in the same way.
         """
         reduce = as_reduce_op(reduce_op)
 

@@ -1,7 +1,7 @@
-"""The strategy and the replica in effect: one stack of contexts per graph and thread.
+"""The current strategy and replica: one stack of contexts per graph and thread.
 
-Three kinds of context exist. In the default context no strategy is in effect: programs see a
-strategy with a single replica. `strategy.scope()` enters a cross-replica context, in which a
+There are three kinds of context. In the default context, no strategy is in scope, and programs get
+a strategy with a single replica. `strategy.scope()` enters a cross-replica context, in which a
 program builds ops for all replicas. A function that a strategy calls for each replica runs in a
 replica context. `ScopeState.replication` holds the stack, so a new thread starts in the default
 context.
@@ -33,7 +33,9 @@ DEFAULT: list[Any] = []
 
 
 def current() -> Context | None:
-    """Return the innermost context of the default graph in this thread; None for the default."""
+    """Return the innermost context of the default graph in this thread; None in the default
+    context.
+    """
     stack = get_default_graph()._scope.replication
     return stack[-1] if stack else None
 
@@ -51,18 +53,20 @@ def entered(context: Context) -> Iterator[None]:
 
 
 def has_strategy() -> bool:
-    """Return whether a strategy other than the default one is in effect."""
+    """Return whether the current strategy is not the default one."""
     return get_strategy() is not DEFAULT[0]
 
 
 def get_strategy() -> Any:
-    """Return the strategy in effect; a default one, with a single replica, outside of any scope."""
+    """Return the current strategy. Outside of any scope it is a default strategy with a single
+    replica.
+    """
     context = current()
     return DEFAULT[0] if context is None else context.strategy
 
 
 def get_replica_context() -> Any:
-    """Return the context of the replica for which ops are built here.
+    """Return the context of the replica for which ops are currently built.
 
     None in a cross-replica context: in `strategy.scope()` outside of functions that the strategy
     calls for each replica.
@@ -72,23 +76,26 @@ def get_replica_context() -> Any:
 
 
 def current_replica() -> Any:
-    """Return the context of the replica of a strategy; None outside, and without a strategy."""
+    """Return the context of the current replica of a strategy; None in any other context."""
     return get_replica_context() if has_strategy() else None
 
 
 def get_cross_replica_context() -> Any:
-    """Return the strategy if ops are built for all replicas here, else None."""
+    """Return the strategy if ops are currently built for all replicas, else None."""
     context = current()
     return context.strategy if context is not None and context.is_cross_replica else None
 
 
 def in_cross_replica_context() -> bool:
-    """Return whether ops are built for all replicas here; False in the default context."""
+    """Return whether ops are currently built for all replicas.
+
+    It is False in the default context.
+    """
     return get_cross_replica_context() is not None
 
 
 def require_replica_context(replica_ctx: Any) -> None:
-    """Raise RuntimeError unless `replica_ctx` is the one in effect."""
+    """Raise RuntimeError unless `replica_ctx` is the current context."""
     mine = get_replica_context()
     if mine is None:
         raise RuntimeError("Need to be inside `call_for_each_replica()`")
@@ -103,8 +110,8 @@ def require_replica_context(replica_ctx: Any) -> None:
 
 
 def require_cross_replica(extended: Any) -> None:
-    """Raise RuntimeError unless the strategy's cross-replica context, or the default one, is in
-    effect.
+    """Raise RuntimeError unless the current context is the strategy's cross-replica context or the
+    default context.
     """
     context = current()
     if context is None:
@@ -119,13 +126,13 @@ def require_cross_replica(extended: Any) -> None:
 
 
 def require_scope(strategy: Any) -> None:
-    """Raise RuntimeError unless the strategy is in effect."""
+    """Raise RuntimeError unless the strategy is the current one."""
     if get_strategy() is not strategy:
         wrong_scope(strategy)
 
 
 def wrong_scope(strategy: Any) -> None:
-    """Raise the RuntimeError for a strategy that is not in effect."""
+    """Raise the RuntimeError for a strategy that is not the current one."""
     if not has_strategy():
         raise RuntimeError(f'Need to be inside "with strategy.scope()" for {strategy}')
     raise RuntimeError(

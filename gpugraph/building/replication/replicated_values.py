@@ -1,4 +1,6 @@
-"""Values with one component per replica: `PerReplica` and `Mirrored`, and structures of them."""
+"""Values with one component per replica, `PerReplica` and `Mirrored`, and structures of such
+values.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +51,11 @@ class DistributedValues(Components):
         self._values = tuple(values)
 
     def get(self, device: Any = None) -> Any:
-        """Return the component of the current replica, or the one on `device`.
+        """Return the component of the current replica. device: return the component on this device
+        instead.
 
-        In a cross-replica context: that of the update in progress, else the first one. ValueError
-        if no component is on `device`.
+        In a cross-replica context, return the component of the update in progress, else the first
+        component. Raises ValueError if no component is on `device`.
         """
         if device is not None:
             for value in self._values:
@@ -66,11 +69,14 @@ class DistributedValues(Components):
 
 
 class PerReplica(DistributedValues):
-    """Values that may differ from replica to replica, such as parts of a batch."""
+    """Values that may differ between replicas, such as parts of a batch."""
 
 
 class Mirrored(DistributedValues):
-    """Equal values on the device of each replica; used as the component of the current replica."""
+    """Equal values on the devices of all replicas.
+
+    Code in a replica uses the replica's component.
+    """
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -117,7 +123,7 @@ _DIFFERENT = "the replicas return different structures"
 
 
 def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerReplica) -> Any:
-    """Return a structure of values per replica, from one structure per replica.
+    """Return a structure of per-replica values, given one structure for each replica.
 
     Structures are lists, tuples, named tuples and mappings. An object that is the same in all
     replicas stays as it is; components of one distributed variable become that variable.
@@ -155,7 +161,9 @@ def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerRepli
 
 
 def select_replica(number: int, structure: Any) -> Any:
-    """Return the structure with the component of replica `number` of each value per replica."""
+    """Return the structure with each per-replica value replaced by the component of replica
+    `number`.
+    """
     return nest.map_structure(
         lambda value: value.values[number] if isinstance(value, DistributedValues) else value,
         structure,
@@ -163,7 +171,7 @@ def select_replica(number: int, structure: Any) -> Any:
 
 
 def local_results(value: Any) -> tuple[Any, ...]:
-    """Return the components of a value per replica; a tuple of `value` for another one."""
+    """Return the components of a per-replica value. Any other value is returned in a tuple."""
     return value.values if hasattr(value, "values") and _is_distributed(value) else (value,)
 
 

@@ -1,7 +1,7 @@
 """`Strategy`: distributes a program's computation over replicas.
 
-`Strategy` has the methods for programs, `StrategyExtended` those for libraries: layers, optimizers,
-metrics.
+`Strategy` has the methods for programs. `StrategyExtended` has the methods for libraries: layers,
+optimizers, metrics.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gpugraph.platform import logging
 class Strategy:
     """Distributes computation over replicas: `with strategy.scope()` creates its variables.
 
-    extended: defines how.
+    extended: the `StrategyExtended` that implements the strategy.
     """
 
     def __init__(self, extended: StrategyExtended) -> None:
@@ -46,7 +46,7 @@ class Strategy:
 
     @contextmanager
     def _scale_loss_for_estimator_enabled(self) -> Iterator[None]:
-        """Divide the losses of optimizers by the number of replicas in the block."""
+        """In the block, divide the losses of optimizers by the number of replicas."""
         self._scale_loss_for_estimator = True
         try:
             yield
@@ -60,7 +60,7 @@ class Strategy:
 
     @contextmanager
     def scope(self) -> Iterator[Strategy]:
-        """Make this strategy the one in effect: variables made inside are its variables.
+        """Make this strategy the current one. Variables that are created in the scope belong to it.
 
         RuntimeError inside the scope of another strategy, or in a replica context.
         """
@@ -88,10 +88,11 @@ class Strategy:
     def experimental_run_v2(
         self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
-        """Call `fn` once per replica, with its components of the arguments; return all results.
+        """Call `fn` once per replica, with the replica's components of the arguments. Return all
+        results.
 
-        A result that differs from replica to replica is a value per replica:
-        `experimental_local_results` returns its components, `reduce` their sum or mean.
+        Results that differ between replicas become per-replica values: `experimental_local_results`
+        returns their components, `reduce` their sum or mean.
         """
         with self.scope():
             return self._extended.call_for_each_replica(fn, args, kwargs)
@@ -99,8 +100,8 @@ class Strategy:
     def reduce(self, reduce_op: Any, value: Any, axis: int | None = None) -> Any:
         """Return the sum or mean of a value over all replicas, as one tensor.
 
-        axis: an axis of the components that is reduced too; the mean then counts elements, so that
-        components of unequal length have their share.
+        axis: an axis of the components over which to reduce, too. A mean is then over all elements,
+        so longer components have more weight.
         """
         require_cross_replica(self._extended)
         operation = as_reduce_op(reduce_op)
@@ -120,15 +121,17 @@ class Strategy:
         return cast(summed, count_type(summed)) / self._extended._reduce(ReduceOp.SUM, count)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
-        """Return the components of a value per replica, as a tuple."""
+        """Return the components of a per-replica value as a tuple."""
         return self._extended._local_results(value)
 
     def unwrap(self, value: Any) -> tuple[Any, ...]:
-        """Return the components of a value per replica: `experimental_local_results`."""
+        """Return the components of a per-replica value; the same as
+        `experimental_local_results`.
+        """
         return self._extended._local_results(value)
 
     def group(self, value: Any, name: str | None = None) -> Any:
-        """Return an operation that runs the components of all replicas."""
+        """Return an operation that runs the operations of all replicas."""
         values = local_results(value)
         if len(values) != 1 or name is not None:
             return group(*values, name=name)
@@ -143,19 +146,22 @@ class Strategy:
     def make_dataset_iterator(self, dataset: Any) -> Any:
         """Return an iterator whose `get_next` divides each batch of a dataset among the replicas.
 
-        It is initialized by running the operations of its `initialize()`.
+        To initialize it, run the operations that its `initialize()` returns.
         """
         return self._extended._make_dataset_iterator(dataset)
 
     def make_input_fn_iterator(self, input_fn: Callable[..., Any], *mode: Any) -> Any:
-        """Return an iterator over the result of `input_fn(InputContext)`, a dataset or a function.
+        """Return an iterator over the result of `input_fn(InputContext)`, which is a dataset or a
+        function.
 
         Each replica takes the next element of the dataset, or calls the function.
         """
         return self._extended._make_input_fn_iterator(input_fn, *mode)
 
     def experimental_run(self, fn: Callable[..., Any], input_iterator: Any = None) -> Any:
-        """Call `fn` once per replica, with its part of the iterator's next element, if given."""
+        """Call `fn` once per replica. If there is an iterator, `fn` gets the replica's part of its
+        next element.
+        """
         with self.scope():
             args = () if input_iterator is None else (input_iterator.get_next(),)
             return self.experimental_run_v2(fn, args=args)
@@ -195,9 +201,9 @@ class Strategy:
 
 
 def get_loss_reduction() -> ReduceOp:
-    """Return how the losses of the replicas are to be combined.
+    """Return how the losses of the replicas must be combined.
 
-    SUM, except for an estimator: MEAN then, unless the last loss of `tf.losses` was a sum.
+    This is SUM. For an estimator it is MEAN, unless the last loss of `tf.losses` was a sum.
     """
     if not get_strategy()._scale_loss_for_estimator:
         return ReduceOp.SUM
@@ -206,7 +212,7 @@ def get_loss_reduction() -> ReduceOp:
 
 
 def count_type(total: Any) -> Any:
-    """Return the dtype in which a mean of `total` is computed."""
+    """Return the dtype in which the mean of `total` is computed."""
     return total.dtype if total.dtype.is_floating else float32
 
 

@@ -1,8 +1,9 @@
-"""`StrategyExtended`: the methods of a strategy for libraries, and what subclasses define.
+"""`StrategyExtended`: the methods of a strategy for libraries, and the methods that subclasses
+define.
 
 A subclass defines the devices, `_create_variable`, `_call_for_each_replica`, `_reduce_to`,
-`_broadcast_to`, `_update` and `_update_non_slot`. The base class is a single replica that runs
-where the program says.
+`_broadcast_to`, `_update` and `_update_non_slot`. The base class has a single replica, on the
+devices that the program requests.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class StrategyExtended:
         return self.worker_devices
 
     def non_slot_devices(self, var_list: Sequence[Any]) -> Any:
-        """Return the devices for an optimizer's variables that belong to no single variable."""
+        """Return the devices for an optimizer's variables that do not belong to a single
+        variable.
+        """
         return min(var_list, key=lambda variable: variable.name)
 
     @property
@@ -98,15 +101,19 @@ class StrategyExtended:
         return getattr(v, "_distribute_strategy", None) is self._container_strategy()
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
-        """Create variables in the block on the devices of this one."""
+        """Create variables in the block on the devices of the variable `colocate_with_variable`."""
         return colocate_with(colocate_with_variable)
 
     def read_var(self, v: Any) -> Any:
-        """Return the value of a variable for all replicas, in a cross-replica context."""
+        """Return the value of a variable that is common to all replicas, in a cross-replica
+        context.
+        """
         return v.value()
 
     def value_container(self, value: Any) -> Any:
-        """Return the distributed variable of which `value` is a component, or `value`."""
+        """Return the distributed variable of which `value` is a component; for other values,
+        `value`.
+        """
         return value
 
     # -- replicas
@@ -114,9 +121,9 @@ class StrategyExtended:
     def call_for_each_replica(
         self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
-        """Call `fn` once per replica, with its components of the arguments.
+        """Call `fn` once per replica, with the replica's components of the arguments.
 
-        Return one structure of values per replica. Requires the cross-replica context.
+        Return one structure of per-replica values. Requires the cross-replica context.
         """
         require_cross_replica(self)
         return self._call_for_each_replica(fn, tuple(args), kwargs or {})
@@ -126,7 +133,7 @@ class StrategyExtended:
             return fn(*args, **kwargs)
 
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
-        """Return the sum or mean of a value per replica on the devices of `destinations`.
+        """Return the sum or mean of a per-replica value, on the devices of `destinations`.
 
         destinations: a device, or a value whose devices are meant.
         """
@@ -153,7 +160,7 @@ class StrategyExtended:
         return local_results(self.reduce_to(reduce_op, value, where))[0]
 
     def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
-        """Return a tensor mirrored to the devices of `destinations`, or to all worker devices."""
+        """Return copies of a tensor on the devices of `destinations`, or on all worker devices."""
         require_cross_replica(self)
         _require_one_place(destinations)
         return self._broadcast_to(tensor, destinations)
@@ -240,7 +247,7 @@ class StrategyExtended:
         task_type: Any = None,
         task_id: Any = None,
     ) -> None:
-        """Apply the cluster of an estimator; a strategy of one process has nothing to set."""
+        """Apply the cluster of an estimator. A strategy for one process has nothing to set."""
 
     def _update_config_proto(self, config_proto: Any) -> Any:
         copied = type(config_proto)()

@@ -1,4 +1,4 @@
-"""The replica whose copy of a variable an update changes, while a strategy updates all copies."""
+"""While a strategy updates all copies of a variable: the replica whose copy is being updated."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _UPDATE = _Update()
 
 
 def update_replica() -> int | None:
-    """Return the number of the replica of the update in progress in this thread, or None."""
+    """Return the number of the replica whose copy is being updated in this thread, or None."""
     return _UPDATE.replica
 
 
 @contextmanager
 def updating(replica: int | None) -> Iterator[None]:
-    """Mark the block as the update of one replica's copy."""
+    """Mark the block as an update of one replica's copy."""
     old, _UPDATE.replica = _UPDATE.replica, replica
     try:
         yield

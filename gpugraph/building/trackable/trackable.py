@@ -19,7 +19,7 @@ class Trackable:
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
         """Make this object depend on `trackable` under `name`, and return `trackable`.
 
-        Raise TypeError for anything but a Trackable, and ValueError if another object has the name
+        Raises TypeError for anything but a Trackable, and ValueError if another object has the name
         already, unless `overwrite` is set.
         """
         if not isinstance(trackable, Trackable):
@@ -42,7 +42,9 @@ class Trackable:
         return [TrackableReference(*item) for item in (self._tracked or {}).items()]
 
     def _lookup_dependency(self, name: str) -> Any:
-        """Return the dependency of this name, or None; a subclass may also return unlisted ones."""
+        """Return the dependency with this name, or None. A subclass may also return dependencies
+        that it does not list.
+        """
         return (self._tracked or {}).get(name)
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
@@ -53,7 +55,9 @@ class Trackable:
         return {}
 
     def _no_dependency(self, value: Any) -> Any:
-        """Return `value` in the form that an attribute does not track; in this class unchanged."""
+        """Return `value` in a form that is not tracked if it is assigned to an attribute. This
+        class returns it unchanged.
+        """
         return value
 
 

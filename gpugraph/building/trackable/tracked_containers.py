@@ -9,7 +9,8 @@ from gpugraph.building.trackable.trackable import NoDependency, Trackable, Track
 
 
 class PlainContainer(Trackable):
-    """A list, tuple or dict in an attribute of an object, as a checkpoint tracks it.
+    """A list, tuple or dict in an attribute of an object, in the form in which a checkpoint tracks
+    it.
 
     The content is read when a checkpoint is saved or restored. Items of a list have their positions
     as names, items of a dict have their keys. The constructor raises ValueError for a trackable

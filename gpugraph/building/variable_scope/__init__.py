@@ -2,9 +2,9 @@
 name.
 
 A graph has one `VariableStore`, which holds the variables by their full names. Each thread has its
-own stack of `VariableScope`s on that graph: the innermost determines the prefix of names, whether a
-variable must, may or must not exist already, and the defaults of `get_variable`: initializer,
-regularizer, device, dtype, partitioner, getter.
+own stack of `VariableScope`s on that graph. The innermost scope determines the prefix of names,
+whether a variable must, may or must not exist already, and the defaults of `get_variable`:
+initializer, regularizer, device, dtype, partitioner, getter.
 
     with tf.variable_scope("layer"):
         w = tf.get_variable("w", [2, 3])            # layer/w

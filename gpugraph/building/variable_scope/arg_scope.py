@@ -6,9 +6,9 @@
     with arg_scope(defaults):                           # all of them again
         ...
 
-Only functions decorated with `add_arg_scope` take part. Each thread has its own scopes, initially
-none, so threads that build models concurrently do not disturb each other; in TensorFlow, all
-threads share one stack. If entering a scope fails, the scopes around it stay unchanged.
+It applies only to functions decorated with `add_arg_scope`. Each thread has its own scopes,
+initially none, so threads that build models concurrently do not disturb each other; in TensorFlow,
+all threads share one stack. If entering a scope fails, the scopes around it stay unchanged.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def has_arg_scope(func: Any) -> bool:
 def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
     """Return the names of the arguments of a decorated function that have defaults.
 
-    Raise ValueError for a function that is not decorated.
+    Raises ValueError for a function that is not decorated.
     """
     _check_decorated(func)
     return _DECORATED[arg_scope_func_key(func)]
@@ -75,12 +75,12 @@ def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
 def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
     """Make `kwargs` the default arguments of these functions inside the block.
 
-    list_ops_or_scope: a list or tuple of functions, whose arguments are added to the ones in
-      effect; or a scope, the result of `with arg_scope(...) as scope`, which replaces all arguments
-      that apply (`{}` removes all).
+    list_ops_or_scope: a list or tuple of functions, whose arguments are added to the current ones;
+      or a scope, the result of `with arg_scope(...) as scope`, which replaces all current arguments
+      (`{}` removes all).
 
-    Yields the scope. Raise TypeError for another first argument; raise ValueError for a scope with
-    `kwargs`, and for a function that is not decorated with `add_arg_scope`. An argument that a
+    Yields the scope. Raises TypeError for another first argument; raises ValueError for a scope
+    with `kwargs`, and for a function that is not decorated with `add_arg_scope`. An argument that a
     function does not have raises TypeError when the function is called.
     """
     entered = _entered(list_ops_or_scope, kwargs)

@@ -22,7 +22,7 @@ def create_partitioned_variables(
 ) -> list[Variable]:
     """Return the parts `name/part_0` and so on of a variable, with `slicing[i]` parts on axis i.
 
-    Raise ValueError if `slicing` and `shape` have different lengths, or if `slicing` cuts several
+    Raises ValueError if `slicing` and `shape` have different lengths, or if `slicing` cuts several
     dimensions, or one dimension into more parts than it has elements.
     """
     if len(shape) != len(slicing):

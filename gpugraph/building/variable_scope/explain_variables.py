@@ -30,7 +30,7 @@ from gpugraph.memory import human_readable_bytes
 
 @dataclass(frozen=True)
 class Site:
-    """A line that created a variable, or got an existing one, and how often (`times`)."""
+    """A line that created a variable or got an existing one, and how often it did so (`times`)."""
 
     origin: Origin
     created: bool
@@ -178,7 +178,7 @@ class VariablesExplanation:
     def scope(self, name: str) -> ExplainedScope:
         """Return the scope of this full name, `""` for the root.
 
-        Raise KeyError if there is none.
+        Raises KeyError if there is none.
         """
         explained = self.root
         for part in filter(None, name.split("/")):

@@ -46,13 +46,13 @@ def get_variable(
     regularizer: a function from a new variable to a loss, which joins REGULARIZATION_LOSSES.
     trainable: whether it joins TRAINABLE_VARIABLES; True by default.
     collections: the collections it joins, [GLOBAL_VARIABLES] by default.
-    caching_device: a device, or function of an op, on which reads cache the value. partitioner:
-      `f(shape=..., dtype=...)` returns the number of parts in each dimension; the variable is
-      created in parts `name/part_0` and so on, and a PartitionedVariable returned.
+    caching_device: a device, or a function of an op, on which reads cache the value. partitioner:
+      `f(shape=..., dtype=...)` returns the number of parts in each dimension. The variable is
+      created in parts `name/part_0` and so on, and a PartitionedVariable is returned.
     custom_getter: replaces this function: `f(getter=..., name=..., ...)` with all arguments.
     constraint: see `tf.Variable`.
 
-    Raise ValueError if the variable exists although `reuse` is False, or is missing although
+    Raises ValueError if the variable exists although `reuse` is False, or is missing although
     `reuse` is True; if it exists with another shape or dtype, or in other parts; and for arguments
     that exclude each other.
     """

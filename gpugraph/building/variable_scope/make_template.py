@@ -9,8 +9,8 @@
 
 The first call opens a variable scope (with `create_scope_now_`, `make_template` opens it); each
 call enters the scope, from the second call on with reuse. Each call has a separate name scope,
-inside the name scope of its caller. A first call that fails does not count: the next one is the
-first again.
+inside the name scope of its caller. A first call that fails does not count: the next call is then
+the first call.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def make_template(
     custom_getter_: the custom getter of the scope, see `tf.get_variable`.
     kwargs: arguments of `func_` in each call, unless the call passes other values.
 
-    Raise ValueError if `name_` is None.
+    Raises ValueError if `name_` is None.
     """
     if kwargs:
         func_ = functools.partial(func_, **kwargs)
@@ -64,7 +64,7 @@ def make_template(
 class _FirstCall:
     """A template's first call, while it is in progress in a thread.
 
-    scopes: the thread's stack of variable scopes, in which `place` is the index of the template's.
+    scopes: the thread's stack of variable scopes. place: the index of the template's scope in it.
     """
 
     def __init__(self, scopes: list[VariableScope], place: int) -> None:
@@ -72,7 +72,7 @@ class _FirstCall:
         self.place = place
 
     def share(self) -> None:
-        """Allow the rest of this first call to reuse variables that other threads' first calls
+        """Permit the rest of this first call to reuse variables that other threads' first calls
         create.
         """
         for scope in self.scopes[self.place :]:
@@ -164,8 +164,9 @@ class Template(Trackable):
         return result
 
     def _begin_first_call(self) -> _FirstCall:
-        """Record a first call; if other threads are in one too, allow each of these calls to reuse
-        the others' variables."""
+        """Record a first call. If other threads are in a first call as well, permit each of these
+        calls to reuse the others' variables.
+        """
         scopes = scope_stack().scopes
         mine = _FirstCall(scopes, len(scopes) - 1)
         with self._lock:
@@ -176,8 +177,8 @@ class Template(Trackable):
         return mine
 
     def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the function again; raise ValueError if it creates a trainable variable, log other
-        new ones.
+        """Call the function again. Raises ValueError if it creates a trainable variable; log other
+        new variables.
 
         Variables that other threads create at the same time do not count.
         """

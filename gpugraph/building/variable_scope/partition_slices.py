@@ -1,4 +1,6 @@
-"""A variable in parts: the cuts that a partitioner chooses, and each part's slice of a value."""
+"""A variable in parts: the division that a partitioner chooses, and each part's slice of a
+value.
+"""
 
 from __future__ import annotations
 

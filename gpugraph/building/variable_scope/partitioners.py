@@ -31,7 +31,7 @@ def variable_axis_size_partitioner(
     """Return a partitioner into as few parts as keep each within `max_shard_bytes`.
 
     axis: the axis to cut. max_shards: the maximum number of parts. A part has at least one row,
-    even if the row is larger than the limit. Raise ValueError for limits that aren't positive.
+    even if the row is larger than the limit. Raises ValueError for limits that aren't positive.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError(
@@ -92,7 +92,7 @@ def _rows(shape: TensorShape, axis: int) -> int:
 def _bytes(shape: TensorShape, dtype: DType, bytes_per_string_element: int) -> int:
     """Return the size of the whole variable in bytes.
 
-    Raise ValueError for a shape with unknown sizes or an invalid dtype.
+    Raises ValueError for a shape with unknown sizes or an invalid dtype.
     """
     elements = shape.num_elements()
     if elements is None:

@@ -37,7 +37,7 @@ _ASKED = (
     "initializer", "regularizer", "reuse", "caching_device", "partitioner", "dtype",
     "use_resource", "constraint",
 )  # fmt: skip
-"""The settings that a scope passes to `get_variable`; the custom getter is handled separately."""
+"""The settings that a scope passes to `get_variable`; the custom getter is passed separately."""
 
 
 def _setting(name: str, doc: str) -> Any:
@@ -48,7 +48,8 @@ def _setting(name: str, doc: str) -> Any:
 class VariableScope:
     """The settings of variables under `name`; None means no setting.
 
-    reuse: True: variables must exist; False: they must not; AUTO_REUSE: missing ones are created.
+    reuse: True: variables must exist; False: they must not exist; AUTO_REUSE: missing variables are
+      created.
     """
 
     def __init__(
@@ -205,7 +206,7 @@ class VariableScope:
     ) -> PartitionedVariable:
         """Return a variable in parts; without a name, it is named after the scope.
 
-        Raise ValueError if a custom getter is set, since it would be bypassed.
+        Raises ValueError if a custom getter is set, since it would be bypassed.
         """
         if self._custom_getter is not None:
             raise ValueError(
@@ -241,7 +242,9 @@ class ScopeStack(threading.local):
         self.counts[name] = self.counts.get(name, 0) + 1
 
     def close_inside(self, name: str) -> None:
-        """Reset the counts of the scopes under `name`: default names inside start again."""
+        """Reset the counts of all scopes under `name`, so that their default names start without a
+        number again.
+        """
         for scope_name in self.counts:
             if not name or scope_name.startswith(f"{name}/"):
                 self.counts[scope_name] = 0
@@ -260,7 +263,7 @@ class ScopeStack(threading.local):
     def leave(self, scope: VariableScope) -> None:
         """Remove `scope`.
 
-        Raise RuntimeError, and change nothing, unless it is the innermost scope.
+        Raises RuntimeError, and change nothing, unless it is the innermost scope.
         """
         self.check_innermost(scope)
         self.scopes.pop()

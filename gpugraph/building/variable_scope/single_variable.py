@@ -1,6 +1,6 @@
 """One variable of the store: an existing variable is checked, a missing variable is created.
 
-The initializer runs outside of control dependencies, branches and loops, so a variable that is
+The initializer runs outside of control dependencies, branches and loops. So a variable that is
 first requested inside of them can be initialized by a separate run, like any other variable.
 """
 
@@ -89,7 +89,7 @@ def _no_initializer(name: str, shape: TensorShape) -> str:
 def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
     """Return Glorot's uniform for floating types, zeros for integers, bool and string.
 
-    Raise ValueError for other dtypes.
+    Raises ValueError for other dtypes.
     """
     if dtype.is_floating:
         return GlorotUniform()

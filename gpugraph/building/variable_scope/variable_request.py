@@ -68,7 +68,7 @@ class PartitionInfo:
     def single_offset(self, shape: Sequence[int]) -> int:
         """Return the part's offset in the dimension that is cut, or 0 if no dimension is cut.
 
-        shape: the shape of the part. Raise ValueError if it is cut in several dimensions.
+        shape: the shape of the part. Raises ValueError if it is cut in several dimensions.
         """
         axis = self.single_slice_dim(shape)
         return 0 if axis is None else self.var_offset[axis]
@@ -76,7 +76,7 @@ class PartitionInfo:
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
         """Return the dimension in which a part of this shape is smaller than the whole, or None.
 
-        Raise ValueError if the part has another rank than the whole, reaches beyond it, or is
+        Raises ValueError if the part has another rank than the whole, reaches beyond it, or is
         smaller in several dimensions.
         """
         if len(shape) != len(self.full_shape):

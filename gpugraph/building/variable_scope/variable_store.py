@@ -135,7 +135,9 @@ class VariableStore:
         return variable
 
     def _note(self, name: str, created: bool) -> None:
-        """Record whether the program's current line created the variable or got an existing one."""
+        """Record that the program's current line created the variable or, if not `created`, got an
+        existing one.
+        """
         graph = get_default_graph()
         sites = self.sites.setdefault(name, {})
         site = here(graph._origins), created

@@ -1,4 +1,6 @@
-"""A variable in parts: several variables, cut along one dimension, usable as one tensor."""
+"""A variable in parts: several variables, split along one dimension, that can be used as one
+tensor.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,7 @@ class PartitionedVariable:
         return self._partitions
 
     def _axis(self) -> int:
-        """Return the axis along which the variable is cut; 0 if it has one part."""
+        """Return the axis along which the variable is split; 0 if it has one part."""
         return next((axis for axis, parts in enumerate(self._partitions) if parts > 1), 0)
 
     def as_tensor(self) -> Tensor:
@@ -127,8 +129,8 @@ class PartitionedVariable:
                 return identity(joined, name=self._name)
 
     def _shares(self, value: Any) -> Sequence[Any]:
-        """Return each part's share of `value`, in order; raise ValueError for another number of
-        them.
+        """Return each part's share of `value`, in order. Raises ValueError if the number of shares
+        is wrong.
 
         value: a list of shares, or a tensor of the whole variable, which is split.
         """

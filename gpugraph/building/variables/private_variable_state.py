@@ -9,9 +9,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class PrivateVariableState:
-    """The private attributes of a variable that other libraries read; this package does not read
-    them.
-    """
+    """The private attributes of a variable that other libraries read, and this package does not."""
 
     _in_graph_mode = True
     _graph: Any

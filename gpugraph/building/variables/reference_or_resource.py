@@ -28,7 +28,7 @@ def resource_variables_enabled() -> bool:
 def uses_resource(requested: bool | None) -> bool:
     """Return whether to create a resource variable: `requested`, unless that is None.
 
-    If it is None, the variable scope's setting decides, or else the default.
+    If it is None, the setting of the variable scope applies, or else the default.
     """
     for choice in (requested, *(say() for say in SCOPE_CHOICE)):
         if choice is not None:

@@ -65,7 +65,7 @@ class ReplicatedState:
 def checked_modes(synchronization: Any, aggregation: Any, name: object) -> tuple[Any, Any]:
     """Return both modes as enums; None is replaced by AUTO and NONE respectively.
 
-    Raise ValueError for an invalid mode.
+    Raises ValueError for an invalid mode.
     """
     return (
         _checked(VariableSynchronization, synchronization, "synchronization", name),

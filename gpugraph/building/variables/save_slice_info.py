@@ -1,4 +1,4 @@
-"""The position of a part of a variable in the whole, by which a checkpoint saves it."""
+"""The position of a part of a variable in the whole variable, which a checkpoint records."""
 
 from __future__ import annotations
 

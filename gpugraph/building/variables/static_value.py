@@ -16,7 +16,7 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     array of objects with None for each other part.
 
     A tensor whose value was returned can't be fed any more. Variables, SparseTensors and
-    IndexedSlices have no static value; a value other than a tensor is returned as it is.
+    IndexedSlices have no static value. A value that is not a tensor is returned unchanged.
     """
     if not isinstance(tensor, Tensor):
         return None if is_tensor(tensor) else tensor

@@ -48,7 +48,8 @@ VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
 
 
 class Variable(VariableInProto, metaclass=CreatedByScopes):
-    """A value that a session keeps. Usable wherever a tensor is; `v[1:3].assign(x)` writes a part.
+    """A value that a session keeps. It can be used wherever a tensor can; `v[1:3].assign(x)` writes
+    a part.
 
     initial_value: a value convertible to a tensor, or a callable without arguments that returns
       one, called outside of the control dependencies in effect. Its static shape must be fully
@@ -288,7 +289,9 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Assign `value` in a run; return the reference, or the operation without `read_value`."""
+        """Assign `value` in a run. Return the reference; without `read_value`, return the
+        operation.
+        """
         return self._changed_by(
             "Assign",
             value,

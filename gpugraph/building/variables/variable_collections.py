@@ -94,7 +94,7 @@ def is_tensor(x: Any) -> bool:
 def is_variable_initialized(variable: Any) -> Tensor:
     """Return a bool scalar: whether the variable has a value in the session.
 
-    variable: a Variable, the reference tensor of one, or a resource handle. Raise TypeError for
+    variable: a Variable, the reference tensor of one, or a resource handle. Raises TypeError for
     anything else.
     """
     if isinstance(variable, Tensor) and variable.dtype._is_ref_dtype:

@@ -46,7 +46,7 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
     def from_proto(cls, variable_def: Any, import_scope: str | None = None) -> Any:
         """Return a Variable for the ops that a VariableDef names, in the default graph.
 
-        Raise KeyError for names that the graph does not have.
+        Raises KeyError for names that the graph does not have.
         """
         kind: Any = cls._kind(bool(variable_def.is_resource))  # type: ignore[attr-defined]
         return type.__call__(kind, variable_def=variable_def, import_scope=import_scope)

@@ -18,7 +18,7 @@ from gpugraph.runtime.step_failure import same_kind
 
 
 def message_of(name: str, **fields: Any) -> Any:
-    """Return a new protobuf message of the cluster's service, by the name of its type."""
+    """Return a new protobuf message of the cluster's service. name: the name of its type."""
     return messages_pb2.SERVICE_MESSAGES[name](**fields)
 
 
@@ -44,7 +44,9 @@ def error_of(failure: Any) -> OpError:
 
 
 def status_codes() -> dict[str, int]:
-    """Return the number of each gRPC status by its name; TensorFlow's error codes are the same."""
+    """Return the numbers of gRPC's statuses, by name. TensorFlow's error codes have the same
+    numbers.
+    """
     return {status.name: status.value[0] for status in grpc().StatusCode}
 
 
@@ -77,8 +79,9 @@ def answered(method: str, answer: memoryview | bytes) -> Any:
 class PendingCall:
     """A gRPC call in progress. Calling the object waits for the response and returns it.
 
-    future: gRPC's future of the answer. proofs: checks the answer's authentication code.
-    as_op_error: converts an error of gRPC, given the method's name, to an OpError.
+    future: gRPC's future of the answer. proofs: the object that checks the answer's authentication
+      code.
+    as_op_error: a function that converts an error of gRPC to an OpError, given the method's name.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""A kernel filter that drops connection requests of some hosts before they reach this process.
+"""A kernel filter that drops connection requests of certain hosts before they reach this process.
 
 A program of the classic Berkeley packet filter is attached to the listening socket, which needs no
 privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets inherit the filter. The filter
-drops only SYN packets, so established connections are unaffected, even connections of the hosts
-whose requests are dropped. The host repeats its SYN after 1 s, 3 s, 7 s.
+drops only SYN packets. Established connections are therefore unaffected, even those of hosts whose
+requests are dropped. A host whose request was dropped repeats its SYN after 1 s, 3 s and 7 s.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import struct
 from collections.abc import Mapping
 
 MAX_HOSTS = 256
-"""Maximum number of hosts in one filter: each takes up to 8 of at most 4,096 instructions."""
+"""The maximum number of hosts in one filter. Each takes up to 8 of at most 4,096 instructions."""
 
 _SO_ATTACH_FILTER = 26
 _LOAD_WORD, _LOAD_BYTE, _AND, _RETURN = 0x20, 0x30, 0x54, 0x06
@@ -25,15 +25,17 @@ _TCP_FLAGS, _SYN, _SYN_OR_ACK = 13, 0x02, 0x12
 _ACCEPT, _DROP = 0xFFFFFFFF, 0
 
 Instruction = tuple[int, int, int, int]
-"""Code, distance to jump if true, if false, and constant, as in `struct sock_filter`."""
+"""The fields of `struct sock_filter`: code, distance to jump if true, distance to jump if false,
+and constant.
+"""
 
 
 def drop_requests(listening: socket.socket, shares: Mapping[str, float]) -> None:
     """Make a listening socket drop a share of the SYN packets of some hosts.
 
-    shares: the share to drop, 0 to 1, by host. A host is an IPv4 address or the first 64 bits of an
-    IPv6 address, as `host_key` returns it. The filter replaces the socket's previous filter. Only
-    the last `MAX_HOSTS` hosts are used. Raises OSError if the kernel refuses the filter.
+    shares: the fraction to drop (0 to 1) by host. A host is an IPv4 address or the first 64 bits of
+    an IPv6 address, as `host_key` returns it. The filter replaces the socket's previous filter.
+    Only the last `MAX_HOSTS` hosts are used. Raises OSError if the kernel refuses the filter.
     """
     program = _program(dict(list(shares.items())[-MAX_HOSTS:]))
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
@@ -43,7 +45,9 @@ def drop_requests(listening: socket.socket, shares: Mapping[str, float]) -> None
 
 
 def host_key(host: str) -> str:
-    """Return the IPv4 address, or an IPv6 address's /64 network, all of which one host may own."""
+    """Return the IPv4 address, or the /64 network of an IPv6 address, all of which may belong to
+    one host.
+    """
     address = ipaddress.ip_address(host.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is None:

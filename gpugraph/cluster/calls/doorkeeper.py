@@ -1,12 +1,12 @@
 """Closes a server's connection if the client does not soon prove that it has the key.
 
-gRPC itself never closes a connection that is silent, sends half a call, or sends ten thousand
-refused calls. Each such connection holds a file descriptor, threads and memory. Therefore a thread
-inspects the sockets that the server's port has accepted, as Linux lists them. A connection without
-a proof is shut after a second, and a connection with eight wrong proofs immediately. If more than
-512 connections have no proof, the oldest of them are shut as well. A proven connection stays open
-until its client closes it. If connections of one host repeatedly end without a proof, the kernel
-drops that host's connection requests (`host_limits.py`).
+gRPC itself never closes a connection that is silent, sends half of a call, or sends ten thousand
+calls that are refused. Each such connection holds a file descriptor, threads and memory. Therefore
+a thread inspects the sockets that the server's port has accepted, which Linux lists. A connection
+without a proof is shut after a second, and a connection with eight wrong proofs immediately. If
+more than 512 connections have no proof, the oldest of them are shut as well. A proven connection
+stays open until its client closes it. If connections of one host repeatedly end without a proof,
+the kernel drops that host's connection requests (`host_limits.py`).
 """
 
 from __future__ import annotations
@@ -28,18 +28,21 @@ from gpugraph.platform import logging
 _FILES = Path("/proc/self/fd")
 _LOOK_S, _BETWEEN_S = 0.2, 0.05
 MAX_LOOKS = 4
-"""Number of inspections that an unproven connection survives. Inspections are counted instead of
-seconds: while this process is busy, a proof that has arrived may not have been read, but then
-inspections are delayed too."""
+"""The number of inspections that a connection without a proof survives. Inspections are counted
+instead of seconds, because a busy process may not have read a proof that has arrived; but then
+inspections are delayed as well.
+"""
 
 MAX_LOOKS_OF_TLS = 12
-"""`MAX_LOOKS` of a server with TLS: both sides first exchange certificates in several messages."""
+"""`MAX_LOOKS` for a server with TLS, since both sides first exchange certificates in several
+messages.
+"""
 
 _MAX_NEW = 512
 _MAX_REFUSED = 8
 
 Address = str
-"""Host and port of the other side of a connection."""
+"""The host and port of the remote side of a connection."""
 
 
 class Doorkeeper:
@@ -71,7 +74,9 @@ class Doorkeeper:
         self._wake.set()
 
     def admit(self, connection: str) -> None:
-        """Record that a caller has proven to have the key. connection: gRPC's name for it."""
+        """Record that a caller has proven that it has the key. connection: gRPC's name for its
+        connection.
+        """
         address = _address(connection)
         if address not in self._proven:
             self._proven.add(address)
@@ -95,8 +100,8 @@ class Doorkeeper:
             time.sleep(_BETWEEN_S)
 
     def look(self) -> None:
-        """Inspect all sockets of the process once, shut unwelcome connections, and update the
-        kernel's filter.
+        """Inspect all sockets of the process once, shut connections that must be closed, and update
+        the kernel's filter.
         """
         noted = {*self._proven, *self._num_refused}  # later proofs may concern newer sockets
         sockets = _sockets()
@@ -128,7 +133,9 @@ class Doorkeeper:
                 self._limits.note_unproven(_host(address))
 
     def _unwelcome(self, unproven: dict[str, Address]) -> list[str]:
-        """Return the sockets to shut: unproven for too long, refused too often, or too many."""
+        """Return the sockets to shut. These are unproven for too long, were refused too often, or
+        are too many.
+        """
         num_over = len(unproven) - _MAX_NEW
         return [
             name
@@ -139,7 +146,9 @@ class Doorkeeper:
         ]
 
     def _keep_out(self, sockets: dict[str, int]) -> None:
-        """Make the kernel drop connection requests of the hosts that `HostLimits` limits now."""
+        """Make the kernel drop connection requests of the hosts that `HostLimits` currently
+        limits.
+        """
         shares = self._limits.shares()
         if shares == self._dropped:
             return
@@ -160,7 +169,7 @@ class Doorkeeper:
         """Return the remote address of a socket that this port has accepted; None for any other
         socket.
 
-        is_shut: also shut the connection.
+        is_shut: whether to shut the connection as well.
         """
         copy = self._copy(sockets, name)
         if copy is not None:
@@ -172,10 +181,10 @@ class Doorkeeper:
         return None
 
     def _copy(self, sockets: dict[str, int], name: str) -> socket.socket | None:
-        """Return a duplicate of a socket of this port; None for any other.
+        """Return a duplicate of a socket of this port; None for any other socket.
 
-        The file descriptor may refer to another socket by now, so the duplicate's inode is compared
-        with the name. Nobody else can close the duplicate.
+        The file descriptor may meanwhile refer to another socket, so the inode of the duplicate is
+        compared with the socket's name. No other code can close the duplicate.
         """
         with contextlib.suppress(OSError):
             copy = socket.socket(fileno=os.dup(sockets[name]))
@@ -199,7 +208,7 @@ def _files() -> Iterator[tuple[str, int]]:
 
 
 def _address(connection: str) -> Address:
-    """Return host and port from gRPC's name of a connection, such as `ipv6:%5B::1%5D:123`."""
+    """Return the host and port in gRPC's name of a connection, such as `ipv6:%5B::1%5D:123`."""
     return re.sub(r"%\w+|[\[\]]", "", unquote(connection.partition(":")[2]))
 
 

@@ -2,9 +2,9 @@
 connections ended without a proof.
 
 Each connection that ends without a proof adds 1 to the count of its host. The count falls by
-`FALL_PER_S` each second. With a count above `MANY`, the host may open one connection in four; with
-a count above `TOO_MANY`, none. If another connection of the host has proven itself within the last
-minute, one request in four is accepted even then.
+`FALL_PER_S` each second. If the count is above `MANY`, the host may open one connection in four; if
+it is above `TOO_MANY`, none. If another connection of the host has proven itself within the last
+minute, one request in four is accepted in any case.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_HOSTS = 4096
 class HostLimits:
     """Counts unproven connections by host. Not thread-safe, except for `note_proven`.
 
-    clock: returns the time in seconds; tests replace it.
+    clock: a function that returns the time in seconds; tests replace it.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -44,8 +44,8 @@ class HostLimits:
             del self._counts[next(iter(self._counts))]
 
     def shares(self) -> dict[str, float]:
-        """Return, by host, the share of new connections to drop, 0 to 1, for the hosts that are
-        limited now.
+        """Return the fraction of new connections to drop (0 to 1) for each host that is currently
+        limited.
         """
         self._forget()
         return {

@@ -1,12 +1,12 @@
-"""Proofs of both sides of a call that they have the cluster's key.
+"""Proofs by which caller and server show each other that they have the cluster's key.
 
 Before any message, the caller sends a proof in the metadata of the call: the time, a random name of
 the caller's process, the number of the call within that process, the incarnation of the called
-server, and an authentication code of these data and the method. From the same data and the key,
-both sides derive a key for this call. With it, each side authenticates its messages, including the
+server, and an authentication code of these data and the method. From these data and the key, both
+sides derive a key for this call. With it, each side authenticates its messages, including the
 messages of a stream. A message is followed by its code, HMAC-SHA-256 truncated to 16 bytes, over
 the direction, the number of the message, and all of its bytes. So nobody without the key can
-change, omit or repeat a message, return it to its sender, or pass it off as the answer to another
+change, omit or repeat a message, return it to its sender, or present it as the answer to another
 call. The key does not encrypt; TLS does.
 """
 
@@ -35,7 +35,7 @@ NO_INCARNATION = 0
 _VALID_S = 300
 _MAX_CALLERS = 1 << 16
 _WINDOW = 1 << 15
-"""A call is rejected as a repetition if its number is lower than the caller's highest number by
+"""A call is rejected as a repetition if its number is below the caller's highest number by at least
 this much.
 """
 _CODE_BYTES = 16
@@ -68,7 +68,9 @@ class MessageProofs:
         return b"".join((*parts, _code(self._sending, self._num_sent, parts)))
 
     def detach(self, content: bytes) -> memoryview | bytes:
-        """Return the next received message without its code; UnauthenticatedError if invalid."""
+        """Return the next received message without its code; raise UnauthenticatedError if the code
+        is wrong.
+        """
         if not self._has_key:
             return content
         self._num_came += 1
@@ -96,7 +98,7 @@ class _OwnCalls:
         self.renew()
 
     def renew(self) -> None:
-        """Choose another name. A forked child must call this, because otherwise it would repeat its
+        """Choose a new name. A forked child must call this, because otherwise it would repeat its
         parent's call numbers.
         """
         self.name, self.numbers = os.urandom(12).hex(), count(1)
@@ -108,7 +110,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessageProofs]:
-    """Return the proof to send with a new call, empty without a key, and its message authenticator.
+    """Return the proof to send with a new call (empty without a key), and the object that
+    authenticates the call's messages.
 
     incarnation: the incarnation of the called server, or `NO_INCARNATION` for `GREETING`.
     """
@@ -121,11 +124,11 @@ def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessagePr
 
 
 def service_of(key: bytes) -> str:
-    """Return the gRPC service name that callers with the key use; nobody can derive it without the
+    """Return the gRPC service name that callers with the key use. Nobody can derive it without the
     key.
 
-    gRPC has a queue for each registered method name, and one for all others. So calls of strangers
-    do not delay calls of callers that have the key.
+    gRPC has a queue for each registered method name, and one queue for all other names. So calls of
+    strangers do not delay calls of callers that have the key.
     """
     name = hmac.digest(key, b"gpugraph service", _SHA).hex()[:32] if key else ""
     return f"{SERVICE}.{name}" if name else SERVICE
@@ -140,8 +143,8 @@ def _derived(key: bytes, method: str, head: str) -> tuple[bytes, str]:
 class CallerProofs:
     """Checks the proofs of callers of one server, and rejects repeated proofs.
 
-    incarnation: a random number of this server object: a proof for one server is not valid for
-    another server, nor for a server that is started later.
+    incarnation: a random number of this server object. A proof for one server is not valid for
+    another server, or for a server that is started later.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -153,10 +156,10 @@ class CallerProofs:
     def check(self, shown: str, method: str) -> MessageProofs:
         """Check a caller's proof; return the object that authenticates the messages of its call.
 
-        Raises UnauthenticatedError for a proof that is wrong, repeated, of a clock more than five
-        minutes off, or sent to a server without a key; UnavailableError for a proof for another
-        incarnation of the server; ResourceExhaustedError if too many processes called within ten
-        minutes.
+        Raises UnauthenticatedError for a proof that is wrong or repeated, whose time is off by more
+        than five minutes, or that was sent to a server without a key; UnavailableError for a proof
+        for another incarnation of the server; ResourceExhaustedError if too many processes called
+        within ten minutes.
         """
         if not self._key and not shown:
             return MessageProofs(b"")
@@ -185,8 +188,8 @@ class CallerProofs:
                 raise UnauthenticatedError.of_no_node("This call was made before")
 
     def _make_room(self, now: int) -> None:
-        """If there are too many callers, forget the callers without a call that is recent enough to
-        be repeated.
+        """If there are too many callers, forget those whose calls are all too old to be
+        repeated.
         """
         if len(self._callers) < _MAX_CALLERS:
             return
@@ -199,7 +202,7 @@ class CallerProofs:
 
 
 class _CallerWindow:
-    """The numbers of the calls received from one caller, and the latest time that they state."""
+    """The numbers of the calls received from one caller, and the latest time in its proofs."""
 
     __slots__ = ("_newest", "_seen", "seconds")
 

@@ -1,11 +1,11 @@
 """Limits the rate at which gRPC delivers calls of methods that the server has not registered.
 
-Callers with the key use method names that nobody can derive without the key (`proofs.service_of`),
-so calls of unregistered methods come from strangers, or from callers with a wrong key, which must
-get an error. The Python package grpcio requests the next call from gRPC's C core as soon as it has
-received one; with ten thousand calls pending, the process would do little else. Calls that are not
+Callers with the key use method names that nobody can derive without it (`proofs.service_of`). So
+calls of unregistered methods come from strangers, or from callers with a wrong key, which must get
+an error. The Python package grpcio requests the next call from gRPC's C core as soon as it has
+received one. With ten thousand pending calls, the process would do little else. Calls that are not
 requested stay in the core, which holds a few thousand calls and drops further calls. The limit uses
-internals of grpcio's server, which are not a public interface; if a release of grpcio has different
+internals of grpcio's server, which are not a public interface. If a release of grpcio has different
 internals, such calls are delivered without a limit.
 """
 
@@ -55,7 +55,9 @@ class SlowServer:
             self._server.request_call(*arguments)
 
     def shutdown(self, *arguments: Any) -> None:
-        """Issue a delayed request, for whose end grpcio waits, and shut the core's server down."""
+        """Issue a delayed request, because grpcio waits for its end, and shut down the core's
+        server.
+        """
         with self._lock:
             self._ask()
             self._server.shutdown(*arguments)

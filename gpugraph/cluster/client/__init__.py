@@ -1,1 +1,1 @@
-"""The client's side of a cluster: sessions on servers, and links to their masters."""
+"""The client side of a cluster: sessions on servers, and links to their masters."""

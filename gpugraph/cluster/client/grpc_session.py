@@ -39,8 +39,8 @@ _PLACE = re.compile(r"\[\[node (\S+) \((?:defined at .*?|made by the runtime)\)(
 class _KeptOnServer(KeptTensors):
     """The tensors that a session keeps on the devices of its cluster.
 
-    Discarded tensors are deleted with the session's next call, since a program may drop handles
-    at any time.
+    A program may drop handles at any time, so their tensors are deleted with the session's next
+    call.
     """
 
     def __init__(self, session: GrpcSession) -> None:
@@ -52,13 +52,13 @@ class _KeptOnServer(KeptTensors):
         """Do nothing: the worker that computed the tensor keeps it."""
 
     def read(self, handle: str) -> Any:
-        """Return the tensor of a handle; InvalidArgumentError if it is deleted or belongs to
+        """Return the tensor of a handle; raise InvalidArgumentError if it is deleted or belongs to
         another session.
         """
         return self._session.master.read_kept(self._session.handle(), handle)
 
     def delete(self, handle: str) -> None:
-        """Delete the tensor on its worker; InvalidArgumentError as in `read`."""
+        """Delete the tensor on its worker. Raises InvalidArgumentError as `read` does."""
         self._session.master.delete_kept(self._session.handle(), [handle], True)
 
     def discard(self, handle: str) -> None:
@@ -66,7 +66,9 @@ class _KeptOnServer(KeptTensors):
         self._discarded.append(handle)
 
     def flush(self, handle: str) -> None:
-        """Delete the discarded tensors on their workers. handle: the session's on its server."""
+        """Delete the discarded tensors on their workers. handle: the session's handle on its
+        server.
+        """
         discarded, self._discarded = self._discarded, []
         if discarded:
             self._session.master.delete_kept(handle, discarded, False)
@@ -88,7 +90,7 @@ class GrpcSession(SessionBackend):
         self._slots = itertools.count()
 
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; AlreadyExistsError if the session has a graph."""
+        """Set the session's graph; raise AlreadyExistsError if the session has a graph."""
         if self._graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -96,9 +98,10 @@ class GrpcSession(SessionBackend):
         self._graph = graph
 
     def handle(self) -> str:
-        """Return the session's handle on the server, where it is created on first use.
+        """Return the session's handle on the server. The first call creates the session there.
 
-        CancelledError if closed, UnavailableError if the server does not answer.
+        Raises CancelledError if the session is closed, UnavailableError if the server does not
+        answer.
         """
         if self._is_closed:
             raise CancelledError.of_no_node("Session has been closed.")
@@ -108,7 +111,9 @@ class GrpcSession(SessionBackend):
             return self._handle
 
     def extend(self) -> str:
-        """Send the operations that the server's graph lacks; return the session's handle."""
+        """Send the operations that the server's copy of the graph lacks, and return the session's
+        handle.
+        """
         handle, graph = self.handle(), self._graph
         assert graph is not None
         if graph.version != self._version:
@@ -151,7 +156,7 @@ class GrpcSession(SessionBackend):
     ) -> list[Any]:
         """Return the values of the fetches, as a run of a DirectSession does.
 
-        slot: the runner's number; the server stores the names under it in the first run.
+        slot: the runner's number. In the first run, the server stores the names under this number.
         """
         try:
             handle = self.extend()
@@ -166,14 +171,16 @@ class GrpcSession(SessionBackend):
         return [x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in results]
 
     def explain(self, names: StepNames) -> ClusterExplanation:
-        """Return how a run is distributed over the tasks; errors as in `run`."""
+        """Return how a run is distributed over the tasks. Raises the errors of `run`."""
         try:
             return ClusterExplanation(self.master.explain(self.extend(), names))
         except OpError as error:
             raise self._with_op(error) from error.__cause__
 
     def _with_op(self, error: OpError) -> OpError:
-        """Return a server's error with the client's operation and its lines of the program."""
+        """Return a server's error with the client's operation and the lines of the program that
+        created it.
+        """
         graph = self._graph
         assert graph is not None
 
@@ -197,7 +204,7 @@ class GrpcSession(SessionBackend):
     def memory_stats(self) -> dict[str, MemoryUse]:
         """Return the memory counters and owners of each device of the cluster, by full device name.
 
-        They cover all sessions on these devices. UnavailableError if a task does not answer.
+        They cover all sessions on these devices. Raises UnavailableError if a task does not answer.
         """
         handle = self.handle()
         self._kept.flush(handle)
@@ -230,7 +237,7 @@ class GrpcSession(SessionBackend):
 class GrpcRunner(Runner):
     """One set of feeds, fetches and targets of a GrpcSession.
 
-    handles: the indices of the fetches that return handles of tensors kept by the session.
+    handles: the indices of the fetches that return handles of kept tensors.
     """
 
     handles: Sequence[int] = ()
@@ -242,7 +249,7 @@ class GrpcRunner(Runner):
         self._slot = slot
 
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """Return the fetches' values. ValueError for a value whose shape does not fit."""
+        """Return the fetches' values. Raises ValueError for a value whose shape does not fit."""
         return self._run(values, StepOptions())
 
     def _run(self, values: Sequence[Any], options: StepOptions) -> list[Any]:
@@ -256,7 +263,8 @@ class GrpcRunner(Runner):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """Run with the time limit of `options`; store in `metadata` the reports that they request.
+        """Run with the time limit of `options`, and store the reports that they request in
+        `metadata`.
 
         These are the StepStats and the partition graphs of all tasks.
         """
@@ -317,7 +325,9 @@ class GrpcSessionFactory:
         return options.target.startswith(SCHEME)
 
     def new_session(self, options: SessionOptions) -> GrpcSession:
-        """Return a session on the target's server. InvalidArgumentError for a malformed address."""
+        """Return a session on the target's server. Raises InvalidArgumentError for a malformed
+        address.
+        """
         host, _, port = options.target.removeprefix(SCHEME).rpartition(":")
         if not host or not port.isdecimal():
             raise invalid_argument(
@@ -326,8 +336,8 @@ class GrpcSessionFactory:
         return GrpcSession(options)
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Clear these resource containers (all, if none are named) of the target's cluster, and
-        close its sessions.
+        """Clear resource containers of the target's cluster, and close its sessions. containers:
+        the names; if there are none, all containers.
         """
         master = master_of(options.target)
         try:

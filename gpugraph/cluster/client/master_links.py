@@ -27,7 +27,7 @@ _CLOSING_S = 5.0
 class LocalMaster:
     """The link to the master of a server of this process.
 
-    timeout_ms: the time limit of runs of sessions that set none; 0 for no limit.
+    timeout_ms: the time limit of runs for sessions that set none; 0 for no limit.
     """
 
     def __init__(self, master: Master, timeout_ms: int) -> None:
@@ -87,7 +87,7 @@ class RemoteMaster(SessionMemory):
     def create_session(self, config: ConfigProto) -> str:
         """Create a session and return its handle.
 
-        Waits until the server answers, at most for the operation timeout of `config` or, if that is
+        Waits until the server answers, for at most the operation timeout of `config` or, if that is
         not set, GPUGRAPH_CLUSTER_WAIT seconds.
         """
         wait_s = config.operation_timeout_in_ms / 1000 or seconds("GPUGRAPH_CLUSTER_WAIT")
@@ -102,7 +102,7 @@ class RemoteMaster(SessionMemory):
             return str(self._peer.call("CreateSession", message).handle)
 
     def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
-        """Add operations to a session's graph on the server, as `LocalMaster.extend`."""
+        """Add operations to a session's graph on the server, as `LocalMaster.extend` does."""
         message = message_of(
             "ExtendSession",
             handle=handle,
@@ -154,7 +154,7 @@ class RemoteMaster(SessionMemory):
         self._peer.call("CloseSession", message, limit_s=_CLOSING_S)
 
     def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
-        """Close all sessions of the server; clear containers on tasks that `filters` admit."""
+        """Close all sessions of the server. Clear containers on the tasks that match `filters`."""
         message = message_of("Containers", container=containers, filter=filters)
         self._peer.call("Reset", message)
 

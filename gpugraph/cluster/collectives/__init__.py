@@ -1,3 +1,3 @@
-"""Collectives over processes: their members meet and exchange data while the stages of a run
-continue.
+"""Collectives over several processes. Their members meet and exchange data while the stages of a
+run continue.
 """

@@ -1,15 +1,15 @@
-"""The choice of collectives that cross processes, and of collectives that run together.
+"""Finds the collectives that cross processes, and the collectives that run together.
 
 A member is one collective operation of a group, on one device. A group whose members are all in one
 run and on one task is replaced by local ops when that task compiles its part
-(`compile/lowering/collectives_joined.py`). All other groups are done between stages: the stage that
-computes a member's input hands the input over immediately, and the collective's output is fed to
-later stages.
+(`compile/lowering/collectives_joined.py`). All other groups are executed between stages. The stage
+that computes a member's input passes it on immediately, and the collective's output is fed to later
+stages.
 
 With `RewriterConfig.scoped_allocator_optimization`, reductions of one group and kind that start in
-one stage form a bucket, up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes: they are reduced together, as
-soon as the last input exists. The contents of a bucket depend on the graph alone, so sessions with
-equal graphs have equal buckets. If the buckets of two members differ, both get an error.
+one stage form a bucket of up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes. They are reduced together, as
+soon as the last input is available. The contents of a bucket depend only on the graph, so sessions
+with equal graphs have equal buckets. If the buckets of two members differ, both get an error.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from gpugraph.graph.nodes.node_and_edge import NodeClass, class_of_type
 class CollectiveSpec(NamedTuple):
     """A bucket of collectives that one task executes together.
 
-    operations: names of members: the `num_local` members of the first collective in the order of
-    their devices, then the members of the next collective. leader: the task at which the members of
-    all tasks meet. is_whole: whether all members are in one run. is_inside: whether the collective
-    is in a branch or a loop, whose plan waits for the result.
+    operations: the names of the members: the `num_local` members of the first collective in the
+    order of their devices, then the members of the next collective, and so on. leader: the task at
+    which the members of all tasks meet. is_whole: whether all members are in one run. is_inside:
+    whether the collective is in a branch or a loop, whose plan waits for the result.
     """
 
     operations: Sequence[str]
@@ -101,7 +101,7 @@ def collective_specs(
 ) -> list[CollectiveSpec]:
     """Return the collectives over processes that start in a stage of one task, in buckets.
 
-    leader: the task to meet at if the members are in several runs and `config` names none.
+    leader: the task at which members in several runs meet if `config` names none.
     """
     instances: dict[int, list[Operation]] = {}
     for op in stage:
@@ -139,9 +139,9 @@ def _leader(config: ConfigProto, default: str) -> str:
 def _bucket_kind(
     members: Sequence[Operation], groups: Mapping[Operation, CollectiveGroup], config: ConfigProto
 ) -> object:
-    """Return a key that is equal for collectives that may share a bucket.
+    """Return a key. Collectives with equal keys may share a bucket.
 
-    The key of a collective that must be alone is its first member.
+    If a collective must be alone, its key is its first member.
     """
     rewrites = config.graph_options.rewrite_options
     is_on = rewrites.scoped_allocator_optimization in (RewriterConfig.ON, RewriterConfig.AGGRESSIVE)

@@ -1,8 +1,8 @@
-"""The exchange between the members of a collective, and the order of reduction.
+"""The exchange of data between the members of a collective, and the order of reduction.
 
-Each element of the result is computed by one member, and sent to the other members unchanged. The
+Each element of the result is computed by one member, and sent unchanged to the other members. The
 order of the summands depends only on the number of members and the element's index. So all members
-have the same bits, and equal inputs give equal results in each run. The order differs between the
+have the same bits, and equal inputs give equal results in every run. The order differs between the
 three algorithms, which are chosen by size:
 
     halving and doubling  small arrays: log2(n) exchanges of halves, then log2(n) back
@@ -24,8 +24,8 @@ and doubling; a larger one by a ring.
 """
 
 PIECE_BYTES = 4 << 20
-"""Bytes that circulate in a ring as a unit: one piece is reduced while other pieces are in
-transfer.
+"""The number of bytes that circulate in a ring as a unit: one piece is reduced while other pieces
+are in transfer.
 """
 
 _BLOCK = 1 << 16  # elements that are reduced at a time over shared memory
@@ -39,7 +39,7 @@ MERGES: dict[str, Merge] = {"Add": np.add, "Mul": np.multiply, "Max": np.maximum
 
 
 class Wire(Protocol):
-    """The transport of named arrays between the members of one collective.
+    """Transports named arrays between the members of one collective.
 
     rank: the number of this member. size: the number of members.
     """
@@ -48,14 +48,16 @@ class Wire(Protocol):
     size: int
 
     def send(self, rank: int, name: str, array: Any) -> None:
-        """Queue an array for a member, without waiting; it must not change until it is received."""
+        """Queue an array for the member `rank`, without waiting. It must not change until it is
+        received.
+        """
 
     def ask(self, rank: int, name: str) -> Callable[[], Any]:
         """Request an array from a member; return a function that waits for it."""
 
 
 def divide(part: Any, divisor: int) -> None:
-    """Divide a part of the result in place; integers are rounded toward zero, as by the op Div."""
+    """Divide a part of the result in place. Integers are rounded toward zero, as by the op Div."""
     if divisor == 1:
         return
     if part.dtype.kind == "f":
@@ -65,7 +67,9 @@ def divide(part: Any, divisor: int) -> None:
 
 
 def bounds(count: int, parts: int) -> list[int]:
-    """Return `parts` + 1 boundaries that divide `count` elements into about equal parts."""
+    """Return `parts` + 1 boundaries that divide `count` elements into parts of almost equal
+    size.
+    """
     return [count * part // parts for part in range(parts + 1)]
 
 
@@ -76,11 +80,10 @@ def all_reduce(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
 
 
 def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
-    """Reduce in log2(n) exchanges of halves, and gather in the same number.
+    """Reduce in log2(n) exchanges of halves, and gather in the same number of exchanges.
 
-    If n is not a power of two, p is the largest power of two below n. Each member from number p on
-    first sends its array to one of the first p members, and receives the result from that member at
-    the end.
+    If n is not a power of two, let p be the largest power of two below n. The members from number p
+    on first send their arrays to the first p members, and receive the results from them at the end.
     """
     rank, count = wire.rank, array.size
     paired = 1 << (wire.size.bit_length() - 1)
@@ -117,10 +120,10 @@ def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None
 def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
     """Reduce by sending the n parts of the array around the ring of members twice.
 
-    In the first round each member merges its values into the part that passes; in the second,
+    In the first round, each member merges its values into the part that it receives. In the second,
     members receive the complete parts. Part i starts at member i and is complete at member i - 1.
-    The function returns when the right neighbour has read everything, so that the caller may write
-    to the array again.
+    The function returns when the next member has read everything, so that the caller may write to
+    the array again.
     """
     rank, size = wire.rank, wire.size
     ends = bounds(array.size, size)
@@ -155,7 +158,7 @@ def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
 
 
 def _asked(wire: Wire, rank: int, wanted: Sequence[tuple[str, Any, bool]]) -> Iterator[Any]:
-    """Yield the arrays named in `wanted` from a member, in order; `_AHEAD` arrays are requested in
+    """Yield the arrays named in `wanted` from a member, in order. `_AHEAD` arrays are requested in
     advance.
     """
     names = [name for name, _, _ in wanted]
@@ -179,10 +182,11 @@ def meet(wire: Wire, name: str, value: Any) -> list[Any]:
 
 
 def shared_all_reduce(wire: Wire, arrays: Sequence[Any], merge: Merge, divisor: int) -> None:
-    """Reduce over shared memory: `arrays` are the arrays of all members, in the order of ranks.
+    """Reduce over shared memory. arrays: the arrays of all members, in the order of ranks.
 
     Each member reduces one part, in the order of ranks, into its own array, and copies the other
-    parts from the other members' arrays. No member writes memory that another may still read.
+    parts from the other members' arrays. No member writes to memory that another member may still
+    read.
     """
     target, rank = arrays[wire.rank], wire.rank
     ends = bounds(target.size, wire.size)

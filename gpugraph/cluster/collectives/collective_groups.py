@@ -1,11 +1,11 @@
-"""Meetings of the members of a collective: one task, the leader, records which members have joined.
+"""Meetings of the members of a collective. One task, the leader, records which members have joined.
 
 A member joins with its keys, the group's size, a signature (operation, dtype and shape) and its
-devices. When all have joined, each gets the list and a number for their exchange. No call blocks:
-the leader notifies members when their wait is over. Members repeat their request periodically,
-since the leader may have been restarted. If a member does not fit the others, all members that have
-joined fail. Members also fail if the server of a missing member is gone, or after
-`GPUGRAPH_COLLECTIVE_WAIT` seconds.
+devices. When all have joined, each gets the list of members and a number for their exchange. No
+call blocks: the leader notifies members when their wait is over. Members repeat their request
+periodically, since the leader may have been restarted. If a member does not fit the others, all
+members that have joined fail. Members also fail if the server of a missing member is gone, or if
+they have waited for `GPUGRAPH_COLLECTIVE_WAIT` seconds.
 """
 
 from __future__ import annotations
@@ -61,10 +61,11 @@ class _Closing(NamedTuple):
 
 
 class CollectiveGroups:
-    """The meetings that one task leads. No call waits for members: `settle` notifies them later.
+    """The meetings of which this task is the leader. No call waits for members: `settle` notifies
+    them later.
 
-    is_there: returns whether a task's server answers. settle: notifies a task of the outcome of a
-    wait.
+    is_there: a function that returns whether a task's server answers. settle: a function that
+    notifies a task of the outcome of a wait.
     """
 
     def __init__(
@@ -84,11 +85,11 @@ class CollectiveGroups:
         self._is_watched = False
 
     def join(self, joining: Joining) -> Meeting | None:
-        """Return the meeting if all members have joined now; otherwise `settle` reports it later.
+        """Return the meeting if all members have now joined; otherwise `settle` reports it later.
 
         Raises InvalidArgumentError for members that don't fit each other, UnavailableError if a
         member's server is gone, AbortedError if a member has failed or its session is closed,
-        DeadlineExceededError after the limit.
+        DeadlineExceededError after the time limit.
         """
         key, wait = joining.key, joining.wait
         ended: list[tuple[str, str, Outcome]] = []
@@ -111,9 +112,7 @@ class CollectiveGroups:
         return outcome
 
     def _enter(self, waiting: _Waiting, joining: Joining) -> list[tuple[str, str, Outcome]]:
-        """Add a new member; return the task, name and outcome of each wait that the new member
-        ends.
-        """
+        """Add a new member. Return the task, name and outcome of each wait that this ends."""
         size, wait, member = joining.size, joining.wait, joining.member
         old = {waiting.devices[name] for name in member.devices if name in waiting.devices}
         waiting.members[wait], waiting.attempts[wait] = member, joining.attempt
@@ -178,7 +177,9 @@ class CollectiveGroups:
         return Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members)
 
     def _history(self, key: MeetingKey) -> CollectiveHistory:
-        """Return the record of a collective over sessions: its last meeting, and failures since."""
+        """Return a collective's record over all sessions: its last meeting, and the failures since
+        then.
+        """
         history = self._histories.pop(key[1], None)
         if history is None:
             last_of_group = self._met.setdefault(_group(key), {})
@@ -192,9 +193,9 @@ class CollectiveGroups:
         """Return the error for a joining member if another member will never join in this step;
         else None.
 
-        A failure of another member in this step has precedence. A closed session is reported only
-        once to each of the other sessions: the next time, the member waits for the session that
-        replaces the closed one.
+        If another member failed in this step, its error is returned. A closed session is reported
+        only once to each of the other sessions. The next time, the member waits for the session
+        that replaces the closed one.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
         self._closed.pop(member.session, None)  # so the session is not closed
@@ -209,7 +210,9 @@ class CollectiveGroups:
         return error
 
     def _lost_partner(self, key: MeetingKey, member: Member) -> _Closing | None:
-        """Return the closing of a session that `member` has met, unless `member` was notified."""
+        """Return the closing of a session that `member` has met, unless `member` has been notified
+        of it.
+        """
         waiting = self._waiting.get(key)
         present = () if waiting is None else waiting.devices
         for partner in self._known.get((_group(key), member.session, member.devices[0]), ()):
@@ -221,8 +224,7 @@ class CollectiveGroups:
 
     def _strangers(self, waiting: _Waiting) -> str:
         """Return an error message if a member has met other members under the group's key before,
-        or
-        "".
+        else "".
         """
         group = _group(waiting.key)
         checked: Sequence[Member] | None = None
@@ -238,7 +240,7 @@ class CollectiveGroups:
         return ""
 
     def _watch(self) -> None:
-        """Supervise the waits in a thread, as long as any member waits."""
+        """Supervise the waits in a thread as long as any member waits."""
         if self._waiting and not self._is_watched:
             self._is_watched = True
             threading.Thread(target=self._look, name="gpugraph-groups", daemon=True).start()
@@ -295,11 +297,11 @@ class CollectiveGroups:
     def leave(
         self, key: MeetingKey, wait: str, error: OpError, attempt: Attempt, is_own: bool
     ) -> None:
-        """Record that a member won't join in a step, or no longer waits; fail the members that wait
-        for it.
+        """Record that a member won't join in a step, or no longer waits. The members that wait for
+        it fail.
 
         wait: the name of the member's wait, if it has begun. is_own: whether the member's step has
-        failed on its own, not because another member failed.
+        failed by itself, rather than because another member failed.
         """
         with self._lock:
             ended = self._left(key, error, attempt, is_own, wait)
@@ -322,7 +324,7 @@ class CollectiveGroups:
         return ended
 
     def close_session(self, session: str, error: OpError) -> None:
-        """Record that a session's members are gone; fail waiting members that have met them.
+        """Record that a session's members are gone. Waiting members that have met them fail.
 
         Members that join later get the error once. After that they wait for the missing members to
         join from a new session.

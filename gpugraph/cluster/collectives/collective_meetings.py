@@ -1,4 +1,4 @@
-"""The data that members of collectives and their leader exchange."""
+"""The data that members of collectives exchange with their leader."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Joining(NamedTuple):
     size: the total number of devices in the group. signature: the properties that must be the same
     for all members. wait: a unique name of this wait, by which the member may repeat the request or
     leave.
-    limit_s: the maximum duration of the wait; 0 for no limit. round: the position among the steps
-    of its session, for collectives whose members are in several sessions.
+    limit_s: the maximum duration of the wait in seconds; 0 for no limit. round: the position among
+    the steps of its session, for collectives whose members are in several sessions.
     """
 
     key: MeetingKey

@@ -1,9 +1,9 @@
-"""Communication of a collective's members with each other and with its leader.
+"""Communication of a collective's members with each other and with their leader.
 
 Arrays that members send each other are kept in a mailbox until they are requested, like tensors
-between stages, and are sent over the same connections; the number of the meeting takes the place of
-the step's number. A member that waits for long checks whether the other member's server still
-answers.
+between stages, and are sent over the same connections. The number of the meeting takes the place of
+the step's number. A member that waits for a long time checks whether the other member's server
+still answers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _AGAIN_S = 5.0
 
 
 class _Ending:
-    """The outcome of a wait of a member on this task, once the leader has reported it."""
+    """The outcome of a member's wait on this task, set when the leader has reported it."""
 
     def __init__(self) -> None:
         self.is_over = threading.Event()
@@ -48,9 +48,10 @@ class _Ending:
 
 
 class CollectivePeers:
-    """The part that a task's server takes in collectives, as member and as leader.
+    """The functions of a task's server in collectives, both as a member and as a leader.
 
-    peer: returns the connection to another task. others: sends tensors of a step to other tasks.
+    peer: a function that returns the connection to another task. others: the object that sends
+      tensors of a step to other tasks.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class CollectivePeers:
         return True
 
     def join(self, leader: str, joining: Joining) -> Meeting:
-        """Join a collective and return the meeting of all members; raises the leader's error."""
+        """Join a collective and return the meeting of all members. Raises the leader's error."""
         limited = joining._replace(limit_s=seconds("GPUGRAPH_COLLECTIVE_WAIT"))
         if not joining.key[0]:
             self._leaders.setdefault(joining.member.session, set()).add(leader)
@@ -148,8 +149,8 @@ class CollectivePeers:
     ) -> None:
         """Notify the leader that a member will not join in a step, or no longer waits.
 
-        The leader gets the notice before the member joins in another step, or its session is
-        closed. Parameters are as in `CollectiveGroups.leave`.
+        The leader gets the notice before the member joins in another step, and before its session
+        is closed. The parameters are those of `CollectiveGroups.leave`.
         """
         if leader == self.task:
             self.groups.leave(key, wait, error, attempt, is_own)
@@ -162,7 +163,9 @@ class CollectivePeers:
         leaving.when_done(lambda: self._leaving.discard(leaving))
 
     def _finish_leaving(self) -> None:
-        """Wait until this task's notices of leaving have arrived at the leaders, or failed."""
+        """Wait until the notices that this task's members have left have arrived at the leaders, or
+        have failed.
+        """
         for leaving in list(self._leaving):
             with contextlib.suppress(OpError):
                 leaving()
@@ -250,7 +253,7 @@ class CollectivePeers:
 
 
 class PeerWire:
-    """Transport of arrays between the members of a collective, by mailboxes and connections."""
+    """Transports arrays between the members of a collective, through mailboxes and connections."""
 
     def __init__(self, peers: CollectivePeers, meeting: Meeting, rank: int) -> None:
         self._peers, self._meeting, self.rank = peers, meeting, rank
@@ -292,7 +295,7 @@ class PeerWire:
             raise self._mailbox.failure.bare()
 
     def finish(self) -> None:
-        """Drop the mailbox: this member has sent and received everything."""
+        """Drop the mailbox, after this member has sent and received everything."""
         self._peers.mailboxes.end(self._meeting.step)
 
 

@@ -1,18 +1,18 @@
-"""Matching of the steps of members that take part in one collective from separate sessions.
+"""Matches the steps of members that take part in one collective from separate sessions.
 
-A master counts the steps of its session that have the collective; in a loop a worker counts how
-often the step has executed the collective before. When members meet, the leader records the counts
-of all. From then on a member's **place** is the number of its steps since the meeting, and members
-meet at equal places only. If a member's step fails before the meeting, its place is lost for all
-members: a member that waits at that place, or reaches it later, fails too; a member beyond that
-place is not affected. So members whose steps fail together stay in step, even if they are notified
+A master counts the steps of its session that contain the collective. In a loop, a worker counts how
+often the step has already executed the collective. When members meet, the leader records the counts
+of all members. From then on a member's **place** is the number of its steps since the meeting, and
+members meet only at equal places. If a member's step fails before the meeting, its place is lost
+for all members. A member that waits at that place, or reaches it later, fails, too. A member beyond
+that place is not affected. So members whose steps fail together stay in step, even if they learn
 late of each other's failure.
 
-Members that have not met in a collective yet meet there at any place. If one of two such members
-then fails, a different collective of the group, in which the two have met, decides whether the
-failure affects the other member: their numbers of steps with any collective since then are
-compared. A member whose session has met none of the other members gets, once, the error of a
-failure that is less than 10 seconds old.
+Members that have not yet met in a collective meet there at any place. If one of two such members
+then fails, another collective of the group, in which the two have met, decides whether the failure
+affects the other member. For this, the numbers of their steps with any collective since then are
+compared. A member whose session has met none of the other members gets the error of a failure once,
+if the failure is less than 10 seconds old.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Failure:
 class CollectiveHistory:
     """The last meeting of a collective's members, and the failures of their steps since then.
 
-    last_of_group: the rounds, by device, of the last meeting of any collective of the group.
+    last_of_group: the rounds of the last meeting of any collective of the group, by device.
     """
 
     def __init__(self, last_of_group: dict[str, Attempt]) -> None:
@@ -48,10 +48,11 @@ class CollectiveHistory:
         self._failures: dict[tuple[str, str], _Failure] = {}  # by device and session
 
     def _order(self, attempt: Attempt, other: Attempt) -> tuple[int, int] | None:
-        """Return by how many steps, and executions within a step, `attempt` is ahead of `other`.
+        """Return how far `attempt` is ahead of `other`: the number of steps, and the number of
+        executions within a step.
 
-        Steps are counted from the meeting of their sessions. None if these have not met in this
-        collective.
+        Steps are counted from the meeting of their sessions. Return None if the sessions have not
+        met in this collective.
         """
         met = _are_in(self._met, attempt, other)
         if met is None:
@@ -65,7 +66,7 @@ class CollectiveHistory:
         has left.
 
         If the two members have not met in this collective yet, their last meeting in another
-        collective decides. None if they have not met at all.
+        collective decides. Return None if they have not met at all.
         """
         order = self._order(attempt, failed)
         if order is not None:
@@ -98,7 +99,7 @@ class CollectiveHistory:
         return None
 
     def _forget_older(self, attempt: Attempt) -> None:
-        """Drop failures in the device's earlier session, if that session met no other."""
+        """Drop the failures of the device's earlier session, if that session met no others."""
         for failure in list(self._failures.values()):
             device, session, _ = failure.attempt
             is_other = device == attempt.device and session != attempt.session
@@ -130,7 +131,7 @@ class CollectiveHistory:
         return not (self._has_met(failed) if is_past is None else is_past)
 
     def lateness(self, attempt: Attempt, other: Attempt) -> OpError | None:
-        """Return the error of an attempt at a step that `other` has passed already, or None."""
+        """Return the error for an attempt at a step that `other` has already passed, or None."""
         if (self._order(attempt, other) or (0, 0)) >= (0, 0):
             return None
         return AbortedError.of_no_node(
@@ -162,7 +163,7 @@ class CollectiveHistory:
 def _are_in(
     met: Mapping[str, Attempt], attempt: Attempt, other: Attempt
 ) -> tuple[Round, Round] | None:
-    """Return the rounds in which two members last met, if both took part in their current sessions;
+    """Return the rounds in which two members last met, if both took part in their current sessions,
     else None.
     """
     first, second = met.get(attempt.device), met.get(other.device)

@@ -1,4 +1,5 @@
-"""Collectives over processes: their execution on one task beside the stages of a run.
+"""Collectives over several processes: their execution on one task, concurrently with the stages of
+a run.
 
     plan of a stage    hands over each input as soon as it is computed  (`_CollectiveInput`)
        |
@@ -7,10 +8,11 @@
        |                  reduces with them         (`collective_exchange.py`)
     later stages       are fed the results
 
-So the plan continues to compute while its first gradients are reduced. Only in a branch or a loop
-does the plan itself wait for a result (`_CollectiveExchange`). No stage waits for a collective of
+So the plan continues to compute while its first gradients are being reduced. Only in a branch or a
+loop, the plan itself waits for a result (`_CollectiveExchange`). No stage waits for a collective of
 the same level, so a run does not wait for itself. A collective with members in other sessions waits
-until they join, or until it is certain that they will never join."""
+until they join, or until it is certain that they never will.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,7 @@ class BucketRun:
         return texts
 
     def take(self, name: str, value: Any) -> bool:
-        """Copy a member's input; return whether all inputs have been received."""
+        """Copy a member's input, and return whether all inputs have been received."""
         if self.merge_op and self.spec.num_local == 1:
             self._put(name, value)
         else:
@@ -121,7 +123,10 @@ class BucketRun:
         self.inputs[name] = self.results[name] = part
 
     def _places(self, value: Any) -> dict[str, tuple[int, int]]:
-        """Return each instance's offset and size in elements; allocate the array if necessary."""
+        """Return the offset and size of each instance in elements.
+
+        Allocate the array if necessary.
+        """
         places, start = {}, 0
         for op in self.instances:
             is_alone = len(self.instances) == 1
@@ -138,7 +143,8 @@ class BucketRun:
 
     def join_devices(self) -> None:
         """Reduce the inputs of this task's devices, in the devices' order, to one input for each
-        instance."""
+        instance.
+        """
         num_local = self.spec.num_local
         for index, first in enumerate(self.instances if num_local > 1 else ()):
             names = [op.name for op in self.operations[index * num_local :][:num_local]]
@@ -161,7 +167,7 @@ class BucketRun:
 class CollectiveStep:
     """The collectives of one run of a task's part.
 
-    inside: by the name of a member in a branch or a loop, a function that returns its next
+    inside: for each member in a branch or a loop, by name, a function that returns its next
     BucketRun.
     """
 
@@ -182,7 +188,9 @@ class CollectiveStep:
         self._lock = new_lock()
 
     def take(self, name: str, value: Any) -> Any:
-        """Receive a member's input from a plan; return the result if it is in a branch or loop."""
+        """Receive a member's input from a plan. If the member is in a branch or a loop, return the
+        result.
+        """
         if name in self._inside:
             return self._exchanged(self._inside[name](), name, value)
         bucket = self._bucket_of[name]
@@ -225,7 +233,7 @@ class CollectiveStep:
             self._peers.threads.submit(self._run, bucket)
 
     def results(self, names: Iterable[str], limit: StepLimit) -> dict[str, Any]:
-        """Wait for the outputs of these members; return them by tensor name.
+        """Wait for the outputs of these members, and return them by tensor name.
 
         They may be views of memory that the next run overwrites.
         """
@@ -251,7 +259,9 @@ class CollectiveStep:
         self.results([bucket.operations[0].name for bucket in self._buckets], limit)
 
     def close(self, error: OpError | None) -> None:
-        """Free the memory for other runs. With an error, first leave all unfinished collectives."""
+        """Release the memory, so that other runs can use it. With an error, leave all unfinished
+        collectives first.
+        """
         if error is not None:
             with self._lock:
                 self._failure = error
@@ -270,13 +280,16 @@ class CollectiveStep:
                 self._pool.give_back(bucket.segment)
 
     def _not_begun(self) -> list[BucketRun]:
-        """Return the buckets of skipped branches and loops; other members may wait for them."""
+        """Return the buckets of skipped branches and loops, because other members may wait for
+        them.
+        """
         begun = {bucket.operations[0].name for bucket in self._buckets}
         return [make() for name, make in self._inside.items() if name not in begun]
 
     def _leave(self, bucket: BucketRun, error: OpError, is_own: bool) -> None:
-        """Notify the members of a bucket that this member has left; members that join later are
-        notified too."""
+        """Notify the members of a bucket that this member has left. Members that join later are
+        also notified.
+        """
         message = error
         if not isinstance(error, (AbortedError, UnavailableError)):
             message = AbortedError.of_no_node(
@@ -291,7 +304,7 @@ class CollectiveStep:
             self._peers.leave(leader, key, wait, message, attempt, is_own)
 
     def _devices(self, bucket: BucketRun) -> tuple[str, ...]:
-        """Return the devices of this task's members, by full names."""
+        """Return the full names of the devices of this task's members."""
         members = bucket.operations[: bucket.spec.num_local]
         return tuple(f"{self._peers.task}{_local(op._device)}" for op in members)
 
@@ -311,7 +324,9 @@ class CollectiveStep:
             self._drop(bucket)
 
     def _drop(self, bucket: BucketRun) -> None:
-        """Release the memory of a bucket of a failed step, unless a thread here still uses it."""
+        """Release the memory of a failed step's bucket, unless a thread of this process still uses
+        it.
+        """
         with self._lock:
             if self._failure is None or (bucket.is_begun and not bucket.is_over.is_set()):
                 return
@@ -354,7 +369,9 @@ class CollectiveStep:
         bucket.results = {op.name: value for op in bucket.operations}
 
     def _broadcast(self, bucket: BucketRun, wire: PeerWire) -> None:
-        """Broadcast from the only task with an input, found by an exchange of input counts."""
+        """Broadcast from the only task with an input. An exchange of the numbers of inputs
+        determines this task.
+        """
         sent = list(bucket.inputs.values())
         counts = meet(wire, "senders", np.array(len(sent)))
         if sum(map(int, counts)) != 1:
@@ -380,7 +397,9 @@ class CollectiveStep:
             shared_all_reduce(wire, arrays, merge, bucket.divisor)
 
     def _shared(self, bucket: BucketRun, meeting: Meeting, wire: PeerWire) -> Sequence[Any] | None:
-        """Return the arrays of all members if each can map the others' shared memory, else None."""
+        """Return the arrays of all members if each member can map the shared memory of the others,
+        else None.
+        """
         flat = bucket.flat
         if any(member.segment.size != flat.nbytes for member in meeting.members) or not flat.size:
             return None
@@ -395,6 +414,6 @@ class CollectiveStep:
 
 
 def _local(device: str) -> str:
-    """Return the part of a device's name without the task."""
+    """Return a device's name without the task."""
     spec = DeviceSpec.from_string(device)
     return f"/device:{(spec.device_type or 'CPU').upper()}:{spec.device_index or 0}"

@@ -1,14 +1,14 @@
-"""Flow: the loop of each op, and the op's guard, which is the condition under which the op is
-alive.
+"""Control flow: the loop that contains each op, and the op's guard, which is the condition under
+which the op runs.
 
 Ops with equal guards (`compile/unit/guards.py`) become regions of the plan; a region is run or
-skipped as a whole. In the order of the surrounding ops, a loop is one item; it runs if its inputs
-may be alive. Guards of ops in a loop are relative to the start of an iteration. For a graph without
+skipped as a whole. For the ops around it, a loop is a single op; it runs if its inputs may be
+alive. Guards of ops in a loop are relative to the start of an iteration. For a graph without
 control flow, `unit.flow` stays None.
 
 An op with a dead input is dead, even if the input is a control edge or comes from another device.
-There are two exceptions: a Merge is alive if one of its data inputs is, whatever its control inputs
-are, and a ControlTrigger is always alive.
+There are two exceptions. A Merge is alive if one of its data inputs is, whatever its control inputs
+are. A ControlTrigger is always alive.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def has_control_flow(unit: Unit) -> bool:
 
 @compile_pass()
 def flow(unit: Unit) -> Outcome:
-    """Set `unit.flow` if there is control flow. InvalidArgumentError for `while` frames that are
-    not well-formed.
+    """Set `unit.flow` if there is control flow. Raises InvalidArgumentError for `while` frames that
+    are not well-formed.
     """
     if not has_control_flow(unit):
         return "no branches and no loops", ()
@@ -55,8 +55,8 @@ def flow(unit: Unit) -> Outcome:
 
 
 def flow_of(unit: Unit) -> Flow:
-    """Return the frames and guards of the graph as it is now. InvalidArgumentError if a fetched
-    tensor is inside a loop.
+    """Return the frames and guards of the graph as it is now. Raises InvalidArgumentError if a
+    fetched tensor is inside a loop.
     """
     frames = loop_frames(unit.graph, unit.send_recv_pairs)
     for node in unit.retvals:
@@ -120,8 +120,8 @@ def in_words(unit: Unit, guard: Guard) -> str:
 
 
 class _Guards:
-    """One walk over all frames that computes the guard of each node; a loop comes before the ops
-    that read its Exits.
+    """A walk over all frames that computes the guard of each node. Loops are visited before the ops
+    that read their Exits.
     """
 
     def __init__(self, unit: Unit, flow: Flow) -> None:
@@ -166,8 +166,8 @@ class _Guards:
         return self._all(list(node._in))
 
     def _enter(self, frame: Frame) -> None:
-        """Record the guard under which a loop runs: the literals that the guards of all its Enters
-        share, and the complete guards of its leading Enters (`_note_leading`).
+        """Record the guard under which a loop runs: the literals that all its Enters have in
+        common. Also record the complete guards of its leading Enters (see `_note_leading`).
         """
         flow = self.flow
         guards = {node.id: self._all(list(node._in)) for node in frame.enters}
@@ -206,8 +206,8 @@ class _Guards:
     def _entering(self, node: Node) -> Guard:
         """Return the guard of an Enter inside its loop.
 
-        A loop-invariant Enter is alive in every iteration; any other Enter is alive only in the
-        first iteration, unless only the loop's Merge reads it.
+        A loop-invariant Enter is alive in every iteration. Any other Enter is alive only in the
+        first iteration, unless nothing but the loop's Merge reads it.
         """
         guard = ALWAYS
         entered = self.flow.entered.get(node.id, ALWAYS)
@@ -248,8 +248,8 @@ class _Guards:
         return self.flow.within[atom]
 
     def _note_pred(self, node: Node) -> None:
-        """Record the output that computes the predicate of a Switch, and the literal that each
-        output of the Switch adds to the guard of the Switch.
+        """Record the output that computes the predicate of a Switch, and the literals that the two
+        outputs of the Switch add to its guard.
         """
         flow = self.flow
         edge = node.input_edge(1)
@@ -309,8 +309,8 @@ class _Guards:
         return guards.pop() if len(guards) == 1 else None
 
     def _end(self, frame: Frame) -> None:
-        """Record the guard of another iteration, and as irregular the Exits that may be dead after
-        the loop has run.
+        """Record the guard of another iteration. Mark Exits that may be dead after the loop has run
+        as irregular.
         """
         flow = self.flow
         go_on = flow.go_on[frame] = self._go_on(frame)
@@ -327,7 +327,7 @@ class _Guards:
 
 
 def _opposite(guard: Guard) -> Guard | None:
-    """Return the negation of a guard with at most one literal; None for a guard with more."""
+    """Return the negation of a guard with zero or one literals; None for a guard with more."""
     if not guard:
         return NEVER
     atoms = list(guard)

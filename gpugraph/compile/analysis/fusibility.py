@@ -1,9 +1,10 @@
-"""Fusibility: whether an op may be a member of a fused step, and over which iteration space.
+"""Fusibility: whether an op may be a member of a fused kernel, and over which elements that kernel
+  would iterate.
 
-With native code (a C compiler, or a GPU with kernels), a group is one kernel: elementwise ops,
-reductions along the last axes with the ops before and after them, and final reductions over all
-rows or over everything. Without native code, a group consists of elementwise ops over large
-tensors, which NumPy computes tile by tile.
+With native code (a C compiler, or a GPU with kernels), a group becomes one kernel. It may contain
+elementwise ops, reductions along the last axes, and reductions over all rows or all elements at its
+end. Without native code, a group consists of elementwise ops over large tensors, which NumPy
+computes tile by tile.
 """
 
 from __future__ import annotations
@@ -29,34 +30,36 @@ stay in the processor's cache anyway.
 """
 
 APART = "_apart"
-"""The attr that keeps a node out of groups: it stays a separate step."""
+"""The attr of a node that must stay a separate step instead of joining a group."""
 
 SWAP_HINT = "_swap_to_host"
-"""TensorFlow's attr of an op: the index of an input, or a list of indices, whose tensor is to be
-swapped to the host until the op runs. Such an op stays a separate step."""
+"""TensorFlow's attr for swapping: the index of an op's input, or a list of indices. The tensors of
+these inputs are swapped to the host until the op runs. Such an op stays a separate step.
+"""
 
 _SHAPED = {"Select"}
-"""Elementwise ops whose inputs must have the output's shape, as NumPy's broadcasting does not apply
-to them.
+"""Elementwise ops whose inputs must have exactly the output's shape; NumPy's broadcasting does not
+apply to them.
 """
 _RAISING = {"Div", "FloorDiv", "FloorMod", "Mod", "Pow", "TruncateDiv", "TruncateMod"}
-"""Ops that raise an error for some integers, such as a division by 0. For integers they stay
-separate steps, as the error must name the op.
+"""Ops that raise an error for some integers, such as a division by 0. With integer inputs they stay
+separate steps, so that the error names the op.
 """
 
 _SMALL = 64
-"""The maximum number of elements of a host input whose bytes may be part of a key
-(`FusibleOps._key`).
+"""The maximum number of elements of a host input whose value may be part of a key (see
+`FusibleOps._key`).
 """
 
 Shape = tuple[int, ...]
 
 
 class Space(NamedTuple):
-    """The iteration space of a kernel that contains this op.
+    """The elements over which a kernel iterates if it contains this op.
 
     `inside`: for each output, whether other ops of the same kernel may read it. They may not read
-    an output that is complete only after the kernel has covered all rows."""
+    an output that is complete only after the kernel has covered all rows.
+    """
 
     sizes: Shape
     inside: tuple[bool, ...]
@@ -72,8 +75,8 @@ class Fusible(NamedTuple):
     """The properties of a fusible op, shared by all ops that differ from it only in their names.
 
     shapes_and_values: the input shapes, output shapes and host values for a `NodeSignature`. kind:
-    the number of this class of equal ops. slots: the indices of the inputs that are in device
-    memory. call: the NumPy kernel.
+    a number shared by all equal ops. slots: the indices of the inputs that are in device memory.
+    call: the NumPy kernel.
     """
 
     shapes_and_values: tuple[Any, Any, Any]
@@ -85,8 +88,8 @@ class Fusible(NamedTuple):
 
 
 def node_signature(unit: Unit, node: Node) -> NodeSignature | None:
-    """Return the node's signature; None if a size of an input or output, or the value of a host
-    input, is unknown.
+    """Return the node's signature, or None if the size of an input or output, or the value of a
+    host input, is unknown.
     """
     return _signature_over(unit, node, node.input_edges())
 
@@ -117,10 +120,12 @@ def _signature_over(unit: Unit, node: Node, edges: Sequence[Edge]) -> NodeSignat
 
 
 def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
-    """Return the devices on which ops are fused, each with whether a group becomes one native
-    kernel on it.
+    """Return the devices on which ops are fused. The value for each device is whether a group
+    becomes one native kernel there.
 
-    On the CPU it does if `native` (native code is on). GPUs are included if they run kernels."""
+    For the CPU this is `native`: whether native code is enabled. GPUs are included if they run
+    kernels.
+    """
     return {
         device.name: native or device.device_type != "CPU"
         for device in unit.target.devices
@@ -141,17 +146,18 @@ class FusibleOps:
         self._attrs: dict[int, Hashable] = {}  # keys of attrs, by the id of the attrs
 
     def may_be(self, node: Node) -> bool:
-        """Return whether the op's device fuses ops, and the op is stateless and has an output;
-        `find` decides the rest.
+        """Return whether the op's device fuses ops, and the op is stateless and has an output. Only
+        `find` gives the final answer.
         """
         is_there = node.assigned_device in self._natives
         return is_there and not node.op_def.is_stateful and bool(node.output_types)
 
     def find(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Return the properties of an op that passed `may_be`, shared by all equal ops; None if no
-        group may contain it.
+        """Return the properties of an op for which `may_be` is true; None if no group may contain
+        it. Equal ops share one result.
 
-        edges: the edges into its data inputs."""
+        edges: the edges into its data inputs.
+        """
         key = self._key(node, edges)
         if key is None:
             return self._look(node, edges)
@@ -160,7 +166,7 @@ class FusibleOps:
         return self._kinds[key]
 
     def _key(self, node: Node, edges: Sequence[Edge]) -> Hashable:
-        """Return a key of all properties except the name; None if the value of a host input is
+        """Return a key of all properties except the name, or None if a host input's value is
         unknown or too large for a key.
         """
         shapes = self._unit.shapes
@@ -200,7 +206,7 @@ class FusibleOps:
         return key
 
     def _look(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Examine an op that is the first with its key; return None if no group may contain it."""
+        """Examine the first op with a certain key; return None if no group may contain it."""
         signature = _signature_over(self._unit, node, edges)
         if signature is None or APART in node.attrs or SWAP_HINT in node.attrs:
             return None
@@ -230,8 +236,9 @@ class FusibleOps:
 
 
 def key_of_attrs(attrs: Mapping[str, Any]) -> Hashable:
-    """Return a key that is equal only for attrs with equal bits (-0.0 and 0.0 differ). TypeError
-    for values that can't be hashed, such as lists."""
+    """Return a key of the attrs. Two keys are equal only if the attrs have the same bits (-0.0 and
+    0.0 differ). Raises TypeError for values that can't be hashed, such as lists.
+    """
     numbers = [value.hex() for value in attrs.values() if isinstance(value, float)]
     key = frozenset(attrs.items()), *numbers
     hash(key)
@@ -250,7 +257,9 @@ def _refers(node: Node, edges: Sequence[Edge]) -> bool:
 def _space_of(
     expressions: Expressions, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op with these expressions; None if it can't be fused."""
+    """Return the iteration space of an op whose kernel is these expressions; None if it can't be
+    fused.
+    """
     if native:
         input_types = [node.input_types[index] for index in node.device_inputs()]
         if not_native(*input_types, *node.output_types, gpu=gpu):
@@ -301,8 +310,8 @@ def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
 def _space_of_decomposition(
     decomposition: Decomposition, node: NodeSignature, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op that has a decomposition, by a trial build of its kernel;
-    None if the op has no decomposition that fits.
+    """Return the iteration space of an op with a decomposition, found by a trial build of its
+    kernel. Return None if it has no suitable decomposition.
     """
     trial = Fusion(gpu)
     inputs = [

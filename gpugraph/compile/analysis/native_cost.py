@@ -1,4 +1,5 @@
-"""Cost estimates: when steps are worth compiling, and where NumPy is faster than native code.
+"""Cost estimates: when steps are worth compiling, and for which ops NumPy is faster than native
+code.
 
 Nothing is measured: the estimates depend only on the ops and arrays, so that a program gets the
 same code in each process, even on a busy machine.
@@ -10,23 +11,23 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 WORTHWHILE_NS = 10_000_000
-"""The estimated nanoseconds that NumPy spends on steps before they are compiled: about a tenth of
-the time of a compilation.
+"""Steps are compiled once NumPy is estimated to have spent this many nanoseconds on them: about a
+tenth of the time of a compilation.
 """
 
 WORTHWHILE_BYTES = 8 << 20
-"""The size in bytes of arrays on which NumPy spends about as long in one run: steps over such
-arrays are compiled from the first run on.
+"""Steps over arrays of at least this many bytes are compiled before their first run: NumPy would
+spend about WORTHWHILE_NS on them in one run.
 """
 
 CALL_NS = 1_000
-"""The estimated nanoseconds of a NumPy call, in addition to the time for its elements."""
+"""The estimated overhead of a NumPy call in nanoseconds, without the time for its elements."""
 
 _BYTE_NS = WORTHWHILE_NS / WORTHWHILE_BYTES
 
 
 def numpy_nanoseconds(arrays: Iterable[Any], calls: int = 1) -> float:
-    """Estimate the nanoseconds that NumPy takes for `calls` calls over these arrays."""
+    """Estimate how many nanoseconds NumPy takes for `calls` calls over these arrays."""
     return calls * CALL_NS + _BYTE_NS * sum(array.nbytes for array in arrays)
 
 
@@ -34,18 +35,16 @@ SLOWER = 1.3
 """Native code that takes more than this multiple of NumPy's time is not used."""
 
 LEAST_ELEMENTS = 50_000
-"""The minimum number of elements for which NumPy may be faster: over fewer elements, native code is
-always faster.
-"""
+"""With fewer elements than this, native code is always faster than NumPy."""
 
 ONE_THREAD = {
     ("ApplyFtrl", "float32"): 2.0,
     ("Complex", "float32"): 1.4,
     ("Cumsum", "float32"): 1.5,
 }
-"""By op and dtype: the time of native code on one thread divided by NumPy's time, if the quotient
-exceeds SLOWER (measured by benchmarks/native_or_numpy.py). The quotient is divided by the number of
-threads.
+"""The time of native code on one thread divided by NumPy's time, by op and dtype. Only quotients
+above SLOWER are listed (measured by benchmarks/native_or_numpy.py). With several threads, the
+quotient is divided by their number.
 """
 
 

@@ -1,8 +1,8 @@
-"""Places: sets of ops that always run equally often, in an order.
+"""Places: sets of ops that always run the same number of times.
 
-A place holds the ops with the same loop (or none) and the same guard. Passes that recompute or
-reorder ops put an op only into its own place, where its inputs are available whenever the op runs.
-A graph without branches and loops is one place.
+A place consists of the ops with the same loop (or no loop) and the same guard. Passes that
+recompute or reorder ops put an op only into its own place, where its inputs are available whenever
+the op runs. A graph without branches and loops is one place.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from gpugraph.graph.nodes.runtime_graph import Node
 class GuardedPlace(NamedTuple):
     """The ops of one loop and one guard.
 
-    nodes: these ops, each after its inputs. depth: by node id, the depth of the op in the loop's
-    order; an op of an inner loop has the depth of the inner loop."""
+    nodes: these ops, in topological order. depth: the depth of each op in the loop's order, by node
+    id. An op of an inner loop has the depth of that loop.
+    """
 
     nodes: list[Node]
     depth: Mapping[int, int]
@@ -33,7 +34,7 @@ def places(unit: Unit) -> list[GuardedPlace]:
     """Return the places of a graph. Ops that never run are in no place. Nor are the ops of a loop
     whose loop variables have different guards for another iteration.
 
-    InvalidArgumentError for loops that are not well-formed.
+    Raises InvalidArgumentError for loops that are not well-formed.
     """
     order = [node for node in topological_order(unit.graph) if node.is_op]
     if not has_control_flow(unit):
@@ -51,8 +52,8 @@ def places(unit: Unit) -> list[GuardedPlace]:
 
 
 def _depths(flow: Flow, frame: Frame, order: list[Node]) -> dict[int, int]:
-    """Return by node id the depth of the ops directly in a frame; ops of inner loops have the depth
-    of the inner loop.
+    """Return the depth of each op directly in a frame, by node id. Ops of an inner loop have the
+    depth of that loop.
     """
     level = flow.levels[frame].depth
     depth = {}

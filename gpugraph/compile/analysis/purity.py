@@ -7,14 +7,14 @@ from __future__ import annotations
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 _OF_THE_PROGRAM = {"PyFuncStateless"}
-"""Stateless ops that call Python functions. They must run exactly as often as the client's graph
-requires, and only during runs.
+"""Stateless ops that call Python functions. They run exactly as often as the client's graph
+requires, and never at compile time.
 """
 _CLASSES = (NodeClass.OTHER, NodeClass.CONSTANT, NodeClass.IDENTITY, NodeClass.METADATA)
 
 
 def is_pure(node: Node) -> bool:
-    """Return whether a node may run repeatedly, or at another time, without changing any output."""
+    """Return whether running a node repeatedly, or at another time, never changes an output."""
     return (
         node.node_class in _CLASSES
         and not node.op_def.is_stateful

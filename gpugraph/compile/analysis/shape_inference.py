@@ -1,15 +1,15 @@
 """Inference of exact shapes in a graph with loops, stacks and TensorArrays.
 
 The Merge of a loop variable starts with the shape of the value from the Enter. If the value from
-the NextIteration has another shape, the Merge gets the common shape of both values, in which sizes
-that differ are unknown, and the walk is repeated until no shape changes. In the same way the
-elements of a stack or a TensorArray have the common shape of all values that are written to it, and
-values read from it have that shape. If all pushes to a stack push the same constant (a shape, in a
-gradient), its pops return that constant.
+the NextIteration has another shape, the Merge gets the common shape of both values, with unknown
+sizes where they differ. The walk is repeated until no shape changes. Likewise, the elements of a
+stack or a TensorArray have the common shape of all values written to it, and reads from it return
+that shape. If all pushes to a stack push the same constant (a shape, in a gradient), its pops
+return that constant.
 
 An op whose shape function refuses its inputs fails the compilation if the op runs in every run. In
 a branch or a loop the error is raised when the op runs. The ops that depend on the failing op never
-have a value, and a Merge then has the common shape of its other inputs.
+have a value. A Merge then has the common shape of its other inputs.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _PUTS = {
     "TensorArrayScatterV3": 2,
     "TensorArraySplitV3": 1,
 }
-"""The index of the input that is written to the container. Scatter writes each row of the input as
-an element; Split writes each part of the input.
+"""By op type: the index of the input that the op writes to a stack or TensorArray. Scatter writes
+each row of the input as an element; Split writes each part of the input.
 """
 _TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
 
@@ -67,8 +67,8 @@ class Inference:
         """Repeat the walk over `order` until the shapes of loop variables and elements don't
         change.
 
-        `visit` records the shapes and values of a node. At the end they are cleared: the caller
-        visits the nodes once more, with the final shapes of loop variables.
+        `visit` records the shapes and values of a node. At the end these records are cleared, and
+        the caller visits the nodes once more with the final shapes of loop variables.
         """
         if not any(is_loop_merge(node) or node.type in _PUTS for node in order):
             self.has_converged = True
@@ -106,7 +106,7 @@ class Inference:
     def infer(self, node: Node, sources: list[TensorId]) -> Sequence[TensorShape]:
         """Return the shapes of a node's outputs, inferred from the shapes of its inputs, `sources`.
 
-        InvalidArgumentError if the input shapes don't fit the op and it runs in every run.
+        Raises InvalidArgumentError if the op runs in every run and the input shapes don't fit it.
         """
         op_def = node.op_def
         if node.type == "VariableV2":
@@ -186,7 +186,7 @@ class Inference:
         return [_UNKNOWN] * len(node.output_types)
 
     def _is_conditional(self, node: Node) -> bool:
-        """Return whether some runs may skip the node, as it is in a branch or a loop."""
+        """Return whether some runs may skip the node because it is in a branch or a loop."""
         if not has_control_flow(self.unit):
             return False
         if self.flow is None:
@@ -276,8 +276,8 @@ def container_of(node: Node) -> Node | None:
 
 
 def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | None:
-    """Return the shape that the rule gives to all outputs; None if it raises an error, which the
-    caller then gets in full from `infer`.
+    """Return the shape of all outputs by `infer`, a simple rule. If the rule raises an error,
+    return None; the caller then gets the full error from the op's shape function.
     """
     try:
         return infer.rule(shapes)
@@ -289,7 +289,7 @@ def _waits(node: Node) -> bool:
     """Return whether the node or an ancestor has a control input, such as an assertion about
     shapes.
 
-    Such an assertion fails before the node runs, with a better message.
+    Such an assertion fails before the node runs, with a better error message.
     """
     seen, stack = {node}, [node]
     while stack:
@@ -317,8 +317,8 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return the most specific shape that is compatible with both: sizes that differ are unknown,
-    and so is the shape if the ranks differ.
+    """Return the most specific shape that is compatible with both shapes. Sizes that differ are
+    unknown; if the ranks differ, the whole shape is unknown.
     """
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return _UNKNOWN

@@ -47,8 +47,8 @@ _FILTER_AND_PLACES = {
     "Conv2DBackpropFilter": (None, 2),
     "Conv3DBackpropFilterV2": (None, 2),
 }
-"""By op type of a convolution: the input index of the filter, and that of the tensor with the
-forward output's shape; None stands for the op's own output.
+"""By op type of a convolution: the index of the filter among its inputs, and the index of the input
+that has the shape of the forward output. None means the op's own output.
 """
 
 _Sizes = tuple[int, ...]
@@ -80,9 +80,9 @@ def node_seconds(unit: Unit, node: Node) -> float:
 
 
 def recomputed_part(unit: Unit) -> float:
-    """Return the time of recomputing nodes, divided by the time of all other nodes.
+    """Return the total time of nodes that recompute values, divided by the time of all other nodes.
 
-    A recomputing node that is fused with the gradient that reads it counts as free.
+    A recomputing node counts as free if it is fused with the gradient that reads it.
     """
     again = whole = 0.0
     for node in unit.order:

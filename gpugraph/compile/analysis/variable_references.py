@@ -1,7 +1,7 @@
 """References: the variable to which each tensor of a reference dtype refers.
 
 Ops that write through a reference return the reference. Ops that only forward a tensor, such as
-Identity, also return a reference that they receive. A RefMerge refers to a variable if all of its
+Identity, return a reference if they receive one. A RefMerge refers to a variable if all of its
 inputs refer to that variable; otherwise its output is a value, which no op can assign.
 """
 

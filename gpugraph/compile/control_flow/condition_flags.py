@@ -1,5 +1,5 @@
-"""Conditions: the flags of predicates and guards while a plan is bound, and the steps that set
-them.
+"""Conditions: while a plan is bound, creates the flags of predicates and guards, and the steps that
+set the flags.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from gpugraph.plan import Run, Step
 
 
 class Conditions:
-    """The flags of conditions for which the plan has a step that sets them, by frame. A flag set
-    around a loop is valid inside the loop.
+    """By frame, the conditions whose flags are set by steps of the plan. A flag that is set around
+    a loop is also valid inside the loop.
     """
 
     def __init__(self, step_list: StepList, flow: Flow) -> None:
@@ -95,15 +95,15 @@ class Conditions:
         self.step_list.entries.append(Entry(ALWAYS, step, sets, reads))
 
     def flag_of(self, guard: Guard) -> int | None:
-        """Return the flag of a guard, adding its step if needed; None for a guard that always
-        holds.
+        """Return the flag of a guard; add the step that sets it if there is none. Return None for a
+        guard that is always true.
         """
         self.need(guard)
         return None if guard == ALWAYS else self.flags.guard(guard)
 
     def if_alive(self, guard: Guard | None, run: Run) -> Run:
-        """Return a callable that calls `run` if the guard's flag is set; `run` itself if there is
-        no guard.
+        """Return a callable that calls `run` if the guard's flag is set. If there is no guard,
+        return `run` itself.
         """
         if not guard:
             return run

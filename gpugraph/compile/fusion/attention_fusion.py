@@ -1,13 +1,13 @@
-"""Attention: the matrix products around a Softmax and the Softmax become one op, which does not
+"""Attention: a Softmax and the matrix products before and after it become one op, which does not
 store the scores.
 
   BatchMatMul(query, key), then optionally Mul or RealDiv by a number, then optionally Add or AddV2
   of a mask, then Softmax, then BatchMatMul(_, value): one `_FusedAttention`
 
 No other op may read an intermediate result or have a control edge from the op that computes it.
-Gradients read them, so a training step keeps the separate ops. The new op has the name of the last
-op. Its results differ from the results of the separate ops by rounding. The pass runs for GPUs with
-kernels, and for the CPU if there is native code.
+Since gradients read these results, a training step keeps the separate ops. The new op has the name
+of the last op. Its results differ from the results of the separate ops by rounding. The pass runs
+for GPUs with kernels, and for the CPU if there is native code.
 
 Controlled by `RewriterConfig.remapping`, like the other fusions into matrix products and
 convolutions.
@@ -60,8 +60,8 @@ def attention(unit: Unit) -> Outcome:
 
 class _Group(NamedTuple):
     """The ops of one attention. edges: query, key, value, and the mask if there is one. passed: all
-    ops except `last`. scale: the factor of the scores. adj_y: whether the first product transposes
-    the key.
+    ops that will be removed, that is, all except `last`. scale: the factor of the scores. adj_y:
+    whether the first product transposes the key.
     """
 
     last: Node
@@ -103,8 +103,8 @@ class _Search:
         return only_taker(edge.src, self.roots) is edge
 
     def _behind(self, edge: Edge) -> Edge:
-        """Return the edge from the op that computes the tensor, before Identities that only this
-        edge reads; record them in `passed`.
+        """Return the edge from the op that computes the tensor of `edge`. Identities in between, if
+        nothing else reads them, are skipped and recorded in `passed`.
         """
         while edge.src.type == "Identity" and self._is_own(edge):
             self.passed.append(edge.src)
@@ -148,8 +148,8 @@ class _Search:
         return self.unit.shapes[edge.src.id][edge.src_output].sizes
 
     def _has_kernel(self, group: _Group) -> bool:
-        """Return whether all sizes are known and the device has a kernel for them, and no op has a
-        kernel that the user registered, or a swapping hint.
+        """Return whether the device has a kernel for these sizes, which must all be known. Return
+        False if an op has a swapping hint or a kernel that the user registered.
         """
         if any(is_reference(edge) for edge in group.edges):
             return False
@@ -170,8 +170,8 @@ class _Search:
 
 
 def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
-    """Return whether a node is a batched matrix product without the flags in `plain`, which
-    transpose an operand.
+    """Return whether a node is a batched matrix product that does not set the flags in `plain`,
+    such as `adj_x`.
     """
     return node.type in _PRODUCTS and not any(node.attrs[flag] for flag in plain)
 

@@ -5,8 +5,8 @@
 
 Intermediate results are not stored, so no other op may read them, and their ops may have no
 outgoing control edges. The new op has the name of the last op. Its results have the same bits as
-the results of the separate ops. Only native convolutions are replaced, on the CPU or a GPU, as
-NumPy would not be faster.
+the results of the separate ops. Only convolutions with native code are replaced, on the CPU or a
+GPU, since NumPy would gain nothing.
 
 Controlled by `RewriterConfig.remapping`, as in Grappler.
 """
@@ -52,8 +52,8 @@ def remap(unit: Unit) -> Outcome:
 
 
 class _Group(NamedTuple):
-    """The ops to fuse: a convolution, the addition that reads it, and the activation, if any; and
-    the edge of the bias.
+    """The ops to fuse: a convolution, the addition of the bias, and the activation, if any; and the
+    edge that carries the bias.
     """
 
     convolution: Node

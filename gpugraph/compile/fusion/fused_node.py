@@ -73,8 +73,8 @@ class Record:
         return Member(node.type, signature, fusible.call, fusible.expressions, sources, node.origin)
 
     def _sources(self, node: Node, slots: Sequence[int]) -> list[TensorId]:
-        """Return the tensors that a node reads in device memory; tensors from outside the group are
-        recorded in `inputs`.
+        """Return the tensors that a node reads from device memory. Record those that come from
+        outside the group in `inputs`.
         """
         edges = node.input_edges()
         if len(slots) < len(edges):
@@ -86,8 +86,8 @@ class Record:
         return keys
 
     def _leave(self, node: Node, is_root: bool) -> list[TensorId]:
-        """Return the node's outputs that other groups or nodes read; its first output if nothing
-        reads the node or it is a root.
+        """Return the node's outputs that are read outside the group. If nothing reads the node, or
+        it is a root, return its first output.
         """
         slots = set()
         is_read = False
@@ -133,8 +133,8 @@ class Record:
 def _stored_shape(
     shape: tuple[int, ...], unit: Unit, key: int, slot: int
 ) -> tuple[int, ...] | None:
-    """Return the output's shape if it has more elements than the value that the kernel computes for
-    it (`shape`), else None.
+    """Return the output's shape if it has more elements than `shape`, the value that the kernel
+    computes for it; else None.
     """
     stored = unit.shapes[key][slot]
     return None if stored.num_elements() == prod(shape) else stored.sizes  # type: ignore[return-value]
@@ -192,9 +192,7 @@ def _node(unit: Unit, key: int) -> Node:
 
 
 def _connect(unit: Unit, record: Record, fused: Node) -> None:
-    """Give the group's control inputs to the `_Fused` node, and make it the source of all edges
-    that left the group.
-    """
+    """Move the group's incoming control edges and its outgoing edges to the `_Fused` node."""
     graph = unit.graph
     for node in record.group:
         if len(node._in) > len(node.input_types):

@@ -1,12 +1,11 @@
-"""Fusion: groups of ops become one step each.
+"""Fusion: each group of ops becomes one step.
 
-The search covers the whole placed graph before it is partitioned, because a fusion inside one
-device's partition can close a cycle through another device. An op joins the group of one of its
-inputs if
+The search covers the whole placed graph before it is partitioned: a fusion on one device can close
+a cycle that leads through another device. An op joins the group of one of its inputs if
 
-  - both have the same iteration space (`analysis/fusibility.py`), device, loop and guard; values
+  - both have the same device, loop, guard and iteration space (`analysis/fusibility.py`); values
     with one number per row may be combined with values that have a whole row,
-  - the kernel can read the input before it has ended, which is false for a sum over all rows,
+  - the input is available while the kernel runs (a sum over all rows is not),
   - and no other input of the op depends on the group (the group stays convex).
 
 With a C compiler each group becomes one native kernel; until that is compiled, the NumPy kernels of
@@ -33,7 +32,7 @@ from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node
 
 MAX_WEIGHT = 256
-"""The maximum weight of a group: a compiler's time grows faster than the length of its source."""
+"""The maximum weight of a group. Compile times grow faster than the length of the source."""
 
 HEAVY = {"Sin": 16, "Cos": 16, "Tan": 16, "Pow": 8, "Erf": 4}
 """The weights of ops whose C functions take long to compile; every other op weighs 1."""
@@ -76,8 +75,8 @@ def grouping(unit: Unit) -> Mapping[int, Group]:
 
 
 def _kernels(search: _Search, group: Group) -> Iterator[Record]:
-    """Yield a record of the group if it can be one kernel; else halve the group repeatedly, and
-    yield the parts that can be one kernel.
+    """Yield the group's record if the group can be one kernel. Otherwise halve the group
+    repeatedly, and yield the records of the parts that can.
     """
     todo = [group.nodes]
     while todo:
@@ -94,7 +93,7 @@ def _kernels(search: _Search, group: Group) -> Iterator[Record]:
 
 
 class _Search:
-    """One walk over the graph, inputs first, that forms the groups."""
+    """A walk over the graph in topological order that forms the groups."""
 
     def __init__(self, unit: Unit, native: Mapping[str, bool]) -> None:
         self.unit = unit
@@ -140,8 +139,8 @@ class _Search:
         return groups
 
     def _visit(self, node: Node, place: Hashable) -> None:
-        """Add a node to the group of one of its inputs or to a new group, if the node may be fused;
-        else record its dependencies.
+        """Add a node to the group of one of its inputs or to a new group. If it can't be fused,
+        only record its dependencies.
 
         place: the loop and guard, which all nodes of a group share; None without control flow.
         """
@@ -169,8 +168,9 @@ class _Search:
     ) -> int:
         """Return the bits of the groups that a node reads but must not join.
 
-        A group is barred if a path from it to the node leads through other groups or nodes, or if
-        the value that the node reads from it is complete only at the end of the kernel. groups and
+        A group is barred if a path from it to the node leads through other groups or nodes. It is
+        also barred if the node reads a value that is complete only at the end of the group's
+        kernel. groups and
         reach_by_edge: for each edge into the node, the group at its start, and the bits of that
         group and all groups that it depends on.
         """
@@ -231,7 +231,8 @@ def _depend(one: Group, other: Group) -> bool:
 
 def _common(one: Shape, other: Shape, native: bool) -> Shape | None:
     """Return an iteration space that covers both spaces, or None if no single kernel can cover
-    both. Native kernels may combine rows with one number per row.
+    both. Native kernels may combine values that have one number per row with values that have whole
+    rows.
     """
     if one == other:
         return one

@@ -1,10 +1,10 @@
 """Groups of ops under construction, with the dependencies between groups while they grow.
 
 A set of groups is an integer with one bit for each group. A group into which other groups were
-merged has their bits too. A node's note holds the groups that the node depends on, and the time of
-the note. The time is a counter that advances whenever a group gets more dependencies, if any node
-or group depends on that group (`_depended_on` has one of its bits). Between two calls of
-`Dependencies.put` these invariants hold:
+merged has their bits too. A node's note records the groups that the node depends on, and when the
+note was made. Time is a counter. It advances whenever a group on which any node or group depends
+(`_depended_on` has one of its bits) gets more dependencies. Between two calls of `Dependencies.put`
+these invariants hold:
 
   - For a group that is not merged into another one, `above` is the set of all groups that it
     depends on, over any path, without itself.
@@ -30,8 +30,8 @@ class Group:
 
     key: device, loop and guard; only groups with equal keys can be merged. bits: the group's own
     bit, and the bits of the groups that were merged into it. above: the bits of all groups that it
-    depends on. has_taken_in: whether another group was merged into it. into: the group that it was
-    merged into.
+    depends on. has_taken_in: whether another group was merged into it. into: the group into which
+    it was merged.
     """
 
     key: Hashable
@@ -44,8 +44,8 @@ class Group:
     into: Group | None = field(default=None)
 
     def whole(self) -> Group:
-        """Return the group into which this one was merged, over all mergers; itself if it was not
-        merged.
+        """Return the group into which this one was merged, directly or through other mergers; the
+        group itself if it was not merged.
         """
         group = self
         while group.into is not None:
@@ -68,7 +68,7 @@ class Group:
 
 @dataclass(slots=True)
 class _Note:
-    """The groups that a node depends on, as bits, and the time until which this set is complete."""
+    """The bits of the groups that a node depends on, and the time up to which they are complete."""
 
     bits: int
     time: int
@@ -94,8 +94,9 @@ class Dependencies:
         return group
 
     def note_alone(self, node: Node) -> None:
-        """Record the dependencies of a node that is in no group, except dependencies through a back
-        edge into a loop's Merge."""
+        """Record the dependencies of a node that is in no group. Back edges into a loop's Merge are
+        ignored.
+        """
         is_merge = node.node_class is NodeClass.MERGE
         bits = 0
         for edge in node._in:
@@ -159,8 +160,9 @@ class Dependencies:
     def put(self, node: Node, reach: int, group: Group, has_taken_in: bool) -> None:
         """Add the node to the group.
 
-        reach: the bits of all groups on which the node depends. has_taken_in: whether groups were
-        merged into this one because of the node."""
+        reach: the bits of all groups on which the node depends. has_taken_in: whether the node
+        caused other groups to be merged into this one.
+        """
         group.nodes.append(node)
         above = reach & ~group.bits
         self.group_of[node.id] = group

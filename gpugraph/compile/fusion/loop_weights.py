@@ -1,4 +1,5 @@
-"""Weights: a transpose in a loop's matrix product is hoisted if the operand is loop-invariant.
+"""Loop-invariant weights: if a matrix product in a loop transposes a loop-invariant operand, the
+transpose moves out of the loop.
 
   MatMul in a loop, whose second operand enters the loop once, transposed by the product
 
@@ -7,8 +8,8 @@
 A product that is computed by tiles reads adjacent rows of its second operand. If the first operand
 has few rows, the product reads panels (blocks of columns) of the second one in place
 (`host_matmul.h`). If the second operand is transposed, each product has to transpose its panels
-first. This pass transposes the operand once, before the loop, into separate memory, which takes
-about the time that six iterations save.
+first. This pass transposes the operand once, before the loop, into separate memory. That takes
+about as long as six iterations save.
 
 The pass applies to products that are computed by tiles on the CPU with native code. Results have
 the same bits, as sums are still in the order of k. Controlled by `RewriterConfig.remapping`, like

@@ -1,5 +1,5 @@
-"""Epilogues: ops that follow a matrix product are fused into it, so that the product applies them
-before it stores its results.
+"""Epilogues: ops after a matrix product are fused into the product, which applies them before it
+stores its results.
 
   MatMul or BatchMatMulV2, optionally a Reshape that keeps the columns, then BiasAdd (or Add,
   AddV2 of a vector along the columns), then Add, AddV2 or AddN of another tensor of that shape,
@@ -9,19 +9,19 @@ No other op may read an intermediate result or have a control edge from the op t
 new op has the name of the last of the ops. If there is a Reshape, the fused product comes before
 it, and the last op becomes an Identity of the Reshape.
 
-Without this pass, the fuse pass would put the ops after the product into kernels together with
-other ops, so the number of passes over memory decides. Without an epilogue, the product is written
-to memory and read again. With an epilogue, the last result is written instead, and read by the ops
-of its fusion group that need it. So an epilogue saves memory traffic if the last result is written
-in any case: it is fetched, or an op outside that group reads it. If all readers are in the group,
-the product is left as it is; examples are the results of a product before a softmax loss, or before
-a Tanh. The added tensor, too, must be in memory in any case: a value that the same group would
-compute is not fused.
+Without this pass, the ops after the product would be fused with other ops. So the pass compares how
+often memory is read and written. Without an epilogue, the product is written to memory and read
+again. With an epilogue, only the epilogue's last result is written, and the ops of its fusion group
+that need it read it. So an epilogue saves memory traffic if the last result is written in any case:
+it is fetched, or an op outside that group reads it. If all readers are in the group, the product is
+left as it is; examples are the results of a product before a softmax loss, or before a Tanh. The
+added tensor must also be in memory in any case. A value that the same fusion group would compute is
+not added in the epilogue.
 
-Results differ from the results of the separate ops by rounding: with cublasLt, 16-bit types are
-rounded once. The pass applies to floating types on GPUs with kernels, and, if there is native code,
-to products on the CPU that are computed by tiles (`devices/native/tiled_products.py`). Controlled
-by `RewriterConfig.remapping`, like the other fusions into matrix products.
+Results differ from the results of the separate ops by rounding, since cublasLt rounds 16-bit types
+only once. The pass applies to floating types on GPUs with kernels, and, if there is native code, to
+products on the CPU that are computed by tiles (`devices/native/tiled_products.py`). Controlled by
+`RewriterConfig.remapping`, like the other fusions into matrix products.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def _is_tiled(unit: Unit, node: Node) -> bool:
 
 @dataclass
 class _Chain:
-    """A product, the Reshapes after it, the ops fused into it, and the edges of their other
-    operands.
+    """A matrix product, the Reshapes after it, the ops to be fused into it, and the edges of these
+    ops' other operands.
     """
 
     product: Node
@@ -159,8 +159,8 @@ class _Search:
         return bool(before) and bool(after) and before[-1] == after[-1]
 
     def _try_append(self, chain: _Chain, edge: Edge) -> bool:
-        """Append the op that the edge leads to, if the epilogue allows it next; return whether it
-        was appended.
+        """Append the op to which the edge leads, if an epilogue permits that op at this point.
+        Return whether it was appended.
         """
         node, done = edge.dst, chain.epilogue
         if "Relu" in done or not are_ours(self.unit, [node]):
@@ -200,8 +200,8 @@ class _Search:
         return bool(bias_sizes) and bias_sizes[-1] == sizes[-1] and all(size == 1 for size in ahead)
 
     def _is_addend(self, node: Node, other: Edge) -> bool:
-        """Return whether the operand has the shape of the result, and is in memory in any case: no
-        kernel would compute it together with `node`.
+        """Return whether the operand has the shape of the result and is in memory in any case,
+        because it is not computed in one kernel with `node`.
         """
         sizes = self._sizes(node, 0)
         if node.type == "BiasAdd" or not sizes or None in sizes:

@@ -1,6 +1,7 @@
-"""Restores: a RestoreV2 whose tensors are assigned to variables gets their shapes.
+"""Restores: if all tensors of a RestoreV2 are assigned to variables, its outputs get the variables'
+  shapes.
 
-  RestoreV2, whose every tensor goes to an Assign of a variable, becomes `_RestoreSized`
+  A RestoreV2 of which every tensor goes to an Assign of a variable becomes `_RestoreSized`
 
 The sizes of a RestoreV2's tensors are known only when it has read the file. So each tensor is read
 into separate memory and then copied, and each Assign is bound to its arrays in every run. An Assign
@@ -21,8 +22,8 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 
 @compile_pass()
 def restores(unit: Unit) -> Outcome:
-    """Replace each RestoreV2 whose every tensor is read only by an Assign of a variable with a
-    fixed shape.
+    """Replace each RestoreV2 of which every tensor is read only by an Assign to a variable of fixed
+    shape.
     """
     roots = {node.id for node in unit.roots}
     lines = []
@@ -37,8 +38,8 @@ def restores(unit: Unit) -> Outcome:
 
 
 def _path(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
-    """Return the nodes from an output of the RestoreV2 to its only reader, an Assign, with
-    Identities between them; an empty list if it has other readers.
+    """Return the nodes from an output of the RestoreV2 to the Assign that reads it, with the
+    Identities in between. Return an empty list if anything else reads it.
     """
     path: list[Node] = []
     taken, dtype = node._out, node.output_types[slot]

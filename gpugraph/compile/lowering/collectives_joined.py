@@ -35,8 +35,8 @@ _SENDS = "CollectiveBcastSend"
 def collectives(unit: Unit) -> Outcome:
     """Join the members of each group of collectives.
 
-    Members in other processes are left to the cluster's workers. InvalidArgumentError if members
-    are missing, or differ in a way that their group can't have.
+    Members in other processes are left to the cluster's workers. Raises InvalidArgumentError if
+    members are missing, or if members of a group have different attrs or inputs that don't fit.
     """
     groups: dict[tuple[int, int], list[Node]] = defaultdict(list)
     for node in unit.graph.op_nodes():
@@ -64,12 +64,12 @@ def collectives(unit: Unit) -> Outcome:
 
 
 def _exchange(unit: Unit, members: Sequence[Node]) -> None:
-    """Replace each member by an op that passes its input to this process's worker. The worker
+    """Replace each member by an op that passes its input to the worker of this process. The worker
     exchanges the input with the workers of the other members.
 
     The worker runs the readers of the results in a later stage of the run
-    (`cluster/run_stages.py`). Only members in a branch or a loop have readers in this graph: these
-    members wait for the result, as a dequeue waits for an element.
+    (`cluster/run_stages.py`). Only members in a branch or a loop have readers in this graph. Such a
+    member waits for the result, as a dequeue waits for an element.
     """
     for member in members:
         sources = [(edge.src, edge.src_output) for edge in member._in if not edge.is_control]
@@ -95,8 +95,8 @@ def _exchange(unit: Unit, members: Sequence[Node]) -> None:
 def _exchanged(
     unit: Unit, member: Node, sources: Sequence[Source], attrs: Mapping[str, Any]
 ) -> Node:
-    """Return an op that passes the member's input to the worker and waits for the result; a
-    broadcast's receiver passes an empty value.
+    """Return an op that passes the member's input to the worker and waits for the result. The
+    receiver of a broadcast passes an empty value.
     """
     dtype = attrs["T"]
     if not sources:

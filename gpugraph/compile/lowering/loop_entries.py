@@ -1,14 +1,13 @@
-"""Loop entries: inputs of a loop that wait for a result of the same loop are released from that
-wait.
+"""Loop entries: a loop's input does not wait for a result of the same loop.
 
 TensorFlow starts a loop variable as soon as its first value is available, even if the other
-variables have already left the loop. A gradient that is built under `tf.control_dependencies` on
-the result of a loop relies on that: it adds a counter to the forward loop, and the counter's
-initial value has a control input from the loop's result. Here a loop is one step, which starts with
-all its variables, so this would be a cycle. This pass therefore removes the control input, and adds
-it to the readers of the counter's last value. It changes only ops whose results do not depend on
-the time when they run: the constant that the counter starts with, and ops in the loop that read no
-variable and have no state.
+variables have already left the loop. Gradients built under `tf.control_dependencies` on a loop's
+result rely on that. Such a gradient adds a counter to the forward loop, and the counter's initial
+value has a control input from the loop's result. Here a loop is one step, which starts with all its
+variables, so that control input would close a cycle. This pass therefore removes the control input,
+and adds it to the readers of the counter's last value. It changes only ops whose results do not
+depend on when they run: the constant with which the counter starts, and ops in the loop that read
+no variable and have no state.
 
     Exit --> [assign] - - -> count: a constant --> Enter          cut, and instead
                   |                                  ...
@@ -34,12 +33,12 @@ class _Wait(NamedTuple):
     source: Node
     """The operation that must run first, outside of the loop."""
     enter: Node
-    """The Enter of the loop through which the constant, or the op's control dependency, passes."""
+    """The Enter through which the constant (or the op's control dependency) enters the loop."""
 
 
 def start_loops_early(graph: RuntimeGraph) -> None:
-    """Move control edges by which an input of a loop waits for a result of the same loop to the
-    readers of the loop's results.
+    """Find control edges by which an input of a loop waits for a result of the same loop, and move
+    them to the readers of the loop's results.
     """
     waits = list(_waits(graph))
     if not waits:

@@ -1,16 +1,15 @@
-"""Prune: the runtime graph of the ops that the fetches and targets of a run need.
+"""Prune: create the runtime graph with only the ops that the fetches and targets of a run need.
 
 The pass follows data and control inputs backward from the fetches and targets. A fed tensor becomes
 an `_Arg`, and the op that computes it is dropped, unless another of its outputs is needed. Each
 fetched tensor gets a `_Retval`. A control dependency on a fed placeholder becomes a control
-dependency on its `_Arg`. A tensor for which the run request connects another tensor
-(`RunRequest.connections`) is replaced by the connected tensor.
+dependency on its `_Arg`. `RunRequest.connections` maps tensors to other tensors that replace them.
 
 Resource variables become reference variables: see `compile/lowering/resource_variable_lowering.py`.
 
 A variable is placed on a device once, for all runs of the session, so its device must not depend on
-which run comes first. Ops of the client's whole graph that write a variable or take a reference to
-it are therefore recorded as its kin, for the placer.
+which run comes first. Therefore the placer also gets the variable's kin: the ops of the client's
+whole graph that write the variable or take a reference to it.
 """
 
 from __future__ import annotations
@@ -47,9 +46,10 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def prune(target: Target, request: RunRequest) -> Unit:
-    """Return the unit with which compilation of a run starts.
+    """Return the unit with which the compilation of a run begins.
 
-    InvalidArgumentError, with the names of the placeholders, if a needed placeholder is not fed.
+    Raises InvalidArgumentError, with the names of the placeholders, if a needed placeholder is not
+    fed.
     """
     graph, feeds, fetches, targets, connections, done, report = request
     unit = Unit(request.key, target, RuntimeGraph(), feeds)
@@ -177,8 +177,8 @@ def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Se
 
 
 def _read_or_referred(op: Operation, dtypes: Sequence[DType]) -> list[DType]:
-    """Return the input dtypes of the node for an op: a reference dtype only where the op needs a
-    reference.
+    """Return the dtypes of the inputs of an op's node. Only inputs that must be references have a
+    reference dtype.
     """
     refs = ref_slots(op)
     return [dtype if slot in refs else dtype.base_dtype for slot, dtype in enumerate(dtypes)]
@@ -212,8 +212,8 @@ def _note_kin(unit: Unit, nodes: dict[Operation, Node]) -> None:
     """Record the kin of each variable: the ops outside this run that refer to the variable, as
     nodes without edges.
 
-    Several nodes may stand for one variable, with the same shared name. If one node of a variable
-    is resizable, all its nodes are marked as resizable.
+    Several nodes may represent one variable if they have the same shared name. If one node of a
+    variable is resizable, all its nodes are marked as resizable.
     """
     elsewhere = RuntimeGraph()
     variables = {op: node for op, node in nodes.items() if node.node_class is NodeClass.VARIABLE}
@@ -275,7 +275,7 @@ def _add_edges(
 
 
 def _edge_inputs(op: Operation) -> Sequence[Tensor]:
-    """Return the inputs of an operation that its node has, too."""
+    """Return the inputs of an operation that its node also has."""
     if not calls_functions(op):
         return op._inputs
     dropped = dropped_handles(op)

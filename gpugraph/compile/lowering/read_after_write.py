@@ -1,10 +1,10 @@
-"""Reread: an op that runs after a write of a variable reads the new value.
+"""Rereads: an op that runs after a write of a variable reads the new value.
 
 A reference variable is created with an Identity, `name/read`, which all its users share. In a run
 that also writes the variable, that read may come before or after the write. A user that the program
 orders after the write (by a control dependency, or by an input that depends on the write) expects
-the new value. In TensorFlow it gets the new value, as the Identity's output is the variable's
-memory itself. Here such a user gets a separate read, after the writes that it follows.
+the new value. In TensorFlow it gets the new value, because the output of the Identity is the
+variable's memory. Here such a user gets a separate read, after the writes that it follows.
 
 Users that follow no write keep the shared read, which is a snapshot. A read that the program
 creates itself (`read_value`) is always a snapshot: see `compile/memory/memory_planning.py`. In a
@@ -108,9 +108,10 @@ class _Walk:
 
 
 def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
-    """Add separate reads for some users of `read`, the shared read of the variable `key`: users
-    that run after a write which need not precede `read`, and users in a loop that writes the
-    variable. Return a report line for each new read."""
+    """Add separate reads for some users of `read`, the shared read of the variable `key`. These are
+    users that run after a write that may run after `read`, and users in a loop that writes the
+    variable. Return a report line for each new read.
+    """
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
     users: dict[_UserPosition, list[Edge]] = {}
@@ -133,11 +134,12 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
 
 
 class _UserPosition(NamedTuple):
-    """The common position of users that can share one new read.
+    """The properties by which users are grouped: users with equal properties share one new read.
 
-    frame: the loop in which they are. side: a node that is alive on the branch that leads to them,
-    or None. missed: the bits of the writes that precede the users, but not the shared read.
-    anchors: the users' inputs that come after these writes."""
+    frame: the loop that contains the users. side: a node that is alive exactly in the branch of the
+    users, or None. missed: the bits of the writes that precede the users, but not the shared read.
+    anchors: the users' inputs that come after these writes.
+    """
 
     frame: Frame
     side: Node | None
@@ -160,8 +162,8 @@ def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
 def _read_again(
     paths: ReadPaths, read: Node, place: _UserPosition, edges: list[Edge], later: list[Node]
 ) -> str:
-    """Add one read for the users at `place`, after the writes that they follow and before the
-    writes `later`; return a report line.
+    """Add one read for the users at `place`, after the writes that precede them and before the
+    writes `later`. Return a report line.
     """
     frame, side, _, anchors = place
     unit, graph = paths.unit, paths.unit.graph

@@ -22,8 +22,8 @@ class ReadPaths:
     def users(self, read: Node) -> Iterator[tuple[Edge, Node | None]]:
         """Yield the edges to all users of a read, through Switches and loop-invariant Enters.
 
-        With each edge comes a node that is alive on the side of the last Switch on the path, or
-        None.
+        Each edge comes with a node that is alive exactly if the value takes the side of the last
+        Switch on the path, or None without a Switch.
         """
         stack: list[tuple[Node, int, Node | None]] = [(read, 0, None)]
         while stack:
@@ -66,8 +66,8 @@ class ReadPaths:
         return False
 
     def reference(self, read: Node, frame: Frame) -> tuple[Node, int]:
-        """Return the output with the reference that `read` takes, as available in `frame`: from a
-        new RefEnter if the read is outside of that loop.
+        """Return an output, available in `frame`, with the reference that `read` takes. If the read
+        is outside of that loop, a new RefEnter is added.
         """
         edge = read.input_edge(0)
         if frame is self.frames.at(read) or frame.parent is None:
@@ -100,8 +100,8 @@ class ReadPaths:
         return entered
 
     def _side(self, switch: Node, slot: int) -> Node:
-        """Return an Identity of an output of a Switch: a node that is alive exactly when that
-        output is alive.
+        """Return a node that is alive exactly when this output of a Switch is alive: an Identity of
+        the output.
         """
         key = (switch.id, slot)
         if key not in self._sides:

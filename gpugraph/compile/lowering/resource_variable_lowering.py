@@ -1,12 +1,12 @@
 """Lowering of resource variables: they become reference variables when operations become nodes.
 
 To the client a resource variable is a handle, through which ops read and change it. The passes
-support reference variables only. So the op that creates the handle becomes a VariableV2, and the
-handle becomes its reference, which passes through RefSwitch, RefEnter and so on. An op that takes a
-handle becomes the corresponding op for references. A read becomes an Identity whose name is not
-that of the variable's shared read (`name/read`), so `compile/lowering/read_after_write.py` does not
-change it, and it stays a snapshot at its position. Each of these nodes runs on the variable's
-device, whatever device was requested for it.
+support reference variables only. So the op that creates the handle becomes a VariableV2. The handle
+becomes a reference to it, which passes through RefSwitch, RefEnter and similar ops. An op that
+takes a handle becomes the corresponding op for references. A read becomes an Identity. Its name
+differs from the name of the variable's shared read (`name/read`), so
+`compile/lowering/read_after_write.py` does not change it: it returns the value at its position in
+the order. Each of these nodes runs on the variable's device, whatever device was requested for it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
 _MAY_TAKE_HANDLES = {*HANDLE_MOVES, "GuaranteeConst", "IdentityN"}
-"""Op types that may take handles of resource variables, in addition to the types in `LOWERED`, to
-which the modules of ops add types when they are imported.
+"""Op types that may take handles of resource variables, in addition to those in `LOWERED`. Modules
+of ops add their types when they are imported.
 """
 
 
@@ -50,8 +50,8 @@ def calls_functions(op: Operation) -> bool:
 
 
 def dropped_handles(op: Operation) -> frozenset[int]:
-    """Return the slots of variables' handles among the inputs of an operation that calls functions:
-    the functions refer to these variables by name.
+    """Return the input slots of variables' handles that are dropped from an operation that calls
+    functions. The functions refer to these variables by name.
     """
     slots = enumerate(op._inputs)
     return frozenset(slot for slot, tensor in slots if handle_maker(tensor) is not None)
@@ -119,7 +119,7 @@ def lowered(op: Operation) -> Lowered | None:
 def _values_of(op: Operation) -> Lowered | None:
     """Return the node for the IdentityN of an inlined function that takes handles: it forwards the
     variables' values. Readers of the returned handles get edges from the handles' own sources
-    (`prune`). None if it takes no variable's handle.
+    (`prune`). Return None if it takes no variable's handle.
     """
     if not any(handle_maker(tensor) for tensor in op._inputs):
         return None
@@ -148,8 +148,8 @@ def _dtype(tensor: Tensor) -> DType:
 
 
 def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -> dict[str, Any]:
-    """Return the attrs of the node: the op's attrs under the names of the node's op type, defaults
-    of that type, and the variable's dtype and shape.
+    """Return the attrs of the node: the op's attrs, renamed for the node's op type, that type's
+    defaults, and the variable's dtype and shape.
     """
     dtype, shape = maker._attrs["dtype"], maker._attrs["shape"]
     attrs = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}

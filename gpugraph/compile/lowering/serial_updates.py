@@ -3,13 +3,13 @@
     v = v - (v - a) * 0.1        two reads and two writes, of which the program orders no pair:
     v = v - (v - b) * 0.1        if both read first, the second write undoes the first
 
-An update consists of a read of a variable, a write of the same variable, and the ops between them,
-where no other write or op uses the read value. If a run writes a variable several times, this pass
-adds control edges: each update reads after the previous write, in order of creation, within one
-loop. So no update is lost: an `assign_sub` of a moving average, a layer that is applied twice, or
-an optimizer's step. A read with any other use (a fetch, the update of another variable) gets no
-edges. The order that the program defines takes precedence: no edge is added that would close a
-cycle.
+An update consists of a read of a variable, a write of the same variable, and the ops between them.
+No other write and no other op uses the value that was read. If a run writes a variable several
+times, this pass adds control edges: each update reads after the previous write, in order of
+creation, within one loop. So no update is lost: an `assign_sub` of a moving average, a layer that
+is applied twice, or an optimizer's step. A read with any other use (a fetch, the update of another
+variable) gets no edges. The order that the program defines takes precedence: no edge is added that
+would close a cycle.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def serial(unit: Unit) -> Outcome:
 
 
 def _writes_repeat(unit: Unit) -> bool:
-    """Return whether some variable may be written twice. A reference that takes a search to resolve
-    counts as written twice.
+    """Return whether some variable may be written twice. If finding the variable of a reference
+    takes a search, it counts as written twice.
     """
     seen: set[Key] = set()
     for node in unit.graph.op_nodes():
@@ -74,8 +74,8 @@ def _variable_behind(node: Node, slot: int) -> Node | None:
 
 @dataclass(eq=False)
 class _Variable:
-    """The reads of one variable, and its writes in the program's order, or by creation where the
-    program defines none.
+    """The reads and writes of one variable. Writes are in the program's order, or in order of
+    creation if the program defines none.
     """
 
     writes: list[Node] = field(default_factory=list)
@@ -84,7 +84,7 @@ class _Variable:
 
 class _Serializer:
     """One execution of the pass. `flow` has the loops and guards of the nodes, or is None without
-    control flow. `in_order`: no node depends on one created later.
+    control flow. in_order: whether no node depends on one that was created later.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -182,7 +182,7 @@ class _Serializer:
             yield f"{write.name} after {earlier.name}"
 
     def _feeding(self, variable: _Variable) -> dict[int, list[Edge]]:
-        """Return, by a write's id, the edges from reads whose values only this write uses.
+        """Return, by the id of a write, the edges from the reads whose values no other write uses.
 
         If the program created the read itself, the edge leads into the read. If it is the shared
         read of a reference variable, the edges lead from the shared read to its users.
@@ -205,9 +205,8 @@ class _Serializer:
         return feeding
 
     def _reached(self, variable: _Variable, bits: dict[int, int]) -> dict[int, int]:
-        """Return, for each node that depends on a read of the variable, the bits of the writes that
-        the node's value reaches first. The bits include `_OTHER` if the node also has another
-        effect.
+        """For each node that depends on a read of the variable, return the bits of the first writes
+        that its value reaches. The bits include `_OTHER` if the node also has another effect.
         """
         behind: set[int] = set()
         stack = [edge.dst for edge in variable.reads]

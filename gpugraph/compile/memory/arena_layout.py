@@ -18,9 +18,10 @@ from gpugraph.plan import PassReport
 
 
 def lay_out(unit: Unit) -> list[str]:
-    """Set the offsets and sizes of the arenas; return a line about each.
+    """Set the offsets of buffers and the sizes of arenas; return a report line about each arena.
 
-    Open sizes have their values of the first run; `Relayout` computes the offsets for other values.
+    If sizes are open, their values in the first run are used; `Relayout` computes the offsets for
+    other values.
     """
     for device, group in _by_device(unit.storages).items():
         plan = plan_offsets(
@@ -47,8 +48,8 @@ def _lines(unit: Unit) -> list[str]:
 
 
 class Relayout:
-    """The layout of a unit's arenas for any open sizes: for each buffer, the buffers that lie below
-    it, whatever the sizes.
+    """The layout of a unit's arenas for any values of its open sizes. For each buffer it holds the
+    buffers below it, which are the same for all values.
     """
 
     def __init__(self, unit: Unit, part_of: Callable[[Storage], int] = lambda _: 0) -> None:
@@ -63,7 +64,7 @@ class Relayout:
             self._stackings[device] = Stacking(below)
 
     def apply(self, unit: Unit) -> None:
-        """Set the offsets and arena sizes of `unit`, whose sizes have values."""
+        """Set the offsets and arena sizes of `unit`, a unit whose sizes have values."""
         for device, group in _by_device(unit.storages).items():
             plan = self._stackings[device].plan([storage.size for storage in group])
             _set_offsets(unit, device, group, plan)
@@ -73,7 +74,7 @@ class Relayout:
         return self._stackings[device].plan(sizes)
 
     def reports(self, unit: Unit) -> list[PassReport]:
-        """Return the unit's reports, with the arenas of its values."""
+        """Return the unit's reports, with its own arena sizes."""
         return [
             report._replace(lines=_lines(unit)) if report.name == "memory_planning" else report
             for report in unit.reports

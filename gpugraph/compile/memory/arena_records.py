@@ -17,7 +17,7 @@ _KEPT_INPUT = {"StackPushV2": 1, "TensorArrayWriteV3": 2}
 
 
 def arena_records(unit: Unit) -> dict[str, ArenaRecord]:
-    """Return, by full device name, a record of the arena of each device that has an arena."""
+    """Return a record for each device that has an arena, by full device name."""
     nodes = {node.id: node for node in unit.order}
     buffers: dict[str, dict[int, BufferRecord]] = {device: {} for device in unit.arena_sizes}
     for (node_id, slot), home in unit.homes.items():
@@ -30,8 +30,8 @@ def arena_records(unit: Unit) -> dict[str, ArenaRecord]:
 
 
 def loop_records(unit: Unit) -> tuple[LoopRecord, ...]:
-    """Return, for each loop and device, a record of the tensors that one iteration adds to stacks
-    and TensorArrays, in the order of the plan.
+    """Return a record for each loop and device: the tensors that one iteration adds to stacks and
+    TensorArrays, in the order of the plan.
     """
     if unit.flow is None:
         return ()
@@ -66,7 +66,7 @@ def _buffer(unit: Unit, node: Node, slot: int, home: Home) -> BufferRecord:
 
 def _maker(unit: Unit, node: Node, slot: int) -> tuple[str, Any]:
     """Return the name of the op that computes an output, and the user's line that created it. For a
-    fused node, it is the member that computes the output.
+    fused node, return the member that computes the output.
     """
     if node.node_class is NodeClass.ARG:
         return unit.feeds[node.attrs["index"]].name.partition(":")[0], node.origin
@@ -96,7 +96,7 @@ def first_beyond(arena: ArenaRecord, available: int) -> tuple[int, BufferRecord]
     """Return the first position in the order at which live tensors exceed `available` bytes, and
     the tensor that begins there.
 
-    If the tensors never exceed it (the arena is too large only by fragmentation), return the
+    If the live tensors always fit, and only fragmentation makes the arena too large, return the
     position of the peak and the largest tensor there.
     """
     total, place, last = 0, arena.place, arena.at_peak()[0]

@@ -1,4 +1,4 @@
-"""Errors for plans that do not fit into memory; they are raised before any kernel runs."""
+"""Errors for plans that do not fit into memory, raised before any kernel runs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _NONE_HAS_RUN = "None of its kernels has run."
 
 
 def arena_refused(unit: Unit, device: Device) -> ResourceExhaustedError:
-    """Return the error for an arena that is larger than the device's largest free block, with the
-    tensor that exceeds it and advice on settings.
+    """Return the error for an arena that is larger than the device's largest free block. The error
+    names the tensor that does not fit, and advises on settings.
     """
     arena = arena_records(unit)[device.name]
     available = largest_hole(device)
@@ -49,7 +49,7 @@ def part_of_room(unit: Unit, device: Device) -> float:
     """Return the arena size divided by the device's free memory. If the arena does not fit, the
     session's idle plans are dropped first.
 
-    ResourceExhaustedError if it still does not fit.
+    Raises ResourceExhaustedError if it still does not fit.
     """
     needed = unit.arena_sizes.get(device.name, 0)
     if needed > _room(device):
@@ -70,8 +70,9 @@ def _room(device: Device) -> float:
 def refused_beside_arena(
     unit: Unit, node: Node, device: Device, error: ResourceExhaustedError
 ) -> ResourceExhaustedError:
-    """Return the error for a node whose scratch memory does not fit beside the arena. error: the
-    allocator's error, whose message is extended.
+    """Return the error for a node whose scratch memory does not fit in addition to the arena.
+
+    error: the allocator's error, to whose message the new message is added.
     """
     arena, hole = unit.arena_sizes.get(device.name, 0), largest_hole(device)
     lines = [

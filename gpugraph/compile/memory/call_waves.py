@@ -25,8 +25,8 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item of a level
 
 
 def calls(unit: Unit) -> set[Item]:
-    """Return the calls that are scheduled in waves: all nodes that may wait, if there are several
-    such nodes, or if one of them waits for other runs.
+    """Return the calls that are scheduled in waves. These are all nodes that may wait, if there are
+    several of them or if one of them waits for other runs.
 
     A single call of a user's function is ordered by depth like any other op.
     """
@@ -57,8 +57,8 @@ def _kernel(node: Node) -> Call:
 
 
 def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:
-    """Return a function that lists the successors of a node, across devices too; for graphs without
-    control flow.
+    """Return a function that lists the nodes that depend on a node, also on other devices. The
+    graph must have no control flow.
     """
     received = defaultdict(list)
     for send, recv in unit.send_recv_pairs:
@@ -69,10 +69,10 @@ def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:
 def in_waves(
     depth: Mapping[I, int], after: Callable[[I], Iterable[I]], calling: Collection[Item]
 ) -> dict[I, int]:
-    """Return new depths that put each call at the end of its wave.
+    """Return new depths, in which each call comes last in its wave.
 
-    depth: the current depth of each item. after: returns the items that depend on an item; their
-    depths are greater than that item's depth. calling: the items that are calls.
+    depth: the current depth of each item. after: a function that returns the items that depend on
+    an item; these have greater depths. calling: the items that are calls.
     """
     wave = dict.fromkeys(depth, 0)
     for item in sorted(depth, key=depth.__getitem__):

@@ -6,9 +6,9 @@ order.
 
 Adjacent updates are enqueued on the GPU as one launch (`compile/steps/launch_joining.py`). An
 update is delayed until right before the first op that depends on it, or that uses a variable that
-the update writes or reads. So each op still sees a variable after the same updates as before. The
-inputs of a delayed update live longer. So large updates, whose launch takes negligible time
-compared to their work, are not delayed. Updates in a branch or a loop are not delayed either.
+the update writes or reads. So every op still sees each variable after the same updates as before. A
+delayed update extends the lifetimes of its inputs. Therefore large updates are not delayed; the
+time to launch them is negligible anyway. Updates in a branch or a loop are not delayed either.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGE = 4 << 20
 """Updates of variables with at least this size in bytes are not delayed."""
 
 PART = 32
-"""Together, the variables whose updates are delayed take at most 1 / PART of a device's memory."""
+"""The variables whose updates are delayed occupy at most 1 / PART of a device's memory in total."""
 
 Key = tuple[str, str]
 Rank = tuple[int, int, int, int, bool, int]
@@ -65,8 +65,8 @@ def _bytes(unit: Unit, variable: Node) -> int:
 
 
 def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[Key]:
-    """Return the variables that a node writes, if it may be delayed; an empty set if not, as it is
-    in a branch or a loop, or the variable is unknown.
+    """Return the variables that a node writes. Return an empty set if the node must not be delayed:
+    it is in a branch or a loop, or its variable is unknown.
     """
     decl = DECLARATIONS.get(node.type)
     if decl is None or not decl.writes:
@@ -108,9 +108,10 @@ def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) ->
 def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, position: int) -> Rank:
     """Return the sort key right before the smallest of `after`, or at the end of the order.
 
-    Updates that are delayed until the same node are sorted so that each follows the updates on
-    which it depends, then by device. Updates with `use_locking` (`alone`), which can't share a
-    launch, come last."""
+    Several updates may be delayed until the same node. Then each update follows the updates on
+    which it depends; otherwise they are sorted by device. Updates with `use_locking` (`alone`),
+    which can't share a launch, come last.
+    """
     first, row = end, 0
     for place, is_node, other, *_ in sorted(after)[:1]:
         first, row = place, 0 if is_node else other - 1
@@ -118,7 +119,7 @@ def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, pos
 
 
 def _starts(unit: Unit) -> list[int]:
-    """Return, for each position in the order, the first position of the outermost loop around it;
+    """Return the first position of the outermost loop that contains each position in the order;
     outside of loops, the position itself.
     """
     if unit.flow is None:

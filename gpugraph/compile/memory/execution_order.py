@@ -1,12 +1,12 @@
-"""Execution order: one sequence for all devices, sorted by depth, device, whether the op writes a
-variable, and creation.
+"""Execution order: one sequence for all devices. Ops are sorted by depth, then by device, then
+writes of variables come last, then by creation.
 
-Depth is the length of the longest path to an op. It is measured over the whole graph, with an edge
-from each Send to its Recv, so one thread that executes the sequence never reaches a Recv before its
-Send. An op that writes a variable comes after all other ops of its depth and device, so reads of
-the same depth see the old value, whichever op was created first. In TensorFlow, too, such a read
-sees the old value, since it waits for no write. Inputs of a collective over several processes come
-before all other ops of their depth.
+The depth of an op is the length of the longest path to it. It is measured over the whole graph,
+with an edge from each Send to its Recv, so one thread that executes the sequence never reaches a
+Recv before its Send. An op that writes a variable comes after all other ops of its depth and
+device, so reads of the same depth see the old value, whichever op was created first. In TensorFlow,
+such a read also sees the old value, since it waits for no write. Inputs of a collective over
+several processes come before all other ops of their depth.
 
 With control flow, ops with equal guards stay together as long as possible. A loop's ops take the
 position of the loop, in their own order: Enters, Merges, then all others. In the resulting order,
@@ -15,10 +15,10 @@ small updates of variables on GPUs are deferred (`deferred_updates`).
 Without control flow, ops whose kernels report sizes come first, with all that they depend on.
 
 Calls of user functions may wait for each other, and ops on queues for other runs. If there are
-several such calls, or one op on a queue, the order consists of waves (`call_waves`): first all ops
-that depend on none of these calls, then, at one depth, the calls that depend on no other call; then
-the ops that depend on these calls, and so on. The calls of one wave run concurrently
-(`compile/steps/concurrent_calls.py`). Last, large independent matrix products are moved next to
+several such calls, or one op on a queue, the order consists of waves (`call_waves`). First come all
+ops that depend on none of these calls, then, at one depth, the calls that depend on no other call,
+then the ops that depend on these calls, and so on. The calls of one wave run concurrently
+(`compile/steps/concurrent_calls.py`). Finally, large independent matrix products are moved next to
 each other (`side_by_side`).
 """
 
@@ -36,15 +36,15 @@ from gpugraph.graph.nodes.loop_frames import Frame, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 _FIRST = "_CollectiveInput"
-"""The op type whose ops come first among the ops of equal depth: other processes wait for the
-values that they pass to the collective, while this process continues.
+"""The op type that comes first among ops of equal depth. Other processes wait for the values that
+these ops pass to a collective, while this process continues.
 """
 
 
 @compile_pass()
 def order(unit: Unit) -> Outcome:
-    """Set `unit.order` and `unit.depth`. InvalidArgumentError if the graph has a cycle, with its
-    nodes.
+    """Set `unit.order` and `unit.depth`. Raises InvalidArgumentError, with the names of the nodes,
+    if the graph has a cycle.
     """
     rank = {device.name: index for index, device in enumerate(unit.target.devices)}
     calling = calls(unit)
@@ -78,8 +78,8 @@ def order(unit: Unit) -> Outcome:
 def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]) -> None:
     """Set the order and depths of a graph with control flow, frame by frame.
 
-    rank: by device name, its position among ops of equal depth. calling: the calls that are ordered
-    in waves.
+    rank: the position of each device among ops of equal depth, by device name. calling: the calls
+    that are ordered in waves.
     """
     orders: dict[Frame, list[Item]] = {}
     for frame, level in flow.levels.items():
@@ -130,8 +130,8 @@ def _writes(node: Node) -> bool:
 
 
 def _starts(node: Node) -> bool:
-    """Return whether a node runs when its loop starts, before the other ops of an iteration: Enters
-    and loop Merges.
+    """Return whether a node runs at the start of an iteration, before its other ops: an Enter or a
+    loop's Merge.
     """
     return node.node_class is NodeClass.ENTER or is_loop_merge(node)
 

@@ -1,15 +1,15 @@
-"""In-place fusion: which inputs of a fused op an output of that op may overwrite.
+"""In-place fusion: decides which inputs of a fused op may be overwritten by an output of that op.
 
   members   y = relu(x + b)     s = sum(y)          y may overwrite x, but not b
   members   y = relu(x)         z = y * x           y may not overwrite x, read after y is written
 
 In NumPy the members run one after another, each over whole tensors. A member whose value is an
-output of the fused op writes to the plan's memory. It may overwrite an input if no later member
-reads that input and the member itself reads it element by element. In native code, a loop reads an
-element of all inputs before it writes that element of the outputs
-(`devices/codegen/loop_schedule.py`). But members that depend on the result of a reduction are
-computed in another loop, which may read the inputs again. Then only a fused op with a single
-output, which the last loop writes, may overwrite an input.
+output of the fused op writes to the plan's memory. It may overwrite an input if it reads that input
+element by element and no later member reads the input. In native code, a loop reads an element of
+all inputs before it writes that element of the outputs (`devices/codegen/loop_schedule.py`). But
+members that depend on the result of a reduction are computed in another loop, which may read the
+inputs again. In that case an output may overwrite an input only if it is the only output, since the
+last loop writes it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def fused_in_place(node: Node, slot: int) -> list[int]:
     """Return the inputs of a `_Fused` node that output `slot` may overwrite, if the shapes are
     equal.
 
-    This assumes that all other outputs have separate memory.
+    The result assumes that all other outputs have separate memory.
     """
     known = node.attrs["layout"].in_place
     if slot not in known:
@@ -77,9 +77,7 @@ def _has_further_loops(members: Sequence[Member], number: int) -> bool:
 
 
 def _works_in_place(member: Member, value: int) -> bool:
-    """Return whether a member has a single output, and may write it over the value `value` that it
-    reads.
-    """
+    """Return whether a member has a single output, and may write it over its input `value`."""
     if len(member.output_types) > 1:
         return False
     if isinstance(member.kernel.function, np.ufunc):

@@ -1,9 +1,10 @@
-"""Swapping: tensors of a GPU that are idle for long are copied to the host and back.
+"""Swapping: tensors of a GPU that are idle for a long time are copied to the host and back.
 
   x -> Send -> Recv 'x/swap_out' (host) -> Send -> Recv 'x/swap_in' (GPU) -> late uses of x
 
-The run was compiled once without swaps, and its memory plan showed which tensors to swap
-(`swap_choice`). A copy begins at its Send and is complete at its Recv. Control edges set these
+The run was first compiled without swaps; the memory plan of that unit determined which tensors to
+swap (`swap_choice`). A copy begins at its Send and is complete at its Recv. Control edges determine
+these
 times: the Recv on the host waits for the node during which the copy ends, and the Send back waits
 for the last node before the copy must begin. If a late use reads a view of the tensor, the view is
 created again, from the copy.
@@ -57,8 +58,8 @@ def _node(unit: Unit, name: str) -> Node:
 
 
 def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
-    """Return the tensor's Recv on the host, if some op on the host reads the tensor and it is sent
-    there in any case.
+    """Return the tensor's Recv on the host if the tensor is sent to the host anyway, for an op that
+    reads it there.
     """
     for send, recv in unit.send_recv_pairs:
         edge = send.input_edge(0)
@@ -68,8 +69,8 @@ def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
 
 
 def _copied(unit: Unit, edge: Edge, copies: dict[TensorId, Source]) -> Source:
-    """Return the source for an edge that reads the tensor or a view of it: the tensor's copy from
-    the host, or a new view of that.
+    """Return a new source for an edge that reads the tensor or a view of it: the copy that came
+    back from the host, or a view of that copy.
     """
     node, slot = edge.src, edge.src_output
     if (node.id, slot) not in copies:

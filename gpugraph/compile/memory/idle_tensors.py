@@ -28,8 +28,8 @@ _FLOWING = {NodeClass.SWITCH, NodeClass.MERGE, NodeClass.ENTER, NodeClass.NEXT_I
 class Idle(NamedTuple):
     """A tensor, and the positions `first` and `last` in the order between which nothing uses it.
 
-    late: the edges of the uses from `last` on. is_hinted: whether the op at `last` requests the
-    swap by an attr.
+    late: the edges of the uses at `last` and later. is_hinted: whether the op at `last` requests
+    the swap by an attr.
     """
 
     node: Node
@@ -42,10 +42,10 @@ class Idle(NamedTuple):
 
 
 class Timeline:
-    """The modelled times at which a GPU's nodes end.
+    """The times at which a GPU's nodes end, according to a model.
 
-    ends: by position in the order, seconds from the start of the run. marks: position, depth and
-    node of each kernel that runs once in every run, for which copies may wait.
+    ends: seconds from the start of the run, by position in the order. marks: the kernels that run
+    once in every run, for which copies may wait, each as position, depth and node.
     """
 
     def __init__(self, unit: Unit, device: str) -> None:
@@ -61,7 +61,7 @@ class Timeline:
         ]
 
     def begin(self, position: int) -> float:
-        """Return the time in seconds when all nodes before a position have ended."""
+        """Return the time in seconds at which all nodes before a position have ended."""
         return self.ends[position - 1] if position else 0.0
 
 
@@ -74,9 +74,10 @@ def is_regular(unit: Unit, node: Node) -> bool:
 
 
 def idle_tensors(unit: Unit, device: str, timeline: Timeline) -> list[Idle]:
-    """Return the tensors of the device's arena that may be swapped, each with one idle time. If an
-    op requests the swap, this is the idle time before that op; otherwise it is the tensor's longest
-    idle time."""
+    """Return the tensors of the device's arena that may be swapped, each with one period in which
+    it is idle. This is the period before an op that requests the swap, if there is one, else the
+    tensor's longest idle period.
+    """
     uses, blocked = _uses(unit)
     position = unit.positions()
     nodes = {node.id: node for node in unit.order}
@@ -101,8 +102,8 @@ def _longest(
     position: Mapping[int, int],
     timeline: Timeline,
 ) -> list[Idle]:
-    """Return a list with the longest idle time of the tensor (before a use that requests swapping,
-    if there is one), or an empty list.
+    """Return a list with the longest idle period of the tensor, or with the period before a use
+    that requests swapping. Return an empty list if there is none.
     """
     edges = sorted(edges, key=lambda edge: position[edge.dst.id])
     places = [position[node.id], *(position[edge.dst.id] for edge in edges)]
@@ -125,8 +126,8 @@ def _is_hinted(edge: Edge) -> bool:
 
 
 def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
-    """Return, by tensor, the edges that read the tensor or a view of it; and the tensors that must
-    not be swapped.
+    """Return the edges that read each tensor or a view of it, and the tensors that must not be
+    swapped.
     """
     uses: dict[TensorId, list[Edge]] = {}
     blocked: set[TensorId] = set()
@@ -144,7 +145,9 @@ def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
 
 
 def viewed(unit: Unit, edge: Edge) -> Source:
-    """Return the tensor that an edge carries; for a view, the tensor with the storage."""
+    """Return the tensor that an edge carries. For a view, return the tensor whose storage it
+    shares.
+    """
     node, slot = edge.src, edge.src_output
     while unit.modes.get(node.id, "").startswith("view"):
         index = view_input(node, slot)
@@ -159,8 +162,8 @@ def viewed(unit: Unit, edge: Edge) -> Source:
 
 
 def view_input(node: Node, slot: int) -> int | None:
-    """Return the index of the input of which the op declares the output to be a view; None for
-    other outputs.
+    """Return the index of the input of which output `slot` is declared to be a view; None for other
+    outputs.
     """
     decl = DECLARATIONS.get(node.type)
     return decl.view.get(slot) if decl is not None and decl.view else None

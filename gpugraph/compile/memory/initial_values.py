@@ -3,13 +3,13 @@
   random -> scale -> Assign(variable)      one array, not three; nothing is copied
 
 A variable that has a value must keep it if an op fails before the Assign. So an initial value is
-computed in the variable's memory only if the variable has no value yet, and the plan is used for
-one run; another such run compiles it again. Without this optimization, an initializer would hold
-the random numbers of all variables at the same time, as their ops have the same depth.
+computed in the variable's memory only if the variable has no value yet. The plan is then valid for
+one run; the next such run is compiled again. Otherwise an initializer would hold the random numbers
+of all variables at the same time, since their ops have the same depth.
 
-Some ops write their output only when nothing can fail any more (`writes_last`: the restoring of a
-checkpoint). They write directly to any variable, even if it is small or has a value, and their plan
-is used again.
+Some ops write their output only after the last step that can fail (`writes_last`), such as the
+restoring of a checkpoint. They write directly to the memory of any variable, including small
+variables and variables with a value, and their plan is reused.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from gpugraph.kernel import reference
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 LARGE = 1 << 20
-"""The minimum size of a variable in bytes for which it is worth compiling the plan again for every
-run, because the arena does not hold the initial value."""
+"""The minimum size of a variable in bytes for this optimization. For a large variable, the saved
+memory is worth compiling the plan again for every run.
+"""
 
 _WITHOUT_KERNEL = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RECV, NodeClass.VARIABLE}
 
 
 def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[TensorId, Node]:
-    """Return the tensors that are computed in the memory of a variable, each with the variable's
-    node.
+    """Return the tensors that are computed in the memory of a variable, with the variable's node.
 
-    references: the variable's node of each reference, from `analysis/variable_references`.
+    references: the variable's node for each reference, from `analysis/variable_references`.
     """
     assigns = [node for node in unit.order if node.type == "Assign"]
     if not any(_bytes(unit, node, 0) >= LARGE or writes_last(node) for node in assigns):
@@ -48,8 +48,8 @@ def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[Tens
 
 
 def runs_once(unit: Unit, initial: Mapping[TensorId, Node]) -> bool:
-    """Return whether the plan is valid for one run only: some initial value is computed in the
-    memory of a variable that must have no value yet.
+    """Return whether the plan is valid for one run only, since it computes an initial value in the
+    memory of a variable that must not have a value yet.
     """
     assigns = [node for node in unit.order if node.type == "Assign"]
     return any(
@@ -60,8 +60,8 @@ def runs_once(unit: Unit, initial: Mapping[TensorId, Node]) -> bool:
 
 
 def writes_last(assign: Node) -> bool:
-    """Return whether the Assign's value comes, through Identities, from an op that can't fail once
-    it has begun to write its output.
+    """Return whether the op that computes the Assign's value (before any Identities) can't fail
+    after it has begun to write its output.
     """
     edge = assign.input_edge(1)
     while edge.src.node_class is NodeClass.IDENTITY:
@@ -81,7 +81,9 @@ def _bytes(unit: Unit, node: Node, slot: int) -> int:
 
 
 class _Chains:
-    """The chains of ops that lead to each Assign. Each tensor within a chain has one reader."""
+    """The chains of ops that compute the value of each Assign. Each tensor within a chain has one
+    reader.
+    """
 
     def __init__(self, unit: Unit, references: Mapping[TensorId, Node]) -> None:
         self.unit = unit
@@ -91,8 +93,8 @@ class _Chains:
         self.users = self._users()
 
     def of(self, assign: Node) -> list[tuple[TensorId, Node]]:
-        """Return the tensors that lead to an Assign and may be computed in the variable's memory,
-        each with the variable's node.
+        """Return the tensors in the chain of an Assign that may be computed in the variable's
+        memory, with the variable's node.
         """
         ref = assign.input_edge(0)
         variable = self.references.get((ref.src.id, ref.src_output))
@@ -106,9 +108,9 @@ class _Chains:
         return tensors
 
     def _may_be_early(self, assign: Node, variable: Node) -> bool:
-        """Return whether the variable may change before the Assign: the Assign runs in every run,
-        on the host; no op uses the variable before it; and the variable has no value that a failure
-        would destroy.
+        """Return whether the variable may change before the Assign. This requires that the Assign
+        runs in every run on the host, that no op uses the variable before it, and that the variable
+        has no value that a failure would destroy.
         """
         key = variable_key(variable)
         if assign.assigned_device not in self.hosts or not self._is_always(assign):
@@ -122,7 +124,7 @@ class _Chains:
         )
 
     def _is_first(self, variable: Node) -> bool:
-        """Return whether a variable is large and not initialized at the time of compilation."""
+        """Return whether a variable is large and was not initialized when the plan was compiled."""
         unit = self.unit
         if _bytes(unit, variable, 0) < LARGE:
             return False
@@ -132,7 +134,7 @@ class _Chains:
         return not state.initialized
 
     def _users(self) -> dict[tuple[str, str], list[Node]]:
-        """Return, by variable, the nodes that take a reference to it."""
+        """Return the nodes that take a reference to each variable."""
         users: dict[tuple[str, str], list[Node]] = {}
         for node in self.unit.order:
             for edge in node._in:
@@ -148,8 +150,9 @@ class _Chains:
         )
 
     def _fits(self, edge: Edge, variable: Node) -> bool:
-        """Return whether an op computes the tensor for a single reader, on the variable's device
-        and with its dtype and shape, by a kernel whose output sizes are known before the run.
+        """Return whether a tensor may be computed in the variable's memory: it has a single reader,
+        the variable's device, dtype and shape, and a kernel whose output sizes are known before the
+        run.
         """
         node, slot = edge.src, edge.src_output
         users = [out for out in node._out if not out.is_control and out.src_output == slot]

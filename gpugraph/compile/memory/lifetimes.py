@@ -1,10 +1,10 @@
 """Lifetimes: the last position in the order at which each tensor, or a view of it, is used.
 
-A tensor that is computed outside of a loop and used inside must live until the loop ends, as
-another iteration may use it. The next value of a loop variable must live until the iteration ends.
-A value that enters for the first iteration is needed only until the loop's Merges, which come first
-in the loop. An Exit may be a view of a tensor of the loop; the uses of the Exit then extend that
-tensor's lifetime beyond the loop.
+A tensor that is computed outside of a loop and used inside must live until the loop ends, because
+each iteration may use it. The next value of a loop variable must live until the iteration ends. The
+initial value of a loop variable is needed only until the loop's Merges, which come first in the
+loop. An Exit may be a view of a tensor of the loop; the uses of the Exit then extend that tensor's
+lifetime beyond the loop.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 class Lifetimes:
     """The position in the order at which each tensor is used last.
 
-    views: a function that returns, for a node, by output, the input whose bytes the output may
+    views: a function that returns, for each output of a node, the input whose bytes the output may
     share. extent: the position of the last use of each tensor. inner: the position of its last use
-    inside its loop, not counting uses of an Exit.
+    inside its loop; uses of an Exit do not count.
     """
 
     def __init__(self, unit: Unit, views: Callable[[Node], Mapping[int, int]]) -> None:
@@ -72,8 +72,8 @@ class Lifetimes:
         self.inner[key] = max(position, self.inner.get(key, -1))
 
     def _use(self, node: Node, edge: Edge, position: int, views: Mapping[int, int]) -> None:
-        """Record that `node` uses a tensor at `position`, and that readers of outputs of `node`
-        that are views of the tensor use the tensor later.
+        """Record that `node` uses a tensor at `position`. If outputs of `node` are views of the
+        tensor, their readers use it later.
         """
         key = (edge.src.id, edge.src_output)
         if self.flow is not None:
@@ -93,14 +93,14 @@ class Lifetimes:
 
     def _comes_after(self, node: Node) -> bool:
         """Return whether a node is an Exit that is alive only after the last iteration, so that it
-        does not read the values of earlier iterations.
+        needs no value of an earlier iteration.
         """
         assert self.flow is not None
         return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular
 
     def _lifted(self, edge: Edge, position: int) -> int:
-        """Return the position until which an edge's tensor must live to be used at `position`: if
-        it is computed outside of the loop that uses it, this is the end of that loop.
+        """Return the position up to which an edge's tensor must live to be used at `position`. If
+        the tensor is computed outside of the loop that uses it, this is the end of that loop.
         """
         assert self.flow is not None
         frames = self.flow.frames

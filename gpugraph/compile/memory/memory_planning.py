@@ -10,12 +10,13 @@
              GPU swaps, or a side buffer for a loop variable's next value while loop variables
              exchange their values
 
-A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable shares
-the variable's memory, too, unless an op writes the variable between the read and the last use of
-the read value: then the read is a copy, which keeps the old value. An output that its op declares
-with `alias` takes the memory of an input whose last use is this op. The initial value of a large
-variable is computed in the variable's memory (`initial_values`). A loop variable has one storage
-for the whole loop, and its next value is computed there if no later op reads the current one."""
+A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable also
+shares the variable's memory. If an op writes the variable between the read and the last use of the
+read value, the read is a copy instead, which keeps the old value. An output for which its op
+declares `alias` takes the memory of an input whose last use is this op. The initial value of a
+large variable is computed in the variable's memory (`initial_values`). A loop variable has one
+storage for the whole loop. Its next value is computed there if no later op reads the current value.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +66,9 @@ def memory(unit: Unit) -> Outcome:
 
 
 class _Output:
-    """An output that needs a storage. earlier: the storages of the node's preceding outputs."""
+    """An output that needs a storage. earlier: the storages of the same node's outputs before
+    it.
+    """
 
     def __init__(
         self, planner: _Planner, node: Node, slot: int, shape: StaticShape, earlier: Set[Storage]
@@ -86,7 +89,7 @@ class _Output:
 
 
 class _Planner:
-    """One walk over the order. position: the position of the node that is being visited."""
+    """A walk over the order that assigns storages. position: the position of the current node."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -105,11 +108,12 @@ class _Planner:
         self.with_kernels = {device.name for device in unit.target.devices if device.has_kernels}
 
     def _views(self, node: Node) -> Mapping[int, int]:
-        """Return, by output, the input whose bytes the output may share.
+        """Return, for each output, the input whose bytes the output may share.
 
-        There are two exceptions to the op's declaration. A tensor whose size is known only at run
-        time is shared only by ops that forward it unchanged. An Exit that may be dead after its
-        loop has run (`Flow.irregular`) shares nothing."""
+        The op declares these views, with two exceptions. If a tensor's size is known only at run
+        time, only ops that forward it unchanged share it. An Exit that may be dead after its loop
+        has run (`Flow.irregular`) shares nothing.
+        """
         decl = DECLARATIONS.get(node.type)
         if decl is None or not decl.view:
             return _NONE
@@ -129,7 +133,8 @@ class _Planner:
         )
 
     def _is_dynamic(self, node: Node) -> bool:
-        """Return whether the kernel sets the sizes of its outputs, even if the sizes were inferred.
+        """Return whether the kernel determines the sizes of its outputs, even if they were
+        inferred.
 
         Dequeues (`gives_up`) are not such nodes: a queue's elements have the shapes that it was
         created with."""
@@ -142,7 +147,9 @@ class _Planner:
         return call.dynamic and not call.gives_up
 
     def visit(self, position: int, node: Node) -> None:
-        """Assign a storage to each output of the node, and extend it to the output's uses."""
+        """Assign a storage to each output of the node, and extend the storage's lifetime to the
+        output's uses.
+        """
         if not node.output_types:
             return
         self.position = position
@@ -156,7 +163,9 @@ class _Planner:
             self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
 
     def _storage(self, output: _Output) -> Storage:
-        """Return the storage that the first applicable rule of `_RULES` yields for an output."""
+        """Return the storage for an output, by the first rule in `_RULES` that applies and yields
+        one.
+        """
         for rule in _RULES:
             if rule.applies(self, output):
                 storage = rule.storage(self, output)
@@ -224,7 +233,9 @@ class _Planner:
         return following < len(writes) and writes[following] <= last_use
 
     def _merged(self, output: _Output) -> Storage | None:
-        """Return the storage of the Merge that reads the output; its first input allocates that."""
+        """Return the storage of the Merge that reads the output. The Merge's first input allocates
+        that storage.
+        """
         node, slot = output.node, output.slot
         is_made_merge = slot == 0 and node.id in self.of_merge  # computed by an input
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
@@ -238,7 +249,9 @@ class _Planner:
         return self.of_merge[merge.id]
 
     def _next_value(self, output: _Output) -> Storage | None:
-        """Return the storage, if free, of the loop variable whose next value the output is."""
+        """If the output is the next value of a loop variable, return the variable's storage if it
+        is free.
+        """
         node, slot = output.node, output.slot
         merge = self.loops.free_at(self.position, node, slot)
         if merge is None:
@@ -259,7 +272,7 @@ class _Planner:
         return home.storage
 
     def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Return whether the node can overwrite those of its inputs that have this storage."""
+        """Return whether the node may overwrite its inputs that have this storage."""
         if node.node_class is NodeClass.MERGE:
             return True
         allowed = self._alias_inputs(node, slot)
@@ -272,7 +285,9 @@ class _Planner:
         )
 
     def _in_place(self, output: _Output) -> Storage | None:
-        """Return the storage of an input of equal shape and item size that is last used here."""
+        """Return the storage of an input with the same shape and item size whose last use is this
+        node.
+        """
         node, slot = output.node, output.slot
         for index in self._alias_inputs(node, slot):
             home = self._source(node, index)
@@ -291,8 +306,9 @@ class _Planner:
         return None
 
     def _alias_inputs(self, node: Node, slot: int) -> Sequence[int]:
-        """Return the inputs that an output may overwrite: the declared input, followed by all other
-        inputs for a NumPy ufunc, which handles overlapping arrays."""
+        """Return the indices of the inputs that an output may overwrite. The declared input comes
+        first. For a NumPy ufunc, which handles overlapping arrays, all other inputs follow.
+        """
         decl = DECLARATIONS.get(node.type)
         if node.type == "_Fused" and node.assigned_device not in self.with_kernels:
             return fused_in_place(node, slot)
@@ -324,7 +340,9 @@ class _Planner:
         return storage
 
     def _span(self, node: Node) -> tuple[int, int]:
-        """Return the first and last position at which a tensor must exist, even without uses."""
+        """Return the first and the last position at which the node's outputs must exist, even if
+        nothing uses them.
+        """
         if node.node_class is NodeClass.ARG:
             return 0, self.position
         if SWAPPED in node.attrs:
@@ -344,7 +362,9 @@ def passes_whole(node: Node) -> bool:
 
 
 def _is_one(shape: StaticShape) -> bool:
-    """Return whether a tensor has one element; NumPy takes 0.4 us longer to write it in place."""
+    """Return whether a tensor has one element. NumPy takes 0.4 us longer to write such a tensor in
+    place.
+    """
     return shape is not None and all(size == 1 for size in shape)
 
 
@@ -355,7 +375,9 @@ def _static(sizes: tuple[int | None, ...] | None) -> StaticShape:
 
 
 class _Rule(NamedTuple):
-    """A rule: whether it applies to an output, and a function that returns a storage or None."""
+    """A rule for choosing storage: a predicate on outputs, and a function that returns a storage or
+    None.
+    """
 
     name: str
     applies: Callable[[_Planner, _Output], bool]
@@ -397,4 +419,4 @@ _RULES = (
     _Rule("an input that dies here", _is_fixed_array, _Planner._in_place),
     _Rule("a new storage", lambda *_: True, _Planner._new),
 )
-"""The rules in the order of trial: an earlier rule shares memory with more tensors."""
+"""The rules in the order in which they are tried: earlier rules share memory with more tensors."""

@@ -3,7 +3,8 @@
   a = f(x) if p                Merge(a, b) has one storage; f writes it if p is true,
   b = g(x) if not p            g if it is false, and the Merge has nothing to copy
 
-An input may have this storage only if its producer never runs when another input is alive.
+An input may use this storage only if the op that computes it never runs when another input is
+alive.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ _ELSEWHERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.M
 
 
 def merge_places(unit: Unit) -> dict[TensorId, Node]:
-    """Return the Merge of each tensor that may be computed in the Merge's storage; a tensor that is
-    an input of two Merges is left out.
+    """Return the tensors that may be computed in the storage of a Merge, with their Merge. A tensor
+    that is an input of two Merges is left out.
     """
     merge_of: dict[TensorId, Node] = {}
     doubtful: set[TensorId] = set()
@@ -34,8 +35,8 @@ def merge_places(unit: Unit) -> dict[TensorId, Node]:
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
-    """Return the inputs of a Merge that can be computed in its storage. For an input that is a
-    view, the tensor behind the view is returned.
+    """Return the inputs of a Merge that can be computed in its storage. An input that is a view is
+    replaced by the tensor of which it is a view.
     """
     flow = unit.flow
     assert flow is not None
@@ -61,8 +62,8 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
 
 
 def _maker(node: Node, slot: int) -> tuple[Node, int]:
-    """Return the output of which a tensor is a view, through any number of views; the tensor itself
-    if it is not a view.
+    """Return the output of which a tensor is a view, through any number of views, or the tensor
+    itself if it is not a view.
     """
     while slot in (view := DECLARATIONS[node.type].view) and node.node_class is not NodeClass.EXIT:
         edge = node.input_edge(view[slot])

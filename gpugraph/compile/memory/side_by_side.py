@@ -7,8 +7,8 @@ time.
 NumPy computes a product without holding Python's lock, so two products take the time of one product
 if each has a processor. The nodes between them are moved before the products, or after them if they
 depend on a product. Stateful ops and ops that use variables keep their order, so that results do
-not depend on the number of processors. All products of a group count as one position in the order,
-as their inputs and outputs are live at the same time (`Unit.positions`).
+not depend on the number of processors. All products of a group have one position in the order,
+because their inputs and outputs are live at the same time (`Unit.positions`).
 `compile/steps/parallel_steps.py` combines each group into one step.
 """
 
@@ -33,7 +33,9 @@ work.
 """
 
 WINDOW = 256
-"""The number of nodes after a large product that are searched for other products of its group."""
+"""The number of nodes after a large product among which other products of its group are
+searched.
+"""
 
 _TRANSPOSE_FLAGS = {"MatMul": "transpose_a", "BatchMatMul": "adj_x", "BatchMatMulV2": "adj_x"}
 _BY_BLAS = (float32, float64, complex64, complex128)
@@ -43,7 +45,7 @@ _NO_KERNEL = (NodeClass.ARG, NodeClass.SEND, NodeClass.RECV, NodeClass.CONSTANT)
 
 def bring_together(unit: Unit) -> list[str]:
     """Reorder `unit.order`, set `unit.parallel` to the groups of products, and return report lines
-    on the groups.
+    about the groups.
     """
     if unit.flow is not None:
         return []
@@ -159,8 +161,8 @@ class _Gathered:
         self._behind_is_fixed = False
 
     def take(self, node: Node, is_heavy: bool) -> bool:
-        """Add the next node of the order to the group, or to the nodes before or after the group;
-        return whether the group may still grow.
+        """Take the next node of the order: add it to the group, or to the nodes before or after the
+        group. Return whether the group may still grow.
         """
         needs_group = node.id in self._needing
         if needs_group:
@@ -180,7 +182,7 @@ class _Gathered:
 
 def _keeps_order(node: Node) -> bool:
     """Return whether a node has a state or uses a variable. Such nodes must keep their order. A
-    Recv is judged by its Send.
+    Recv has the result of its Send.
     """
     if node.node_class is NodeClass.VARIABLE:
         return False

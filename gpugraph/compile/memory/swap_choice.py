@@ -1,4 +1,4 @@
-"""Choice of the tensors that a GPU swaps to the host while they are idle, to make its arena
+"""The choice of tensors that a GPU swaps to the host while they are idle, which makes its arena
 smaller.
 
   GPU     x = f(..)  g(x)      a   b   c   d   e   f   ...   h(x)
@@ -7,12 +7,12 @@ smaller.
   arena   |------- x ---------------|      |------ x -----------|
 
 `RewriterConfig.memory_optimization` selects the method. MANUAL swaps the tensors that an op
-requests by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS swap these tensors too.
-Then they repeatedly find the peak of the arena and, of the tensors that are live there, swap the
-tensor that is idle longest. They stop when copies would no longer be hidden, that is, take place
-during computation. Copies of one direction run one after another (`step_time_model` has their
-duration). Tensors whose copies would not be hidden stay on the GPU, unless the arena exceeds its
-memory.
+requests by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS swap these tensors, too.
+Then they repeatedly find the peak of the arena, and swap the live tensor there that is idle
+longest. They stop when copies would no longer be hidden. A copy is hidden if it takes place during
+computation. Copies in the same direction run one after another (`step_time_model` estimates how
+long they take). Tensors whose copies would not be hidden stay on the GPU, unless the arena exceeds
+its memory.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ for fragmentation.
 """
 
 DEPTHS = 4
-"""The number of graph levels that the copies to the host and back take together."""
+"""The number of levels of the graph during which a tensor is copied to the host and back."""
 
 Places = tuple[tuple[int, Node], tuple[int, Node], Node]
-"""The time that a tensor spends on the host: the position and node during which the copy to the
-host ends, the position and node after which the copy back begins, and the node after which the
+"""When a tensor is on the host. Three items: the position and node during which the copy to the
+host ends; the position and node after which the copy back begins; and the node after which the
 tensor must be back on the GPU.
 """
 
 
 def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]]:
-    """Return the swaps, and a report line for each tensor that stays on a GPU although it is idle
-    at a peak of the arena.
+    """Return the swaps. Also return report lines on tensors that stay on a GPU although they are
+    idle at a peak of the arena.
     """
     swaps: list[Swap] = []
     lines: list[str] = []
@@ -60,15 +60,17 @@ def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]
 
 
 class _Lane:
-    """The times that are reserved for the copies of one direction. Such copies run one after the
-    other. Times are in seconds from the start of the run.
+    """A schedule of the copies in one direction: the periods of time that are taken. Copies in one
+    direction run one after another. Times are in seconds from the start of the run.
     """
 
     def __init__(self) -> None:
         self._busy: list[tuple[float, float]] = []
 
     def earliest(self, begin: float, seconds: float) -> float:
-        """Return the earliest time, from `begin` on, at which a copy of this duration may begin."""
+        """Return the earliest time at or after `begin` at which a copy that takes `seconds` can
+        begin.
+        """
         for start, end in self._busy:
             if start >= begin + seconds:
                 break
@@ -76,7 +78,9 @@ class _Lane:
         return begin
 
     def latest(self, end: float, seconds: float) -> float:
-        """Return the latest time, up to `end`, at which a copy of this duration may end."""
+        """Return the latest time at or before `end` at which a copy that takes `seconds` can
+        end.
+        """
         for start, stop in reversed(self._busy):
             if stop <= end - seconds:
                 break
@@ -84,12 +88,12 @@ class _Lane:
         return end
 
     def take(self, begin: float, seconds: float) -> None:
-        """Reserve the time from `begin` for a copy of this duration."""
+        """Reserve `seconds` from `begin` on for a copy."""
         insort(self._busy, (begin, begin + seconds))
 
 
 class _Choice:
-    """The choice of swaps for one GPU. limit: bytes of its memory."""
+    """The choice of swaps for one GPU. limit: the size of its memory in bytes."""
 
     def __init__(self, unit: Unit, device: str, limit: int) -> None:
         self.unit, self.device = unit, device
@@ -103,9 +107,7 @@ class _Choice:
         self.lines: list[str] = []
 
     def _live_bytes(self) -> list[int]:
-        """Return, for each position in the order, the number of bytes in the GPU's arena that are
-        live there.
-        """
+        """Return the number of live bytes in the GPU's arena at each position in the order."""
         changes = [0] * (len(self.unit.order) + 2)
         storages = {home.storage for home in self.unit.homes.values()}
         for storage in storages:
@@ -128,8 +130,8 @@ class _Choice:
         self.tensors = [tensor for tensor in self.tensors if not tensor.is_hinted]
 
     def lower_peaks(self) -> None:
-        """Swap tensors that are live at the arena's peak: first tensors whose copies are hidden,
-        then, while the arena exceeds the memory, any tensors.
+        """Swap tensors that are live at the arena's peak. First swap tensors whose copies are
+        hidden; then, while the arena exceeds the memory, any tensors.
         """
         while self.tensors:
             peak = max(range(len(self.live)), key=self.live.__getitem__)
@@ -144,7 +146,7 @@ class _Choice:
         """Swap the tensor that is idle longest at the position `peak`; return False if none can be
         swapped.
 
-        placed: returns the positions of a tensor's copies, or None.
+        placed: a function that returns the positions of a tensor's copies, or None.
         """
         here = [tensor for tensor in self.tensors if tensor.first < peak < tensor.last]
         for tensor in sorted(here, key=self._seconds, reverse=True):
@@ -166,7 +168,7 @@ class _Choice:
         return f"copies of {_ms(seconds)} each way are not hidden by {_ms(idle)} of computation"
 
     def _seconds(self, tensor: Idle) -> float:
-        """Return how long a tensor is idle, in seconds by the model."""
+        """Return the time in seconds for which a tensor is idle, according to the model."""
         return self.timeline.begin(tensor.last) - self.timeline.ends[tensor.first]
 
     def _hidden(self, tensor: Idle) -> Places | None:
@@ -180,16 +182,17 @@ class _Choice:
         return self._places(tensor, begin + seconds, end - seconds)
 
     def _anywhere(self, tensor: Idle) -> Places | None:
-        """Return positions of the tensor's copies that leave it on the host as long as possible,
-        however long the copies take; None if no node is between its uses.
+        """Return positions of the tensor's copies that leave the tensor on the host as long as
+        possible, regardless of how long the copies take. Return None if there is no node between
+        the tensor's uses.
         """
         return self._places(
             tensor, self.timeline.ends[tensor.first], self.timeline.begin(tensor.last)
         )
 
     def _places(self, tensor: Idle, gone: float, back: float) -> Places | None:
-        """Return positions of the copies, such that the copy to the host has ended by the time
-        `gone` and the copy back begins at `back`, in seconds; None if no nodes fit.
+        """Return positions of the copies; None if no nodes fit. The copy to the host ends by the
+        time `gone`, and the copy back begins at `back` (in seconds).
         """
         ends, depth = self.timeline.ends, self.unit.depth
         top = min(depth[edge.dst.id] for edge in tensor.late)
@@ -246,7 +249,7 @@ def _variable_bytes(unit: Unit, device: str) -> int:
 
 
 def swap_words(swap: Swap) -> str:
-    """Return a swap as a line of the report."""
+    """Return a description of a swap, as a line for the report."""
     name = swap.source if not swap.slot else f"{swap.source}:{swap.slot}"
     return f"{name}: {human_readable_bytes(swap.num_bytes)} to the host, {swap.why}"
 

@@ -16,10 +16,10 @@ NO_KERNEL = {NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV}
 def variable_writers(
     unit: Unit, references: Mapping[TensorId, Node]
 ) -> dict[tuple[str, str], list[int]]:
-    """Return, by variable, the positions of the nodes that write it, in ascending order.
+    """Return, for each variable, the positions of the nodes that write it, in ascending order.
 
-    A node that may wait for other runs counts as a writer of each resource variable, since those
-    runs may write the variable during the wait.
+    Other runs may write a resource variable while a node waits for them, so such a node counts as a
+    writer.
     """
     writers: dict[tuple[str, str], list[int]] = {}
     by_handle = {

@@ -1,1 +1,1 @@
-"""Placement: a device for every op, and pairs of Send and Recv where tensors cross devices."""
+"""Placement: a device for every op, and a Send and a Recv where a tensor crosses devices."""

@@ -1,4 +1,4 @@
-"""Placement of control flow ops without a requested device: where their data is.
+"""Placement of control flow ops without a requested device: they go to the device of their data.
 
 A Switch, Enter, Exit, NextIteration or Merge forwards a tensor and computes nothing, so it is
 placed on the device that computes the tensor. The counters of a loop (integer and boolean scalars
@@ -42,8 +42,8 @@ def followed(group: Group, devices: list[str]) -> str | None:
 
 
 def _priority(node: Node) -> int:
-    """Return the sort key of a node in a group: NextIterations, whose input is computed in the
-    loop, come first.
+    """Return the sort key of a node in a group: NextIterations come first, since their input is
+    computed in the loop.
     """
     return 0 if node.node_class is NodeClass.NEXT_ITERATION else 1
 
@@ -56,8 +56,8 @@ def _of_metadata(group: Group) -> str | None:
 
 
 def counters(unit: Unit) -> set[int]:
-    """Return the ids of the nodes on which a loop's condition depends and which compute integer or
-    boolean scalars only; no ids if all devices have one type.
+    """Return the ids of the nodes that compute only integer or boolean scalars and on which a
+    loop's condition depends. Return no ids if all devices have the same type.
     """
     if len({device.device_type for device in unit.target.devices}) == 1:
         return set()

@@ -15,7 +15,10 @@ from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel, kernel
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Nodes that must be on one device. why: by node id, the reason why a node joined the group."""
+    """Nodes that must be on one device.
+
+    why: the reason why each node joined the group, by node id.
+    """
 
     nodes: list[Node]
     why: dict[int, str] = field(default_factory=dict)
@@ -41,7 +44,7 @@ class Candidates:
 
     def of(self, group: Group) -> tuple[list[str], str]:
         """Return the names of the devices that can run the group, the preferred device first, and
-        the reason for the preference. InvalidArgumentError if no device can run the group.
+        the reason for the preference. Raises InvalidArgumentError if no device can run the group.
         """
         if len(group.nodes) == 1:
             return self.of_one(group.nodes[0])
@@ -66,8 +69,8 @@ class Candidates:
             )
 
     def of_one(self, node: Node) -> tuple[list[str], str]:
-        """Return the devices that can run a node that belongs to no group, and the reason, as `of`
-        does.
+        """Like `of`, return the devices that can run a node in no group, and the reason for the
+        preference.
         """
         types = tuple([kind for kind in self._types if _runs_on(node, kind)])
         key = node.requested_device, types

@@ -2,13 +2,13 @@
 
 One pair serves all readers of a tensor on a device. Inputs that a kernel needs in host memory are
 read from the first CPU's memory, whichever device runs the op, and host outputs are written there.
-Constants are not sent: each device that reads one gets a copy, and as a host input its value is
-known at compile time. Control edges between devices need no pair, as one thread runs the ops of all
-devices in one order.
+Constants are not sent: each device that reads one gets its own copy. If a kernel reads a constant
+as a host input, its value is known at compile time. Control edges between devices need no pair, as
+one thread runs the ops of all devices in one order.
 
-A read directly from a variable's reference shares a transfer only with reads that have the same
-control inputs: before and after an assignment there are two transfers. The Send gets the control
-inputs of the reading op.
+Reads directly from a variable's reference share a transfer only if they have the same control
+inputs: reads before and after an assignment need two transfers. The Send gets the control inputs of
+the reading op.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpugraph.graph.op_def import host_slots
 from gpugraph.plan import Transfer
 
 SWAPPED = "_swapped"
-"""The attr of Recvs of swapped tensors: their copies begin at the Send instead of the Recv."""
+"""The attr of the Recv of a swapped tensor: the copy starts at the Send, not at the Recv."""
 
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
@@ -65,14 +65,14 @@ def partition(unit: Unit) -> Outcome:
 
 
 _Transfer = tuple[int, int, str, frozenset[Node]]
-"""A tensor (node id and slot), the name of the destination, and the nodes that must run before the
-tensor is read.
+"""The key of a transfer: a tensor (node id and slot), the name of the destination, and the nodes
+that must run before the tensor is read.
 """
 
 
 def waits_of_read(edge: Edge) -> frozenset[Node]:
-    """Return the nodes that must run before `edge` reads a variable, and may write it; none if the
-    edge carries a value.
+    """Return the nodes that must run before `edge` reads a variable, since they may write it. There
+    are none if the edge carries a value.
     """
     if not edge.src.output_types[edge.src_output].is_ref_dtype:
         return frozenset()

@@ -3,8 +3,8 @@
 Ops that must share a device form a group: ops colocated by an attr (`_class`), a variable and the
 ops that take a reference to it, and variables with one shared name. A group may be on the devices
 that the requests and kernels of all members permit; the device with the highest priority is chosen
-(GPU before CPU). Members also include ops that refer to the group's variable in other runs, unless
-that leaves no device. These rules come first, in this order:
+(GPU before CPU). Members also include ops of other runs that refer to the group's variable, unless
+no device could run all of them. These rules come first, in this order:
 
   1. if a variable has memory on a device since an earlier run, it and its group stay there;
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for
@@ -66,8 +66,8 @@ def place(unit: Unit) -> Outcome:
 
 
 def _groups(nodes: list[Node]) -> dict[int, Group]:
-    """Return, by node id, the groups of nodes that must share a device; a node that shares with
-    none has no entry.
+    """Return the groups of nodes that must share a device, by node id. A node without such a group
+    has no entry.
     """
     group_of: dict[int, Group] = {}
     by_name = {node.name: node for node in nodes}
@@ -121,9 +121,7 @@ def _is_generator(node: Node, group_of: dict[int, Group]) -> bool:
 
 
 def _place_alone(unit: Unit, candidates: Candidates, node: Node) -> bool:
-    """Place a node that is in no group if only one device can run it; return whether it was
-    placed.
-    """
+    """Place a node without a group if only one device can run it. Return whether it was placed."""
     if node.node_class is NodeClass.VARIABLE or node.id in unit.kin:
         return False
     devices, reason = candidates.of_one(node)

@@ -1,1 +1,1 @@
-"""Rewritings of the graph: passes with the names of Grappler's optimizers."""
+"""Rewriting of the graph: passes with the names of Grappler's optimizers."""

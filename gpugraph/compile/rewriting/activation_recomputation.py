@@ -1,26 +1,26 @@
-"""Recomputation: forward values are computed again where gradients need them, instead of being
-kept.
+"""Recomputation: forward values are recomputed where gradients need them, instead of being kept in
+memory.
 
   forward    x -> a = f(x) -> b = g(a) -> ...                 a and b live until their gradients
   late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only briefly
 
 `RewriterConfig.memory_optimization` selects one of two degrees. The cheap degree recomputes
-elementwise ops, reductions, slices and similar ops, if their inputs are kept in any case; usually
-they are fused with the gradient that reads them. The other degree, all ops, also recomputes matrix
-products and convolutions, from checkpoints. A checkpoint is a depth of the forward pass across
-which few bytes are live; these bytes are kept, and everything between two checkpoints is recomputed
+elementwise ops, reductions, slices and similar ops if their inputs are kept anyway. Usually they
+are fused with the gradient that reads them. The other degree, all ops, also recomputes matrix
+products and convolutions, starting from checkpoints. A checkpoint is a depth of the forward pass at
+which few bytes are live. These bytes are kept, and everything between two checkpoints is recomputed
 as one segment.
 
-A late node, one for which values are recomputed, has the name of a gradient
-(`memory_optimizer_target_node_name_scope`, `gradients/` by default, as in Grappler), and is deeper
-than all forward nodes that gradients read. A recomputing node gets a control input from a gradient
-that the first of its readers also waits for, so that it does not run too early. It runs the same
+Values are recomputed for "late" nodes. A late node has a gradient's name (it starts with
+`memory_optimizer_target_node_name_scope`, by default `gradients/`, as in Grappler), and is deeper
+than all forward nodes that gradients read. A recomputing node must not run too early. It therefore
+gets a control input from a gradient for which the first of its readers also waits. It runs the same
 kernel on the same values, so results are unchanged; they are equal bit for bit unless fusion forms
 other kernels. Ops with a state, among them random ones, are never recomputed.
 
-In a graph with branches and loops, each place (ops with one loop and one guard,
-`compile/analysis/places.py`) is treated separately: the forward ops of a branch are recomputed for
-gradients with the same guard, the forward ops of a loop for gradients of the same iteration.
+In a graph with branches and loops, each place (the ops with one loop and one guard,
+`compile/analysis/places.py`) is treated separately. The forward ops of a branch are recomputed for
+gradients with the same guard, and those of a loop for gradients of the same iteration.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.op_expressions import expressions_of
 
 CHEAP, ALL, HINTED = 1, 2, 3
-"""Degrees of recomputation: cheap ops, all ops, or only those with the attr `_recompute_hint`. 0
-stands for no recomputation.
+"""Degrees of recomputation: cheap ops, all ops, or only those with the attr `_recompute_hint`. No
+recomputation is 0.
 """
 
 _DEGREES = {CHEAP: "cheap ones", ALL: "all between checkpoints", HINTED: "what hints name"}
 
 SCOPE = "gradients/"
 SMALL = 1 << 12
-"""The minimum size in bytes of a tensor that is recomputed: a smaller one counts as kept."""
+"""The minimum size in bytes of a tensor that is recomputed; smaller tensors are kept."""
 
 _CHEAP_TYPES = {"Transpose", "Slice", "StridedSlice", "ConcatV2", "Pad", "Split", "Unpack"}
 _ALWAYS_THERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG}
@@ -59,8 +59,8 @@ _NO_OPS = {*_ALWAYS_THERE, *_FLOWING, NodeClass.RETVAL}
 
 @compile_pass()
 def recompute(unit: Unit) -> Outcome:
-    """Add recomputing copies of forward ops for the gradients: for `recompute_grad` functions, and
-    by the degree `unit.recomputation`.
+    """Add copies of forward ops that recompute values for the gradients. This applies to
+    `recompute_grad` functions, and to the ops selected by `unit.recomputation`.
     """
     is_marked = any(RECOMPUTES in node.attrs for node in unit.graph.op_nodes())
     if not unit.recomputation and not is_marked:
@@ -81,17 +81,15 @@ def recompute(unit: Unit) -> Outcome:
 
 
 def _recomputed(unit: Unit, passes: _Passes) -> list[Node]:
-    """Add copies of the forward nodes that are to be recomputed for the late nodes, and return the
-    copies.
-    """
+    """Add copies of the forward nodes that are recomputed for late nodes, and return the copies."""
     if not passes.late:
         return []
     return _Copies(unit, passes, _Choice(unit, passes)).add()
 
 
 def _calls(place: GuardedPlace) -> list[_Passes]:
-    """Return, for each call of a function decorated with `recompute_grad`, its ops as forward nodes
-    and the ops of its gradient as late nodes.
+    """For each call of a function decorated with `recompute_grad`, return its ops as forward nodes
+    and its gradient's ops as late nodes.
     """
     forward: dict[int, list[Node]] = {}
     late: dict[int, set[int]] = {}
@@ -122,14 +120,14 @@ def _all_passes(unit: Unit) -> Iterator[_Passes]:
 
 
 def _named(unit: Unit, scope: str) -> set[int]:
-    """Return the ids of the nodes whose names put them into the scope of gradients."""
+    """Return the ids of the nodes whose names are in the scope of gradients."""
     nodes = unit.graph.op_nodes()
     return {node.id for node in nodes if node.name.startswith(scope) or f"/{scope}" in node.name}
 
 
 def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
-    """Return the maximum depth, in the loop of a place, of an op whose output a gradient reads; -1
-    if there is no such op.
+    """Return the maximum depth of an op of the place whose output a gradient reads; -1 if there is
+    no such op.
     """
     depth = place.depth
     taken = [
@@ -143,9 +141,10 @@ def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
 
 
 class _Passes:
-    """The forward nodes of a place, up to depth `end`, and the ids of its late nodes.
+    """The forward nodes of a place, up to depth `end`, and the ids of the place's late nodes.
 
-    is_call: whether all of the forward nodes are recomputed, as the program uses `recompute_grad`.
+    is_call: whether the program requests by `recompute_grad` that all of the forward nodes are
+      recomputed.
     """
 
     def __init__(
@@ -166,7 +165,7 @@ class _Passes:
         return node.node_class not in _FLOWING and not self._is_behind(node)
 
     def late_users(self, node: Node) -> Iterator[Edge]:
-        """Yield the edges by which late nodes read a node's outputs, or views of them."""
+        """Yield the edges by which late nodes read the outputs of a node, or views of them."""
         for edge in node._out:
             if edge.is_control:
                 continue
@@ -177,7 +176,7 @@ class _Passes:
 
 
 class _Choice:
-    """The choice of the forward nodes that are recomputed."""
+    """Chooses the forward nodes to recompute."""
 
     def __init__(self, unit: Unit, passes: _Passes) -> None:
         self.unit = unit
@@ -261,8 +260,8 @@ class _Choice:
 
 
 def _cuts(live: Sequence[int], needed: Sequence[int]) -> list[int]:
-    """Return the depths of checkpoints: local minima of the live bytes, at most a quarter of the
-    bytes that gradients need of the segment before.
+    """Return the depths of checkpoints. These are local minima of the live bytes, and have at most
+    a quarter of the bytes that gradients need from the preceding segment.
     """
     cuts: list[int] = []
     segment = 0
@@ -299,8 +298,8 @@ class _Copies:
         return list(self.copy_of.values())
 
     def _uses(self, node: Node) -> list[Edge]:
-        """Return the input edges of a late node whose sources are chosen for recomputation; an
-        empty list if the node has no trigger.
+        """Return the input edges of a late node that come from nodes to be recomputed; an empty
+        list if the late node has no trigger.
         """
         if node.id not in self.passes.late or self._trigger(node) is None:
             return []
@@ -308,8 +307,8 @@ class _Copies:
         return [edge for edge in node.input_edges() if edge.src.id in chosen]
 
     def _trigger(self, node: Node) -> Node | None:
-        """Return the trigger of a late node: its deepest late input, after which the recomputed
-        copies that it reads may run; None if it has no late input.
+        """Return the trigger of a late node, after which the recomputed copies that it reads may
+        run. This is its deepest late input; None if it has none.
         """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]
@@ -318,7 +317,7 @@ class _Copies:
         return max(late, key=lambda source: self.passes.depth[source.id], default=None)
 
     def _find_triggers(self, uses: Sequence[Edge]) -> None:
-        """Find the trigger of each copy: the shallowest among the triggers of its readers."""
+        """Set the trigger of each copy to the shallowest trigger of its readers."""
         for edge in uses:
             trigger = self._trigger(edge.dst)
             assert trigger is not None
@@ -364,9 +363,7 @@ def _is_no_number(dtype: object) -> bool:
 
 
 def _bytes(unit: Unit, node: Node) -> int:
-    """Return the total size in bytes of a node's outputs; unknown sizes count as 0, and so does a
-    view.
-    """
+    """Return the total size in bytes of a node's outputs. Unknown sizes and views count as 0."""
     if _is_view(node):
         return 0
     sizes = [shape.num_elements() or 0 for shape in unit.shapes[node.id]]

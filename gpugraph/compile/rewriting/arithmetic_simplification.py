@@ -1,13 +1,14 @@
-"""Arithmetic simplification: ops that undo each other, or have a neutral operand, become views.
+"""Arithmetic simplification: ops that undo each other, and ops with a neutral operand, become
+views.
 
   Reshape, ExpandDims, Squeeze of one of them    one Reshape, or an Identity
   Cast of a lossless Cast                        one Cast, or an Identity
   Neg of Neg, LogicalNot, Conj, ... the same     Identity
   x * 1, x / 1, x - 0, x + -0.0, integers + 0    Identity
 
-An op is replaced only if that keeps the bits of every x, NaN and -0.0 included (x + 0.0 is not x if
-x is -0.0). A pair of Reshapes is replaced only if all shapes are known, as the inner one might
-otherwise fail in a run.
+An op is replaced only if the result has the same bits for every x, including NaN and -0.0 (x + 0.0
+is not x if x is -0.0). A pair of Reshapes is replaced only if all shapes are known; otherwise the
+inner Reshape might fail in a run.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 
 LARGEST_NEUTRAL = 4096
-"""The maximum number of elements of a constant that is compared with the neutral operand."""
+"""The maximum number of elements of a constant operand that is tested for neutrality."""
 
 _VIEWS = {"Reshape", "ExpandDims", "Squeeze"}
 
@@ -37,8 +38,8 @@ def cancel(unit: Unit) -> Outcome:
 
 
 def _inner(node: Node, types: set[str], passed: list[Node]) -> Edge | None:
-    """Return the input edge of the op that computes the node's first input, if its type is in
-    `types`; else None. Bypassed nodes are added to `passed`.
+    """If an op whose type is in `types` computes the node's first input, return the input edge of
+    that op; else None. Bypassed nodes are added to `passed`.
     """
     source = behind(node.input_edge(0), passed).src
     if source.type not in types:
@@ -66,8 +67,8 @@ def _visit_view(replacing: Replacing, node: Node) -> None:
 
 
 def _cant_fail(unit: Unit, node: Node) -> bool:
-    """Return whether a Reshape, ExpandDims or Squeeze can't fail in a run: its shapes are known and
-    its other inputs are constants.
+    """Return whether a Reshape, ExpandDims or Squeeze can't fail in a run, since its shapes are
+    known and its other inputs are constants.
     """
     edge, *others = node.input_edges()
     before, after = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
@@ -125,8 +126,8 @@ def _min_exponent(dtype: DType) -> int:
 
 
 def _bits(dtype: DType) -> int:
-    """Return the number of bits of an integer dtype without the sign, or of the significand of a
-    floating one.
+    """Return the number of bits of an integer dtype (without the sign), or of the significand of a
+    floating-point dtype.
     """
     if dtype.is_floating:
         return int(finfo(dtype.as_numpy_dtype).nmant) + 1
@@ -159,8 +160,8 @@ def _visit_neutral(replacing: Replacing, node: Node) -> None:
 
 
 def _neutral(op_type: str, dtype: DType) -> tuple[Any, tuple[int, ...]]:
-    """Return the neutral operand of an op, and the indices of the inputs where it leaves the other
-    input unchanged (none for some dtypes).
+    """Return the neutral operand of an op, and the indices of the inputs at which it leaves the
+    other input unchanged. For some dtypes there are none.
     """
     slots = (0, 1) if op_type in ("Mul", "Add", "AddV2") else (1,)
     if op_type in ("Mul", "RealDiv", "Div", "TruncateDiv", "FloorDiv"):

@@ -2,15 +2,16 @@
 merged.
 
 Two nodes are merged if they agree in op type, attrs, inputs (for a commutative op in either order),
-control inputs, requested device and colocation; constants, if they agree in dtype, shape and bytes.
-A node's inputs determine its loop and its guard, so these agree as well. Some nodes are never
+control inputs, requested device and colocation. Constants are merged if they agree in dtype, shape
+and bytes. A node's inputs determine its loop and its guard, so these agree as well. Some nodes are
+never
 merged: impure ops (random numbers, Python functions, ops with a state), reads of variables, control
-flow, and nodes with which others are colocated. An input that comes through Identities counts as
-the tensor before them. Of two merged nodes the node that was created first stays; `Session.explain`
-still lists the other node.
+flow, and nodes with which others are colocated. An input that passes through Identities is replaced
+by the tensor before them for the comparison. Of two merged nodes, the node that was created first
+stays. `Session.explain` still lists the other node.
 
-The pass is one walk over the nodes, inputs first; attrs are compared only for nodes that agree in
-everything else.
+The pass visits the nodes once, in topological order. Attrs are compared only for nodes that agree
+in everything else.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from gpugraph.graph.nodes.node_and_edge import SINK_ID
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 
 LARGEST_CONSTANT = 1024
-"""The maximum size in bytes of a constant that is compared; larger ones are not merged."""
+"""The maximum size in bytes of constants that are merged."""
 
 _ORDERED = {"Maximum", "Minimum"}
 """Commutative ops whose result may be 0.0 instead of -0.0, or vice versa, if their operands are
@@ -63,8 +64,8 @@ class _Walk:
         self._leaders: set[str] | None = None
 
     def visit(self, node: Node) -> None:
-        """Merge the node into an earlier node that computes the same value; if there is none,
-        record this node.
+        """Merge the node into an earlier node that computes the same value, or record it if there
+        is none.
         """
         if not is_pure(node) or not node.output_types:
             return
@@ -132,7 +133,9 @@ class _Walk:
 
 
 def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
-    """Yield the nodes such that each node follows its inputs, and otherwise in the order of ids."""
+    """Yield the nodes in topological order; nodes whose order this leaves open are in the order of
+    their ids.
+    """
     done: set[int] = set()
     for start in graph.op_nodes():
         if start.id in done:
@@ -195,8 +198,8 @@ def _attrs(node: Node) -> Key:
 
 
 def _frozen(value: Any) -> Key:
-    """Return a hashable key that is equal only for equal values of the same type, and differs for
-    0.0 and -0.0.
+    """Return a hashable key of a value. Keys are equal only for equal values of the same type, and
+    0.0 and -0.0 have different keys.
     """
     if isinstance(value, (list, tuple)):
         return ("list", *map(_frozen, value))

@@ -3,10 +3,10 @@ become constants.
 
 One walk in topological order infers every shape. A stateless op is folded if all its inputs are
 constant and its outputs are small: its CPU kernel computes the constants, so a run's results do not
-change. Shape, Size and Rank of a tensor are folded if its shape is known, even if its value is not.
-If folding is switched off, the constant values are used to infer shapes only, and the ops stay.
-Nodes that only folded ops read are dropped, except those with side effects (an assignment, a draw
-of random numbers): they become control inputs of the constant.
+change. Shape, Size and Rank of a tensor are folded if the tensor's shape is known, even if its
+value is not. If folding is switched off, constant values are only used to infer shapes, and the ops
+stay. Nodes that only folded ops read are dropped. Nodes with side effects (an assignment, a draw of
+random numbers) stay, and become control inputs of the constant.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.ops.framework.op_evaluation import evaluate
 
 LARGEST_FOLDED = 65536
-"""The maximum size in bytes of a folded output: a larger constant costs more to keep than to
-compute. `OptimizerOptions.max_folded_constant_in_bytes` overrides it."""
+"""The maximum size in bytes of a folded output. It is cheaper to compute larger values than to keep
+them. `OptimizerOptions.max_folded_constant_in_bytes` overrides it.
+"""
 
 _OF_SHAPE = {"Shape", "Size", "Rank", "ShapeN"}
 _FLOW = {NodeClass.MERGE, NodeClass.LOOP_COND, *FORWARDING}
@@ -62,8 +63,8 @@ def fold(unit: Unit) -> Outcome:
 
 
 def _inputs_first(graph: RuntimeGraph) -> list[Node]:
-    """Return the nodes in the order of the walk: inputs first, and the loop that pushes onto a
-    stack before the loop of its gradient, which pops.
+    """Return the nodes in the order of the walk. Each node follows its inputs, and a loop that
+    pushes onto a stack comes before the gradient's loop that pops from it.
     """
     if any(node.node_class is NodeClass.ENTER for node in graph.op_nodes()):
         return loops_whole(graph)
@@ -71,11 +72,11 @@ def _inputs_first(graph: RuntimeGraph) -> list[Node]:
 
 
 class _Folding:
-    """One walk over the graph. `acting`: the ids of nodes with side effects, and of all nodes that
-    depend on these.
+    """A walk over the graph that infers shapes and finds constants. `acting`: the ids of nodes with
+    side effects, and of all nodes that depend on these.
 
-    Control flow counts as a side effect: the inputs of such a node determine whether it is alive,
-    and in which loop it is.
+    Control flow counts as a side effect, because the inputs of such a node determine whether it is
+    alive, and in which loop it is.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -190,8 +191,8 @@ class _Folding:
             graph.rename_node(constant, node.name)
 
     def _waits(self, node: Node) -> dict[Node, None]:
-        """Return the control inputs for a constant that replaces the node: they keep it in the same
-        branch and loop, and after the same side effects.
+        """Return the control inputs for a constant that replaces the node. They keep the constant
+        in the node's branch and loop, and after the same side effects.
         """
         waits: dict[Node, None] = {}
         for edge in list(node._in):
@@ -205,8 +206,8 @@ class _Folding:
         return waits
 
     def _side(self, switch: Node, slot: int) -> Node:
-        """Return an Identity of one output of a Switch, as a control input that is alive exactly
-        when the output is alive.
+        """Return a node that is alive exactly when this output of a Switch is alive, for use as a
+        control input. It is an Identity of the output.
         """
         key = (switch.id, slot)
         if key not in self.sides:

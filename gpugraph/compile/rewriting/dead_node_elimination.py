@@ -23,10 +23,11 @@ def drop_unneeded(unit: Unit) -> int:
 
 
 def _all_are_taken(unit: Unit) -> bool:
-    """Return whether every node has a follower or is a root, and there is no loop. Then each node
+    """Return whether every node has a successor or is a root, and there is no loop. Then each node
     leads to a root.
 
-    This is usually true, and faster to check than a walk over the graph."""
+    This is usually true, and faster to check than a walk over the graph.
+    """
     ends = {node.id for node in (*unit.roots, *unit.args)}
     for node in unit.graph.op_nodes():
         if node.node_class is NodeClass.ENTER or not (node._out or node.id in ends):

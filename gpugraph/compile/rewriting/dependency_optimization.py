@@ -1,14 +1,14 @@
-"""Dependency optimization: ops that have no effect and only control outputs are removed.
+"""Dependency optimization: removes ops that have no effect and only control outputs.
 
-A gradient's `tuple` waits for the gradients of all inputs before it returns any of them, so an op
-may be a control input even if nothing reads its results. If such an op has no effect, its followers
-get its inputs as control inputs instead. Controlled by `RewriterConfig.dependency_optimization`, as
-in Grappler.
+The `tuple` of a gradient waits for the gradients of all inputs before it returns any of them. So an
+op may be a control input although nothing reads its results. If such an op has no effect, the ops
+that wait for it get its inputs as control inputs instead. Controlled by
+`RewriterConfig.dependency_optimization`, as in Grappler.
 
 In a loop that changes only its own stacks and TensorArrays, nothing can observe whether a `tuple`
 waits for pure ops. The NoOp of the `tuple` therefore loses these control inputs, so that the
 gradients after it may be fused into one kernel or into a matrix product. Outside of such loops the
-NoOp stays, as it keeps a variable from being written before all gradients have read it.
+NoOp stays, since it ensures that no variable is written before all gradients have read it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ _MAX_EDGES = 16
 
 @compile_pass("dependency_optimization")
 def dependencies(unit: Unit) -> Outcome:
-    """Remove ops with only control outputs, and control edges that nothing observes."""
+    """Remove ops that have only control outputs, and control edges that have no observable
+    effect.
+    """
     needed = {node.id for node in (*unit.roots, *unit.args)}
     lines = _open_barriers(unit, needed)
     if any(node.id not in needed and _is_waited_for(node) for node in unit.graph.op_nodes()):
@@ -53,8 +55,8 @@ def _is_waited_for(node: Node) -> bool:
 
 
 def _is_idle(node: Node) -> bool:
-    """Return whether the node can be removed without any effect, and few control edges replace
-    it.
+    """Return whether the node can be removed without any effect, and only a few control edges
+    replace it.
     """
     decl = DECLARATIONS.get(node.type)
     if decl is None or node.node_class not in (NodeClass.OTHER, NodeClass.IDENTITY):
@@ -81,8 +83,8 @@ def _pass_by(unit: Unit, node: Node) -> None:
 
 
 def _waited_for(node: Node) -> Iterator[Node]:
-    """Yield the inputs that the followers of a removed node must wait for; for a constant, a feed
-    or a variable, yield its control inputs instead.
+    """Yield the inputs for which the successors of a removed node must wait. For a constant, feed
+    or variable among them, yield its control inputs instead.
     """
     for edge in node._in:
         if edge.src.node_class in _ALWAYS_THERE:
@@ -94,14 +96,14 @@ def _waited_for(node: Node) -> Iterator[Node]:
 # -- barriers in loops
 
 _OF_LOOPS = ("Stack", "TensorArray")
-"""Prefixes of op types whose state only the loop itself uses before it ends. Data inputs order the
+"""Prefixes of the op types whose state only their loop uses until it ends. Data inputs order the
 ops on such state, so these ops need no barrier.
 """
 
 
 def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
-    """Remove control edges from pure ops to barriers (the NoOps of a `tuple`) in loops, and
-    barriers left without inputs; return report lines.
+    """Remove control edges from pure ops to barriers in loops, and barriers left without inputs. A
+    barrier is the NoOp of a `tuple`. Return report lines.
     """
     nodes = unit.graph.op_nodes()
     barriers = [node for node in nodes if node.type == "NoOp" and node.id not in needed]
@@ -125,8 +127,8 @@ def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
 
 
 def _writing(unit: Unit, flow: Flow) -> set[Frame]:
-    """Return the root, and the frames of loops that change any state except stacks and
-    TensorArrays, themselves or in inner loops.
+    """Return the root frame, and the frames of loops that change any state other than stacks and
+    TensorArrays. A change in an inner loop counts.
     """
     frames = {flow.frames.root}
     for node in unit.graph.op_nodes():
@@ -136,10 +138,11 @@ def _writing(unit: Unit, flow: Flow) -> set[Frame]:
 
 
 def _try_remove(unit: Unit, flow: Flow, edge: Edge) -> bool:
-    """Remove an edge from a pure op to a barrier, unless the barrier's followers need it to be in
-    the loop and to be alive under the same guard; return whether it was removed.
+    """Remove an edge from a pure op to a barrier, and return whether it was removed. The edge stays
+    if without it the barrier's successors would be in another loop or be alive under another guard.
 
-    The op must have data outputs: its value is used elsewhere."""
+    The op must have data outputs, so its value is used elsewhere.
+    """
     source, barrier = edge.src, edge.dst
     if not is_pure(source) or all(out.is_control for out in source._out):
         return False

@@ -1,11 +1,11 @@
-"""Gradual sums: a large AddN is split, so that each term is added as soon as it is computed.
+"""Gradual sums: a large AddN is split so that each term is added as soon as it is computed.
 
     AddN(a, b, c, d)          a, b, c and d live until d is computed
     ((a + b) + c) + d         at most two live, and each sum is in place of the last one
 
-A recurrent network reads a weight matrix in each time step, and the matrix's gradients of all steps
-are the terms of such an AddN. An AddN adds its terms from the first to the last. To keep the
-result's bits, it is split only if its terms are computed in that order. The partial sums stay
+A recurrent network reads a weight matrix in each time step. The gradients of the matrix for all
+steps are the terms of such an AddN. An AddN adds its terms from the first to the last. To keep the
+result's bits, it is split only if its terms become available in that order. The partial sums stay
 separate steps: one fused kernel would wait for all terms again.
 """
 
@@ -23,19 +23,19 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.memory import human_readable_bytes
 
 LARGE = 1 << 20
-"""The minimum size in bytes of all terms together: the memory saved must be worth
-additional steps.
+"""The minimum total size of the terms in bytes: the memory saved must be worth the additional
+steps.
 """
 
 LARGE_TERM = 1 << 14
-"""The minimum size in bytes of one term: for a smaller one, launching the step takes longer than
-the addition.
+"""The minimum size of one term in bytes. For a smaller term, launching a step takes longer than the
+addition.
 """
 
 
 @compile_pass()
 def sums(unit: Unit) -> Outcome:
-    """Split each large AddN whose terms become available one after another, with all of them in
+    """Split each large AddN whose terms become available one after another. All terms must be in
     one loop and under one guard.
     """
     if not any(_is_large(unit, node) for node in unit.graph.op_nodes()):
@@ -67,11 +67,12 @@ def _is_large(unit: Unit, node: Node) -> bool:
 
 
 def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
-    """Return the terms in groups, each of which is available later than the group before.
+    """Return the terms in groups; each group becomes available after the group before it.
 
-    The terms keep their order: a term joins the group of an earlier term if it is available no
-    later than that term. The first group has at least two terms. depth: by node id, when a term is
-    available.
+    The order of the terms stays: a term that is available no later than an earlier term joins that
+    term's group. The first group has at least two terms.
+
+    depth: when each term is available, by node id.
     """
     groups: list[list[Source]] = []
     latest = -1
@@ -86,8 +87,8 @@ def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
 
 
 def _split(unit: Unit, node: Node, groups: Sequence[Sequence[Source]]) -> None:
-    """Add partial sums of all groups except the last; `node` then adds the last group to the
-    sum.
+    """Add partial sums for all groups except the last. The node itself then adds the last group to
+    the sum.
     """
     graph, dtype = unit.graph, node.output_types[0]
     total: list[Source] = []

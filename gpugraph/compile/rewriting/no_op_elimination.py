@@ -1,7 +1,7 @@
 """No-op elimination: ops without effect become Identities, which are views and need no step.
 
-  Sum, Mean, Prod, Max and Min over no axes; AddN of one; Reshape to the same shape; Transpose
-  in the same order; Cast to the same dtype; a push onto a stack from which no op pops.
+  Sum, Mean, Prod, Max and Min over no axes; AddN of one; Reshape to the same shape; Transpose in
+  the same order; Cast to the same dtype; a push onto a stack from which no op pops.
 
 Gradients of broadcasting ops contain many of these. Shapes must be known, so `fold` runs before.
 Arithmetic is left to `arithmetic_simplification`. An op keeps its name, so messages still name the
@@ -40,7 +40,7 @@ def simplify(unit: Unit) -> Outcome:
 
 def _pushes_in_vain(unit: Unit) -> set[Node]:
     """Return the pushes onto stacks from which no op pops. A gradient that needs only the shapes of
-    tensors leaves such pushes, once the shapes are constants.
+    tensors leaves such pushes behind once the shapes are constants.
     """
     nodes = unit.graph.op_nodes()
     others = ("StackPopV2", "StackCloseV2")

@@ -1,9 +1,9 @@
-"""Replacement of a node by another op, under the same name.
+"""Replacement of a node by another op under the same name.
 
 The new op runs after the same nodes and is alive under the same condition as the old one. Therefore
-it gets the control inputs of the old op, of constants that it no longer reads, and of nodes that it
-bypasses. A dead output of a Switch makes its readers dead, so such an input becomes a control
-input, too.
+it gets the control inputs of the old op, of constants that it no longer reads, and of bypassed
+nodes. A dead output of a Switch makes its readers dead, so such an input becomes a control input,
+too.
 
          [before]                              [before]
              ^                                     |
@@ -28,7 +28,7 @@ from gpugraph.ops.framework.kernel_registry import is_ours
 
 
 class Replacing:
-    """The replacements of one pass over the unit. `finish` completes them."""
+    """The replacements of one pass over the unit. `finish` completes the replacements."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -140,14 +140,14 @@ class Replacing:
         return self.put(node, "Reshape", attrs, [source, (shape, 0)], passed)
 
     def constant(self, node: Node, value: Any, dtype: DType | None = None) -> Node:
-        """Add a constant for the replacement of `node`. dtype: the constant's dtype, if it is not
-        that of the array.
+        """Add a constant as part of the replacement of `node`. dtype: the constant's dtype; by
+        default the dtype of the array.
         """
         return self.unit.add_constant(node, "simplified", value, dtype, f"for {node.name}")
 
     def finish(self, what: str) -> Outcome:
         """Update `unit.roots`, drop nodes that are no longer needed, and record for `explain` which
-        ops absorbed them.
+        ops replaced them.
 
         Returns the outcome of the pass: the number of replacements followed by `what`, and a line
         for each.
@@ -163,8 +163,8 @@ class Replacing:
 
 
 def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
-    """Return the control inputs for a replacement: the nodes after which the replaced node ran,
-    except nodes in `kept`, whose outputs the replacement reads, and nodes in `passed`.
+    """Return the control inputs for a replacement. These are the nodes after which the replaced
+    node ran, except nodes in `passed`, and nodes in `kept`, whose outputs the replacement reads.
     """
     waits = dict.fromkeys(node.control_inputs)
     for edge in node._in:
@@ -179,11 +179,11 @@ def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, Non
 
 
 NO_GPU = "no GPU has kernels"
-"""The reason that a pass for GPUs reports when it does nothing."""
+"""The reason in the report of a pass for GPUs that does nothing."""
 
 
 def gpus_with_kernels(unit: Unit) -> set[str]:
-    """Return the names of the GPUs that run kernels, which virtual GPUs do not."""
+    """Return the names of the GPUs that run kernels; virtual GPUs do not."""
     return {device.name for device in unit.target.devices if device.has_kernels}
 
 
@@ -197,8 +197,8 @@ def public_attrs(node: Node) -> dict[str, Any]:
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
     """Return whether a fused op may replace all these nodes.
 
-    It may not if the user has registered a kernel for a node, as that kernel must run, or if a node
-    has a hint on swapping its input.
+    It may not if a node has a kernel registered by the user, which must run, or a hint on swapping
+    its input.
     """
     types = unit.device_types
     return all(
@@ -213,7 +213,7 @@ def is_reference(edge: Edge) -> bool:
 
 
 def only_taker(node: Node, roots: set[int]) -> Edge | None:
-    """Return the only edge from a node, if the node is not a root, and the edge carries data to a
+    """Return the only edge from a node if the node is not a root and the edge carries data to a
     node on the same device; else None.
     """
     if node.id in roots or len(node._out) != 1:
@@ -232,8 +232,8 @@ def known_value(unit: Unit, edge: Edge) -> Any:
 
 
 def behind(edge: Edge, passed: list[Node]) -> Edge:
-    """Return the edge that carries the tensor of `edge` before any Identities; add these to
-    `passed`.
+    """Return the edge that carries the tensor of `edge` before any Identities. Add these Identities
+    to `passed`.
     """
     while edge.src.type == "Identity" and not is_reference(first := edge.src.input_edge(0)):
         passed.append(edge.src)

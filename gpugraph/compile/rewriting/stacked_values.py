@@ -1,15 +1,16 @@
-"""Stacked values: a backward loop computes cheap values again, instead of the forward loop stashing
-them on a stack.
+"""Stacked values: a backward loop recomputes cheap values, so that the forward loop need not push
+them onto a stack.
 
     forward     g -> push            1 - g -> push           in each iteration
     backward    pop -> g             pop -> 1 - g            in reverse
     becomes     pop -> g -> 1 - g                            one stack less
 
-This applies to the result of one cheap op, if its inputs are constants and values that are pushed
-in the same iterations of the forward loop and popped in the same iterations of the backward loop.
-It also applies to a value that is pushed onto two stacks. To keep the value's bits, the op must
-round at most once, in a dtype that is stored as it was computed (float32 and float64). Computing it
-takes less time than a push and a pop; usually the op is fused with the gradient that reads it.
+This applies to the result of one cheap op whose inputs are constants, or values pushed in the same
+iterations of the forward loop and popped in the same iterations of the backward loop. It also
+applies to a value that is pushed onto two stacks. To keep the value's bits, the op must round at
+most once, in a dtype that is stored with the precision of the computation (float32 and float64).
+Computing the value takes less time than a push and a pop. Usually the op is fused with the gradient
+that reads it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _CHEAP = {
 }
 
 _SMALL = 1 << 10
-"""The minimum size in bytes of a value that is computed again: for smaller ones, an op may take
+"""The minimum size in bytes of a value that is recomputed. For smaller values, an op may take
 longer than a push and a pop.
 """
 
@@ -57,7 +58,7 @@ def stacks(unit: Unit) -> Outcome:
 
 
 class _Kept(NamedTuple):
-    """A tensor that a loop stashes: its push, its pop, and the pushed output."""
+    """A tensor that a loop pushes onto a stack: its push, its pop, and the pushed output."""
 
     push: Node
     pop: Node
@@ -65,7 +66,7 @@ class _Kept(NamedTuple):
 
 
 def _groups(unit: Unit) -> Iterable[list[_Kept]]:
-    """Return the stashed tensors in groups. The tensors of a group are pushed in the same
+    """Return the tensors on stacks in groups. The tensors of a group are pushed in the same
     iterations, and popped in the same iterations.
     """
     flow = flow_of(unit)
@@ -88,7 +89,9 @@ def _groups(unit: Unit) -> Iterable[list[_Kept]]:
 
 
 def _users(stack: Node) -> list[Node]:
-    """Return the nodes that use a stack through its handle, also inside loops and branches."""
+    """Return the nodes that use a stack through its handle, including nodes in loops and
+    branches.
+    """
     users: list[Node] = []
     waiting = [stack]
     while waiting:
@@ -100,9 +103,7 @@ def _users(stack: Node) -> list[Node]:
 
 
 def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
-    """Return whether one loop pushes and a different loop pops, where neither loop contains the
-    other.
-    """
+    """Return whether one loop pushes and another loop pops, and neither loop contains the other."""
     forward, backward = flow.frames.at(push), flow.frames.at(pop)
     elem = push.input_edge(1)
     return (
@@ -116,8 +117,8 @@ def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
 
 
 class _Group:
-    """The tensors of a group. known: by forward tensor, the tensor with its value in the backward
-    loop.
+    """The tensors of a group. known: for each forward tensor, the tensor that has its value in the
+    backward loop.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -125,8 +126,8 @@ class _Group:
         self.known: dict[TensorId, Source] = {}
 
     def reduce(self, group: Sequence[_Kept]) -> list[str]:
-        """Replace each tensor of the group that can be computed from other tensors of the group,
-        inputs first; return a report line for each.
+        """Replace each tensor of the group that can be computed from other tensors of the group, in
+        topological order. Return a report line for each.
         """
         lines = []
         for kept in group:
@@ -150,8 +151,8 @@ class _Group:
         return None if elements is None else elements * node.output_types[slot].itemsize
 
     def _computed(self, kept: _Kept) -> Source | None:
-        """Add an op that computes the value from other popped values, and return its output; None
-        if that is not possible or saves no time.
+        """Add an op that computes the value from other popped values, and return its output. Return
+        None if that is impossible or saves no time.
         """
         unit, (node, _) = self.unit, kept.value
         num_bytes = self._bytes(kept)
@@ -193,8 +194,8 @@ class _Group:
         return constant, 0
 
     def _forget(self, kept: _Kept, source: Source) -> None:
-        """Remove the push and the pop of a tensor; their readers and control outputs move to
-        `source`, or for the push to an Identity.
+        """Remove the push and the pop of a tensor. Readers of the pop read `source` instead; an
+        Identity replaces the push for its readers.
         """
         unit, graph = self.unit, self.unit.graph
         push, pop, _ = kept

@@ -1,12 +1,13 @@
-"""Transpose folding: transposes are folded into matrix products, and pairs of them merged.
+"""Transpose folding: transposes are folded into matrix products, and pairs of transposes are
+merged.
 
   MatMul, BatchMatMulV2 of a Transpose of the last two axes    the product's own flag
   Transpose of a Transpose                                     one Transpose, or an Identity
   Transpose that only moves axes of size 1                     Reshape, which is a view
 
-A Transpose copies its input, while a product can read it in either layout. With the flag, a product
-may add in another order, so the last bits of its results may differ. The other rules change no
-bits.
+A Transpose copies its input, but a product can read its operand in either layout. With a
+transposing flag, a product may add in another order, so the last bits of its results may differ.
+The other rules change no bits.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def _order(unit: Unit, node: Node) -> list[int] | None:
 
 
 def _inner(replacing: Replacing, edge: Edge, passed: list[Node]) -> list[int] | None:
-    """Return the constant permutation of the Transpose from which an edge comes, and add that node
-    to `passed`; None if the edge comes from no such Transpose.
+    """Return the constant permutation of the Transpose that computes an edge's tensor, and add that
+    node to `passed`. Return None if no such Transpose computes it.
     """
     source = behind(edge, passed).src
     if source.type != "Transpose" or is_reference(source.input_edge(0)):
@@ -105,8 +106,8 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
 
 
 def _moves_no_element(unit: Unit, node: Node, edge: Edge, order: list[int]) -> bool:
-    """Return whether a Transpose by `order` keeps the order of all axes whose size is not 1, and a
-    Reshape can produce the output's shape.
+    """Return whether a Transpose by `order` keeps the order of all axes whose size is not 1, so
+    that a Reshape produces the same output.
     """
     before, after = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
     if before is None or after is None or after.count(None) > 1 or (None in after and 0 in after):

@@ -1,4 +1,4 @@
-"""Calls of user functions in separate threads, which a run that ends early abandons."""
+"""Calls of user functions in separate threads. A run that ends early abandons its calls."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _SLICE_S = 0.05  # interval of checks for cancellation
 
 
 class CallClock(Clock):
-    """The clock that a call in a separate thread polls: its run's clock, until the run abandons the
-    call.
+    """The clock that a call in a separate thread polls. It is the clock of the call's run until the
+    run abandons the call.
     """
 
     __slots__ = ("is_left", "run_clock")
@@ -40,8 +40,8 @@ class CallClock(Clock):
 class CallThread(threading.Thread):
     """A thread that makes a call and holds its result. A run that ends early abandons it.
 
-    An abandoned call that polls its run (`check_run`) gets an error. place: the location in the
-    run, for the errors of a run that waits for the call.
+    An abandoned call that polls its run (`check_run`) gets an error. place: the point in the run at
+    which it waits for the call, for error messages.
     """
 
     def __init__(self, name: str, call: Callable[[], Any], place: str) -> None:
@@ -84,7 +84,9 @@ class CallThread(threading.Thread):
         return self._clock.is_left and isinstance(self._error, CancelledError)
 
     def leave(self) -> None:
-        """Abandon the call: its next poll of the run raises an error, and its result is ignored."""
+        """Abandon the call: the next time it polls the run, it gets an error, and its result is
+        ignored.
+        """
         self._clock.is_left = True
 
     def result(self) -> Any:

@@ -1,4 +1,4 @@
-"""Code of a run of steps: NumPy at first, later a few native calls.
+"""The code of a run of steps: NumPy at first, later a few native calls.
 
     plain      the steps run by NumPy; once that is worthwhile, their code is compiled
     mixed      each step switches to its code in the run that finds it compiled
@@ -6,8 +6,8 @@
 
 Compiled code is used unless `native_cost` estimates that NumPy is faster. Steps over large arrays
 are compiled from the first run on: while NumPy computes the first steps, the code of later steps is
-compiled or loaded from the cache. One run spends at most `PORTION_S` seconds on translating and
-binding, so that no run of a large plan is much delayed.
+compiled or loaded from the cache. In one run, at most `PORTION_S` seconds are spent on translating
+and binding, so that the first runs of a large plan are not delayed much.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from gpugraph.devices.native import (
 from gpugraph.plan import NATIVE, Step, StepCode, StepSequence, noting_step
 
 PORTION_S = 0.5
-"""The maximum seconds in which one run translates or binds steps, unless it waits for the
+"""The maximum number of seconds for which a run translates or binds steps, unless it waits for the
 compiler.
 """
 
 MOST_NAMES = 8
-"""The maximum number of steps of one state that a report line names."""
+"""The maximum number of steps in the same state that a report line names."""
 
 
 class Member:
-    """A step of the run of steps: NumPy, or native code once that is compiled.
+    """A step in a run of steps. It runs by NumPy, or by native code once that is compiled.
 
     step: the step to run now. calls: the native calls, if native code is used. reason: why no
     native code is used.
@@ -71,12 +71,12 @@ class Member:
         self.code: Prepared[Any] | None = None  # the compiled piece; None if it needs no compiler
 
     def refuse(self, reason: str) -> None:
-        """Use NumPy in all further runs, for this reason."""
+        """Use NumPy in all further runs. reason: why native code is not used."""
         self.piece = self.code = None
         self.is_decided, self.reason = True, reason
 
     def status(self) -> StepCode:
-        """Return the code that runs the step now."""
+        """Return a description of the code that currently runs the step."""
         if self.entry.native is None:
             return self.entry.step.code()
         if self.is_decided:
@@ -88,7 +88,7 @@ class Member:
 
     @property
     def generated_kernel(self) -> Prepared[Any] | None:
-        """The kernel that runs the step, if it was generated from the step's expressions."""
+        """The generated kernel that runs the step; None if the step runs by other code."""
         is_generated = self.piece is not None and isinstance(self.piece.source, Program)
         return self.code if is_generated and self.calls is not None else None
 
@@ -151,7 +151,7 @@ class _MixedRun:
         return perf_counter() < self._ends
 
     def part(self, number: int, step: Step) -> Step:
-        """Return one step of the run as a separate step, for callers that run steps one by one."""
+        """Return step `number` as a separate step, for callers that run steps one by one."""
 
         def run() -> None:
             with one_blas_thread():
@@ -195,7 +195,7 @@ class CompiledStretch:
                 self._sequence.run()
 
     def parts(self, traced: bool) -> list[Step]:
-        """Return the steps of a run as they are now; each native step is a separate call."""
+        """Return the current steps of a run, with each native step as a separate call."""
         if self.is_joined:
             return [member.step for member in self._members]
         steps = [entry.step for entry in self.entries]
@@ -217,20 +217,18 @@ class CompiledStretch:
             yield member.step, code
 
     def _delay(self) -> str:
-        """Return text for the report: what the steps wait for before they are given to the
-        compiler.
-        """
+        """Return text for the report: the condition under which the steps will be compiled."""
         if self.spent + self._cost >= WORTHWHILE_NS:
             return "for the next run"
         return f"until the steps have taken an estimated {WORTHWHILE_NS / 1e6:.0f} ms"
 
     def begin(self) -> None:
-        """Compile the steps from the next run on, however little time they take."""
+        """Compile the steps from the next run on, even if NumPy runs them quickly."""
         self.spent = max(self.spent, WORTHWHILE_NS)
 
     @property
     def members(self) -> Sequence[Member]:
-        """The steps of the stretch."""
+        """The members of the run of steps."""
         return self._members
 
     def advance(self) -> bool:
@@ -248,13 +246,13 @@ class CompiledStretch:
 
     @property
     def final_steps(self) -> Sequence[Step] | None:
-        """The steps of all further runs, with adjacent native steps joined; None while some may
-        still change.
+        """The steps that all further runs execute, with adjacent native steps joined; None while a
+        step may still change.
         """
         return self._sequence.steps if self.is_joined else None
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return report lines: the steps by the code that runs them, and how many share generated
+        """Return report lines: which code runs the steps, and how many of them share generated
         kernels.
         """
         kernels = Counter(filter(None, (member.generated_kernel for member in self._members)))
@@ -265,8 +263,8 @@ class CompiledStretch:
         return notes + ([shared] if num_steps > num_kernels else [])
 
     def _by_code(self, codes: Mapping[str, StepCode]) -> str:
-        """Return the number of native steps, by library, and the names of all other steps,
-        as text.
+        """Return text with the number of native steps for each library, and the names of all other
+        steps.
         """
         by_state: dict[str, list[Entry]] = {"native": [], "waiting": [], "plain": []}
         for entry in self.entries:
@@ -330,7 +328,7 @@ class CompiledStretch:
             self._join()
 
     def _join(self) -> None:
-        """Make adjacent native steps one call."""
+        """Join adjacent native steps into one call."""
         if any(member.calls is not None for member in self._members):
             for member in self._members:
                 if member.calls is None and member.entry.native is not None:
@@ -352,8 +350,8 @@ class CompiledStretch:
 
 
 def _nanoseconds(entry: Entry) -> float:
-    """Estimate the nanoseconds that NumPy takes for a step; for a step without a native form, those
-    of a single call.
+    """Estimate how many nanoseconds NumPy takes for a step. A step without a native form counts as
+    a single call.
     """
     if entry.native is None:
         return numpy_nanoseconds(())

@@ -1,10 +1,10 @@
 """Concurrent calls of user functions that do not depend on each other.
 
 TensorFlow runs such functions in a thread pool, so that a function may wait for another function.
-Here adjacent calls of one level of the order (see `compile/memory/execution_order.py`) under one
-guard are one step. The step reads the inputs and writes the results in its own thread, and calls
-each function in a separate thread. It waits briefly for a function before it calls the next one, so
-that quick functions run in their order.
+Here, adjacent calls at one depth of the order (see `compile/memory/execution_order.py`) and under
+one guard become one step. The step reads the inputs and writes the results in its own thread, and
+calls each function in a separate thread. It waits briefly for each function before it calls the
+next one, so that quick functions run in order.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ _SLICE_S = 0.05  # interval of checks for cancellation
 
 
 def with_concurrent_calls(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries, with adjacent calls that do not depend on each other merged.
+    """Return the entries. Adjacent calls that do not depend on each other are merged into one
+    entry.
 
-    A check that a variable is initialized may stand between two calls; it comes before both.
+    A check that a variable is initialized may stand between two calls; it then precedes both calls.
     """
     result: list[Entry] = []
     calls: list[Entry] = []
@@ -50,8 +51,8 @@ def _is_call(entry: Entry) -> bool:
 
 
 def _goes_with(entry: Entry, call: Entry) -> bool:
-    """Return whether an entry is a call of the same level as `call`. Calls of one level are
-    independent.
+    """Return whether an entry is a call at the same depth as `call`. Calls at one depth do not
+    depend on each other.
     """
     return _is_call(entry) and entry.guard == call.guard and entry.step.depth == call.step.depth
 
@@ -78,8 +79,8 @@ def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> N
 
 
 class ConcurrentCalls(StepGroup):
-    """Calls functions concurrently, each in a thread. When all are done, it raises the first error,
-    if any.
+    """Calls functions concurrently, each in a thread. When all have returned, it raises the first
+    error, if any.
 
     Errors of calls that were abandoned because of another error come last.
     """

@@ -1,14 +1,15 @@
-"""Captures: adjacent steps on one GPU become one CUDA graph.
+"""Captures: adjacent steps on one GPU are replaced by one CUDA graph.
 
     steps      x@w   +b,relu   (host) unique   h@v   loss   ...
     runs       [ one graph ]   unique          [   one graph   ]
 
-The first run enqueues step by step, to load everything that can't be loaded during a capture. The
-next run captures a CUDA graph, which all further runs launch. A launch takes some microseconds for
-any number of kernels. A step that runs on the host, is sized at run time or copies to another
-device stays a step between two captures. If the driver refuses to capture, its reason is reported
-and the steps stay. GPUGRAPH_CAPTURE=0 turns captures off for plans that are compiled afterwards.
-Use it to find the step that causes an error, or to find out whether capturing causes the error.
+The first run enqueues the steps one by one, which loads everything that can't be loaded during a
+capture. The second run captures a CUDA graph, and all further runs launch it. Launching a graph
+takes a few microseconds, whatever its number of kernels. A step stays separate, between two
+captures, if it runs on the host, has sizes known only at run time, or copies to another device. If
+the driver refuses a capture, the report has the driver's reason, and the steps stay.
+GPUGRAPH_CAPTURE=0 turns captures off for plans that are compiled afterwards. This helps to find the
+step that causes an error, or to find out whether capturing causes it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _logger = logging.getLogger(__name__)
 
 
 class Check:
-    """A check that a variable is initialized; calling it raises an error if the variable is not."""
+    """A check that a variable is initialized. Calling it raises an error if the variable has no
+    value.
+    """
 
     __slots__ = ("state",)
 
@@ -102,8 +105,8 @@ class Capture:
 def with_captures(
     entries: Sequence[Entry], devices: dict[str, Any], report_lines: list[str]
 ) -> list[Entry]:
-    """Return the entries, with adjacent entries that one GPU can run as a CUDA graph merged into
-    one.
+    """Return the entries. Adjacent entries that one GPU can run as a CUDA graph are merged into one
+    entry.
     """
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):
@@ -126,8 +129,8 @@ def with_captures(
 
 
 def _without_late_guards(members: Iterable[Entry]) -> list[Entry]:
-    """Return the members without checks of variables that an earlier member initializes, because
-    checks run before all other steps of the merged entry.
+    """Return the members without the checks of variables that an earlier member initializes: in a
+    merged entry, checks run before all other steps.
     """
     assigned: set[int] = set()
     needed = []
@@ -143,8 +146,8 @@ def _without_late_guards(members: Iterable[Entry]) -> list[Entry]:
 def _with_joined(
     members: Sequence[Entry], steps: Sequence[Step], device: Any, report_lines: list[str]
 ) -> list[Entry]:
-    """Return the members with launches joined where possible; if any are, checks of variables come
-    first.
+    """Return the members with launches joined where possible. If any launches are joined, the
+    checks of variables come first.
     """
     steps_after = with_joined_launches(steps, device.kernels, report_lines)
     if len(steps_after) == len(steps):
@@ -157,8 +160,8 @@ def _with_joined(
 
 
 def _stretch_key(entry: Entry) -> Any:
-    """Return a key that entries of one capture share; an entry that can't be captured has a unique
-    key.
+    """Return a key. Entries with equal keys can be in one capture; an entry that can't be captured
+    has a unique key.
     """
     step = entry.step
     if step.kind == "guard":

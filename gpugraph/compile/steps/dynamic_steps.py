@@ -1,6 +1,6 @@
 """Steps with tensors whose size is known only during a run.
 
-In each run such a step infers the shapes of its outputs from its inputs, allocates the outputs,
+In each run, such a step infers the shapes of its outputs from its inputs, allocates the outputs,
 binds its kernel and calls it. Then the step frees the tensors that no later step uses.
 """
 
@@ -63,7 +63,7 @@ class DynamicStep:
 
     @staticmethod
     def _native(arrays: Arrays, bound: BoundNode) -> RunTimeNative | None:
-        """Return the node's native code, which the steps for other sizes of its plan share."""
+        """Return the node's native code. The steps of a plan for other sizes share it."""
         known = arrays.run_time_natives
         if bound.node.id not in known:
             known[bound.node.id] = run_time_native(bound, arrays.jit, arrays.unit.target.verify)
@@ -71,12 +71,12 @@ class DynamicStep:
         return native
 
     def code(self) -> StepCode:
-        """Return the code that the next run uses, as far as the code is known already."""
+        """Return the code that the next run uses, if it is known already."""
         return self.plain if self.native is None else self.native.code
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
-        """Return a callable that reads an input; it returns an empty array for a variable without a
-        value.
+        """Return a callable that reads an input. For a variable without a value it returns an empty
+        array.
         """
         state = self.bound.variables.get(slot)
         is_first = state is not None and self.node.op_def.allows_uninitialized_input
@@ -140,8 +140,8 @@ class DynamicStep:
         )
 
     def _ref(self, slot: int, array: Any, results: list[Any]) -> Any:
-        """Return the array of an input; for a variable that the kernel writes, the output's
-        array.
+        """Return the array of input `slot`. For a variable that the kernel writes, return the
+        output's array.
         """
         state = self.bound.variables.get(slot)
         if state is not None:
@@ -197,7 +197,7 @@ class DynamicStep:
         return InvalidArgumentError(self.node.node_def, None, message)
 
     def _prepared(self, result: Any, shape: tuple[int, ...], slot: int) -> Any:
-        """Return the array to which output `slot` is written."""
+        """Return the array to which output `slot` will be written."""
         if isinstance(result, Cell):
             dtype = self.node.output_types[slot].base_dtype
             result.fill(self.device.allocate(shape, dtype, result.name))
@@ -227,12 +227,13 @@ def names_of(unit: Unit, node: Node) -> list[str]:
 
 
 class CallingStep(DynamicStep):
-    """A step that calls a user function, in three parts: read the inputs, call, write the results.
+    """A step that calls a user function in three parts: it reads the inputs, calls the function,
+    and writes the results.
 
-    The call itself touches no memory of the plan. So several calls can run concurrently in separate
-    threads (`concurrent_calls.py`), and an abandoned call does no harm. In a run with a time limit,
-    a single call runs in a separate thread too, unless the call itself checks whether the run must
-    end.
+    The call itself does not access the plan's memory. So several calls can run concurrently in
+    separate threads (`concurrent_calls.py`), and an abandoned call does no harm. In a run with a
+    time limit, even a single call runs in a separate thread, unless the call itself checks whether
+    the run must end.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, clock: Clock) -> None:
@@ -279,4 +280,4 @@ class CallingStep(DynamicStep):
 
 
 _NOTHING = np.empty(0)
-"""The array that stands for a variable without a value."""
+"""The array that represents a variable without a value."""

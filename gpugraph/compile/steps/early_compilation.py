@@ -1,8 +1,9 @@
-"""Early compilation of the C files that later plans of a graph need, while its first plan runs.
+"""Early compilation: while the first plan of a graph runs, the C files that later plans need are
+compiled.
 
-A program's first run usually runs its initializers, which leaves the compiler idle. Some later work
-is known by then: convolutions, poolings and large matrix products call functions of C files in
-`kernels/`, which do not depend on a plan.
+The first run of a program usually runs its initializers, and the compiler is idle meanwhile. Some
+later work is already known: convolutions, poolings and large matrix products call functions of C
+files in `kernels/`, which do not depend on a plan.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from gpugraph.kernel import CSource, MatrixProducts
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _SEEN: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
-"""The number of ops of each graph that were examined."""
+"""The number of ops of each graph that have been examined."""
 
 
 _LARGE_PRODUCT = 1 << 24
-"""The minimum number of multiplications of a large product; that many take 0.3 ms."""
+"""The minimum number of multiplications of a large matrix product: these take 0.3 ms."""
 
 _ROWS = 32
 """The assumed number of rows of a batch of unknown size."""
 
 
 def compile_early(target: Target, graph: Graph) -> None:
-    """Start to compile the C files of the graph's ops with large results, after the files that the
-    current plan needs.
+    """Start to compile the C files for the graph's ops with large results. Files that the current
+    plan needs come first.
     """
     settings = jit(target.config)
     on_host = all(device.device_type == "CPU" for device in target.devices)
@@ -61,8 +62,8 @@ def _has_file(op_type: str) -> bool:
 
 
 def _file_of(op: Operation) -> tuple[str, str] | None:
-    """Return the C file that has an op's function, and the name of the dtype; None for a small
-    result.
+    """Return the C file with an op's function, and the name of the dtype to compile it for. Return
+    None if the op's result is small.
     """
     native = DECLARATIONS[op.type].native
     if not isinstance(native, CSource):
@@ -77,8 +78,8 @@ def _file_of(op: Operation) -> tuple[str, str] | None:
 
 
 def _products_file(op: Operation) -> tuple[str, str] | None:
-    """Return the C file of tiled matrix products, and the dtype; None if the product is small or
-    its size is unknown.
+    """Return the C file of tiled matrix products, and the dtype to compile it for. Return None if
+    the product is small or its size is unknown.
     """
     a, result = op.inputs[0], op.outputs[0]
     if a.shape.rank is None or result.shape.rank is None:

@@ -8,7 +8,7 @@
     MatmulWithEpilogue
     Sized                        launches that count output sizes, then others (`measured_steps`)
 
-All other kernels run on the host, on copies of the arrays; the report of `bind` has the reason.
+All other kernels run on the host, on copies of the arrays. The report of `bind` has the reason.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def bind_on_device(
     """Return the callable of a node's step. arrays: the inputs in `bound.array_slots`, then the
     outputs.
 
-    report_lines: receives the notes on the launches, or the reason if the node runs on the host
-    although its device has kernels.
+    report_lines: a list to which notes on the launches are added, or the reason if the node runs on
+    the host although its device has kernels.
     """
     node, runner = bound.node, bound.runner
     if not runner.has_kernels:
@@ -70,7 +70,9 @@ def bind_on_device(
 
 
 def run_time_reason(bound: BoundNode) -> str:
-    """Return why a step that is bound in each run runs on the host; "" if it may run on the GPU."""
+    """Return why a step that is bound in each run runs on the host; an empty string if it may run
+    on the GPU.
+    """
     if not bound.runner.has_kernels:
         return ""
     return _DYNAMIC if reference(bound.kernel).dynamic else _LATE if bound.is_late else ""
@@ -83,8 +85,8 @@ def host_report(bound: BoundNode, reason: str) -> str:
 
 
 def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -> Any:
-    """Return the launches of a node. NotNativeError or NotImplementedError if it has to run on the
-    host.
+    """Return the launches of a node. Raises NotNativeError or NotImplementedError if it has to run
+    on the host.
     """
     node, runner, kernel, slots = bound.node, bound.runner, bound.kernel, bound.array_slots
     if reference(kernel).dynamic:
@@ -136,7 +138,7 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
 
 
 def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
-    """Return an array in the device's memory with a state that the node keeps."""
+    """Return an array in the device's memory for a state that the node keeps between runs."""
 
     def put(numbers: Any) -> Block:
         block = context.allocate(numbers.shape, as_dtype(numbers.dtype))
@@ -147,8 +149,8 @@ def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
 
 
 def _is_regular(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Return whether generated code can reduce these axes directly: they are the first or the last
-    axes.
+    """Return whether generated code can reduce these axes directly, since they are the first or the
+    last axes.
     """
     over = [axis in axes for axis, size in enumerate(shape) if size != 1]
     return over in (sorted(over), sorted(over, reverse=True))
@@ -162,8 +164,8 @@ def _transposed_reduction(
     axes: Sequence[int],
     refused: Callable[[str], int],
 ) -> Any:
-    """Return launches for a reduction over inner axes: a transposing copy, then a reduction of last
-    axes.
+    """Return the launches for a reduction over inner axes: a copy that moves these axes to the end,
+    then a reduction over the last axes.
     """
     source, out = arrays
     order = (*(axis for axis in range(source.ndim) if axis not in axes), *axes)

@@ -21,7 +21,7 @@ from gpugraph.plan import Run, Step, StepGroup, StepSequence
 class Entry(NamedTuple):
     """A step and the guard under which it runs.
 
-    sets, reads: the flags that the step sets and reads. native: the candidate for the step's native
+    sets, reads: the flags that the step sets and reads. native: the step's candidate for native
     code. assigns: whether the step may give a variable its first value. group: the number of the
     group of steps that run at the same time.
     """
@@ -37,8 +37,8 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetPredicate:
-    """Sets one of a predicate's two flags (true, false) and clears the other. Clears both unless
-    all flags in `base` are set.
+    """Sets one of a predicate's two flags (true, false) and clears the other. Clears both flags
+    unless all flags in `base` are set.
 
     `run` does this. array: the predicate's array in host memory, or None. key: its tensor.
     """
@@ -81,7 +81,7 @@ class SetFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyFlags:
-    """Copies flags. copies: pairs of target and source; a target without a source is set."""
+    """Copies flags. copies: pairs (target, source); without a source, the target is set."""
 
     values: bytearray
     copies: Sequence[tuple[int, int | None]]
@@ -130,7 +130,9 @@ class Region(StepGroup):
             self._sequence.run()
 
     def unguarded(self) -> Run:
-        """Return a callable that runs the steps without checking that variables are initialized."""
+        """Return a callable that runs the steps without the checks that variables are
+        initialized.
+        """
         return Region(self.flags, self.flag, self.steps, False).run
 
     def parts(self, traced: bool) -> Sequence[Step]:
@@ -139,8 +141,8 @@ class Region(StepGroup):
 
 
 class Flags:
-    """The flags of one plan, numbered by atom and guard. within: by atom, the guard that must hold
-    for the atom to hold.
+    """The flags of one plan, numbered by atom and guard. within: the guard that must hold for an
+    atom to hold, by atom.
     """
 
     def __init__(self, within: dict[Atom, Guard]) -> None:
@@ -168,13 +170,11 @@ class Flags:
         return self._flag(atoms[0] if len(atoms) == 1 else guard)
 
     def base(self, atom: Is) -> list[int]:
-        """Return the flags that must be set for the predicate to have a value."""
+        """Return the flags that must be set if the atom's predicate has a value."""
         return [self.atom(other) for other in self.atoms(self.within[atom] - {atom})]
 
     def setter(self, atom: Is, value: Callable[[], Any], array: Any = None) -> SetPredicate:
-        """Return the callable that sets a predicate's two flags. array: the predicate's array, if
-        any.
-        """
+        """Return a `SetPredicate` for a predicate. array: the predicate's array, if any."""
         flags = self.values
         yes, no = self.atom(Is(atom.pred, True)), self.atom(Is(atom.pred, False))
         base = self.base(atom)
@@ -194,13 +194,13 @@ class Flags:
         return SetPredicate(set_flags if base else set_plain, yes, no, base, array, atom.pred)
 
     def joiner(self, guard: Guard) -> JoinFlags:
-        """Return the callable that sets the flag of a guard with several atoms."""
+        """Return a `JoinFlags` for a guard with several atoms."""
         flag, atoms = self.guard(guard), self.atoms(guard)
         return JoinFlags(self.values, flag, [self.atom(atom) for atom in atoms])
 
 
 def with_regions(flags: Flags, entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries, with adjacent entries of equal guards merged into regions."""
+    """Return the entries. Adjacent entries with equal guards are merged into regions."""
     regions: list[Entry] = []
     for guard, group in groupby(entries, key=lambda entry: entry.guard):
         members = list(group)

@@ -1,4 +1,4 @@
-"""Nodes and their kernels during binding, and the cells of tensors sized at run time."""
+"""Nodes and their kernels during binding, and the cells of tensors that are sized at run time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gpugraph.kernel import CompiledFile, Kernel, reference
 Shapes = Sequence[tuple[int, ...]]
 
 Place = tuple[TensorId, Home]
-"""A tensor and its home."""
+"""The key of a tensor, and its home."""
 
 
 class Cell:
@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def array(self) -> Any:
-        """The tensor's array. InternalError if the tensor is not allocated."""
+        """The tensor's array. Raises InternalError if the tensor is not allocated."""
         if self.block is None:
             raise InternalError.of_no_node(f"The tensor '{self.name}' holds no value")
         return self.block.array
@@ -61,9 +61,9 @@ class Cell:
 
 @dataclass
 class BoundNode:
-    """A node with its kernel, its tensors, and the device that runs it.
+    """A node with its kernel, its tensors, and the device that runs the kernel.
 
-    refusals: receives the reports of bad input from the plan's kernels on `runner`; None if kernels
+    refusals: receives reports of bad input from the plan's kernels on `runner`; None if kernels
     raise errors themselves. host: the inputs whose values the kernel reads on the host. is_late:
     whether the kernel reads these values in each run. array_slots: the inputs that the kernel
     receives as arrays.
@@ -90,10 +90,10 @@ class BoundNode:
 
 
 class KernelMemory(NamedTuple):
-    """The memory that kernels obtain, in lists by the time of its release.
+    """The memory that kernels obtain, in lists according to the time when it is released.
 
-    owned: released with the plan or, for a step that is bound in each run, after that step. kept:
-    released when the run ends. pools: by device, the blocks that steps share; several plans may
+    owned: released with the plan, or after the step if the step is bound in each run. kept:
+    released when the run ends. pools: the blocks that steps share, by device; several plans may
     time-share them.
     """
 
@@ -102,8 +102,8 @@ class KernelMemory(NamedTuple):
     pools: dict[str, ScratchPool]
 
     def pooled(self, device: Device, num_bytes: int, but: Collection[Block], user: str) -> Block:
-        """Return a block that several steps share, but none of the blocks `but`. Its lease is added
-        to `owned`.
+        """Return a block that several steps share and that is not in `but`. Its lease is added to
+        `owned`.
         """
         pool = self.pools.setdefault(device.name, ScratchPool(device))
         lease = pool.lease(num_bytes, but, user)
@@ -142,7 +142,7 @@ class KernelBinding:
         self._passing: dict[int, Block] = {}
 
     def value(self, index: int) -> Any:
-        """Return the value of host input `index`. InternalError if that input is not a host
+        """Return the value of host input `index`. Raises InternalError if that input is not a host
         input.
         """
         if index not in self._values:
@@ -164,18 +164,18 @@ class KernelBinding:
         return array
 
     def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return an array on the device that lives as long as the plan or, in a step bound in each
-        run, until the step ends.
+        """Return an array on the device that lives as long as the plan. In a step that is bound in
+        each run, it lives until the step ends.
         """
         block = self.allocate(shape, dtype)
         self.own(block)
         return block.array
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return temporary array number `slot` on the device, which is valid while the step runs.
+        """Return temporary array number `slot` on the device, valid while the step runs.
 
-        Negative slots are for native code that runs instead of the NumPy kernel, so they may share
-        memory with that kernel's scratch.
+        Negative slots are for native code. It runs instead of the NumPy kernel, so its arrays may
+        share memory with that kernel's scratch arrays.
         """
         passing = self._passing.items()
         others = [b for other, b in passing if other != slot and (other < 0) >= (slot < 0)]
@@ -188,13 +188,13 @@ class KernelBinding:
     def _pooled(
         self, shape: tuple[int, ...], dtype: DType, but: Collection[Block]
     ) -> tuple[Any, Block]:
-        """Return an array in a block that several steps share, but in none of the blocks `but`."""
+        """Return an array in a block that several steps share and that is not in `but`."""
         num_bytes = max(prod(shape), 1) * dtype.itemsize
         block = self._memory.pooled(self._device, num_bytes, but, self.name)
         return self._device.view(block.address, shape, dtype), block
 
     def owning(self, owned: list[Any]) -> KernelBinding:
-        """Return a copy of the context whose memory is separate and listed in `owned`."""
+        """Return a copy of the context with separate memory, which is listed in `owned`."""
         binding = copy.copy(self)
         binding._memory = self._memory._replace(owned=owned, pools={})
         binding._scratch_blocks, binding._passing = [], {}
@@ -205,7 +205,9 @@ class KernelBinding:
         return self._device.allocate(shape, dtype, self.name)
 
     def new_handle(self, block: Block) -> NewHandle:
-        """Return a session handle for a block; if it is fetched, the session keeps the block."""
+        """Return a session handle for a block. If the handle is fetched, the session keeps the
+        block.
+        """
         return self._resources.kept.new_handle(self.name, block, self._device.name)
 
     @property
@@ -222,22 +224,24 @@ class KernelBinding:
         self._memory.kept.append(container)
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the state that the session keeps for this node; `make` creates it in the first
-        run.
+        """Return the state that the session keeps for this node. If it does not exist yet, `make`
+        creates it.
         """
         return self._resources.state(self.name, make)
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """Return the object that the session keeps in a container under a name, for all nodes."""
+        """Return the object that the session keeps under a container and a name, for all nodes. If
+        it does not exist yet, `make` creates it.
+        """
         return self._resources.shared_object(container, name, make)
 
     def function(self, function: Any) -> Any:
-        """Return a new call of a function, compiled by the session."""
+        """Return a new callable for a function, which the session compiles."""
         return self._resources.functions.bound(function)
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
         """Return a function of a number of seconds. It returns the compiled C file of `kernels/`,
-        or None if the file is not compiled within that time or jit is off.
+        or None if the file is not compiled within that time or native code is off.
         """
         if not self._jit.is_on:
             return lambda seconds: None

@@ -3,11 +3,11 @@
     steps    Adam(a)  x@w  Adam(b)  relu  Adam(c)       Adam(d) reads relu's output
     runs     [ Adam(a), Adam(b), Adam(c) ]  x@w  relu  Adam(d)
 
-An optimizer's updates of many variables, the casts of their gradients and the like are small
-launches of one kernel source: each takes a GPU some microseconds, however small it is. Among
-adjacent steps on one GPU, a step is moved to an earlier step of its kind and joined with it, if
-this keeps the order of all accesses to the same memory of which one is a write. The results have
-the same bits.
+An optimizer's updates of many variables, and the casts of their gradients, are small launches of
+one kernel source. Each of them takes a GPU a few microseconds, however small it is. Among adjacent
+steps on one GPU, a step is moved to an earlier step of its kind and joined with it. This must keep
+the order of any two accesses to the same memory of which one is a write. The results have the same
+bits.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from gpugraph.devices import Enqueued, Touches, is_blocking
 from gpugraph.plan import Step, StepGroup
 
 LEAST = 3
-"""The minimum number of launches for which a joined kernel is worth its compilation."""
+"""The minimum number of launches to join: with fewer, the joined kernel is not worth its
+compilation.
+"""
 
 
 class Command(NamedTuple):
     """The properties of a step that decide whether it can be joined.
 
     kind: equal for steps that may be joined; None if the step can't be joined. touches: the memory
-    that the step reads and writes; None if that is not known.
+    that the step reads and writes; None if it is unknown.
     """
 
     kind: Hashable
@@ -38,8 +40,8 @@ class Command(NamedTuple):
 
 
 class _LastTouches:
-    """For each byte of memory, the last group of commands that wrote the byte, and the last group
-    that read it.
+    """The last group of commands that wrote each byte of memory, and the last group that read
+    it.
     """
 
     def __init__(self, commands: Sequence[Command]) -> None:
@@ -54,9 +56,7 @@ class _LastTouches:
         self._read = np.full(len(edges), -1)
 
     def last(self, touches: Touches) -> int:
-        """Return the last group that must have ended before a command may access the memory
-        `touches`.
-        """
+        """Return the last group that must end before a command may access the memory `touches`."""
         last = -1
         for span in (*touches.reads, *touches.writes):
             last = max(last, self._written[self._bytes[span]].max(initial=-1))
@@ -73,9 +73,9 @@ class _LastTouches:
 
 
 def independent_groups(commands: Sequence[Command]) -> list[list[int]]:
-    """Return the commands in groups, which run one after another.
+    """Return the commands in groups, in the order in which the groups must run.
 
-    The commands of one group are of one kind and independent of each other. Two commands that
+    The commands of one group have the same kind and do not depend on each other. Two commands that
     access the same memory keep their order if at least one writes it.
     """
     touched = _LastTouches(commands)
@@ -111,7 +111,7 @@ class JoinedLaunches(StepGroup):
 
 
 def switched_off(switch: str) -> str:
-    """Return the reason why the environment variable `switch` turns a rewrite off; "" if it does
+    """Return the reason if the environment variable `switch` turns a rewrite off; "" if it does
     not.
     """
     if is_off(switch):
@@ -122,8 +122,8 @@ def switched_off(switch: str) -> str:
 def with_joined_launches(
     steps: Sequence[Step], launcher: Any, report_lines: list[str]
 ) -> list[Step]:
-    """Return adjacent steps of one GPU with launches joined, wherever `LEAST` or more can be
-    joined.
+    """Return the steps, which are adjacent and on one GPU, with launches joined wherever at least
+    `LEAST` can be joined.
     """
     reason = switched_off(JOIN)
     launches: list[Any] = [step.run for step in steps]

@@ -1,13 +1,13 @@
-"""Steps of a GPU whose kernels count the sizes of their outputs (`kernel.Sized`).
+"""Steps on a GPU whose kernels count the sizes of their outputs (`kernel.Sized`).
 
     measure     launches that count the output sizes; if all inputs have static sizes, a separate
                 step, which can be captured with the steps before it
     wait        the host reads the counts, and errors
     fill        launches that write the outputs, which are allocated with these sizes
 
-If the sizes are known when the plan is compiled (because indices are constant), all launches are
-one step, without a wait. Otherwise the host waits, so the step can't be captured. The data stays on
-the GPU in either case.
+If the sizes are known when the plan is compiled (because indices are constant), all launches form
+one step, which does not wait. Otherwise the host waits for the counts, so the step can't be
+captured. The data stays on the GPU in either case.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _logger = logging.getLogger(__name__)
 
 
 def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> Run:
-    """Return the step of a node that has tensors sized in the run; add a report line on where it
+    """Return the step of a node whose tensors are sized in the run. Add a report line on where it
     runs.
     """
     reason = run_time_reason(bound)
@@ -54,7 +54,7 @@ class SizedStep(DynamicStep):
     """A step that runs a `Sized` kernel on the GPU. Its creation raises NotNativeError or
     NotImplementedError if the kernel is known to run on the host.
 
-    whole: all launches as one callable, if the sizes are known; else None.
+    whole: a callable that makes all launches, if the sizes are known; else None.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, sized: Sized) -> None:
@@ -72,8 +72,8 @@ class SizedStep(DynamicStep):
         self.whole = self._whole(arrays.owned, [home for _, home in bound.outputs])
 
     def _whole(self, owned: list[Any], homes: Sequence[Home]) -> Any:
-        """Return all launches as one callable if the sizes are known when the plan is compiled,
-        else None.
+        """Return a callable that makes all launches if the sizes are known when the plan is
+        compiled, else None.
         """
         shapes = [home.shape for home in homes if home.storage.kind != "cell"]
         if self.measurement is None or self.sized.known is None or len(shapes) < len(homes):
@@ -86,8 +86,8 @@ class SizedStep(DynamicStep):
 
     @property
     def measures(self) -> Any:
-        """The counting launches, if they are bound with the plan and form a separate step; else
-        None.
+        """The launches that count sizes, if they form a separate step that is bound with the plan;
+        else None.
         """
         return self.measurement[1].measure if self.measurement is not None else None
 
@@ -123,7 +123,9 @@ class SizedStep(DynamicStep):
         sizing.fill(context, numbers, results, take)()
 
     def _report(self, reason: str) -> None:
-        """Log a fallback to the host that was unknown at compilation, once for each reason."""
+        """Log that a step runs on the host although this was not known at compile time, once for
+        each reason.
+        """
         if reason not in self.reported:
             self.reported.add(reason)
             _logger.warning("%s", host_report(self.bound, reason))

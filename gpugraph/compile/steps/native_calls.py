@@ -1,4 +1,4 @@
-"""Native calls of several steps joined into one call, and the error of a call that refuses its
+"""Native calls of several steps, joined into one call; and the error if a call refuses its
 input.
 """
 
@@ -24,8 +24,8 @@ def native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
 
 
 def step_beside_native(step: Step) -> Step:
-    """Return a NumPy step that uses only one BLAS thread, for use among native steps: further BLAS
-    threads would spin after the step.
+    """Return a NumPy step that uses only one BLAS thread, to run between native steps. Additional
+    BLAS threads would keep spinning after the step.
     """
 
     def run() -> None:
@@ -36,7 +36,7 @@ def step_beside_native(step: Step) -> Step:
 
 
 def native_code() -> StepCode:
-    """Return the code of a step that is native."""
+    """Return the `StepCode` of a native step."""
     return NATIVE
 
 
@@ -46,7 +46,7 @@ class RefusableCall:
     """
 
     def __init__(self, call: NativeCall, steps: Sequence[Step]) -> None:
-        """Wrap a call. steps: for each call in the sequence `call`, the step that makes it."""
+        """Wrap a call. steps: the step that each call in the sequence `call` performs."""
         self.call = call
         self.steps = steps
 
@@ -54,7 +54,7 @@ class RefusableCall:
         return self.refuse() if self.call() else 0
 
     def refuse(self) -> int:
-        """Run, in NumPy, the step whose call has refused its input; this raises the error."""
+        """Run the NumPy step whose native call has refused its input, which raises the error."""
         step = self.steps[failed_at(self.call) if len(self.steps) > 1 else 0]
         with noting_step(step):
             step.run()
@@ -72,7 +72,7 @@ def _native_call(members: Sequence[tuple[Step, Calls]]) -> NativeCall:
 def library_of(step: Candidate, known: dict[Any, str]) -> str:
     """Return the name of the library that computes a step's matrix products; "" for other steps.
 
-    known: results for equal steps; a new one is added.
+    known: results for steps seen before; new results are added.
     """
     native = step.native
     if not isinstance(native, (MatrixProducts, MatmulWithEpilogue)) or not step.inputs:

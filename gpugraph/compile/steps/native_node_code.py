@@ -2,7 +2,7 @@
 
 Expressions, reductions and decompositions become generated programs. Matrix products become calls
 of tiled code or of NumPy's BLAS, view copies become copies between views, and kernel sources become
-calls of functions in `kernels/`. For all other steps the report has the reason why they have no
+calls of functions in `kernels/`. For every other step, the report has the reason why it has no
 native code.
 """
 
@@ -65,12 +65,12 @@ NativeCall = Callable[[], int]
 
 
 class Candidate(NamedTuple):
-    """A step that may be native: the form of its op, and the arrays to which it is bound.
+    """A step that may become native: the form of its op, and its arrays.
 
-    arrays: `num_inputs` inputs, of dtypes `types`, then outputs. variables: the inputs that are
-    variables, which other runs may write. writes: the inputs that the op writes, if it writes
-    inputs instead of outputs. bind: binds the NumPy kernel to arrays. program: the generated
-    program, if it exists already.
+    arrays: `num_inputs` inputs, with the dtypes `types`, then outputs. variables: the inputs that
+    are variables, which other runs may write. writes: the inputs that the op writes, if it writes
+    inputs instead of outputs. bind: a function that binds the NumPy kernel to arrays. program: the
+    generated program, if it already exists.
     """
 
     native: Native | Expressions
@@ -98,8 +98,8 @@ class Candidate(NamedTuple):
     def apart(
         self, isolated: bool = False, changed: Callable[[Any], Any] | None = None
     ) -> Candidate:
-        """Return the same step with copies of the arrays that it writes; if `isolated`, also with
-        copies of variables, so that no other run changes its inputs. changed: returns the
+        """Return the same step with copies of the arrays that it writes. If `isolated`, also copy
+        variables, so that other runs can't change its inputs. changed: a function that returns the
         replacement of an input array.
         """
         written = {span_of(array) for array in self.written}
@@ -123,7 +123,7 @@ class Candidate(NamedTuple):
         return self.context.passing(-2 - number, shape, as_dtype(dtype))
 
     def run_plain(self) -> None:
-        """Run the step once by NumPy, with separate scratch memory."""
+        """Run the step once by NumPy, in separate scratch memory."""
         owned: list[Any] = []
         try:
             self.bind(self.context.owning(owned), self.arrays)()
@@ -133,7 +133,7 @@ class Candidate(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """The native calls of a step, and whether they may refuse their input."""
+    """The native calls of a step, and whether they can refuse their input."""
 
     calls: Sequence[NativeCall]
     may_fail: bool = False
@@ -149,10 +149,11 @@ class FileOf(NamedTuple):
 
 class Piece(NamedTuple):
     """Native code that is not compiled yet. source: a program, a file, or None if there is nothing
-    to compile. bind: returns the step's calls, given the compiled function.
+    to compile. bind: a function from the compiled code to the step's calls.
 
-    is_exact: whether its results equal NumPy's, bit for bit. work: for a program, the number of
-    values that it computes, over all elements."""
+    is_exact: whether its results have the same bits as NumPy's. work: for a program, the total
+    number of values that it computes.
+    """
 
     source: Program | FileOf | None
     bind: Callable[[Any], Calls]
@@ -161,7 +162,9 @@ class Piece(NamedTuple):
 
 
 def native_form(node: Node, device_type: str) -> Native | Expressions | None:
-    """Return the form of an op's kernel on that type of device; None if that is only a `Call`."""
+    """Return the native form of an op's kernel on a device type; None if the kernel is only a
+    `Call`.
+    """
     decl = DECLARATIONS.get(node.type)
     if decl is not None and decl.native and is_ours(node.type, device_type, node.attrs):
         return decl.native
@@ -180,14 +183,15 @@ def native_of(node: Node) -> Native | Expressions | None:
 
 
 Programs = dict[Hashable, tuple[Program, tuple[int, ...]]]
-"""Programs with the sizes of their axes, by a key of everything that determines a program."""
+"""Programs with the sizes of their axes. The key contains everything that determines a program."""
 
 
 def translate(step: Candidate, known: Programs | None = None) -> Piece:
-    """Return the native code of a step. NotNativeError if there is no native code for its dtypes
-    and shapes.
+    """Return the native code of a step. Raises NotNativeError if there is no native code for its
+    dtypes and shapes.
 
-    known: programs of other steps; an equal one is shared, a new one is added."""
+    known: the programs of other steps. An equal program is shared; a new one is added.
+    """
     arrays = step.arrays
     if not all(array.flags.c_contiguous for array in arrays):
         raise NotNativeError("an array is not C-ordered")
@@ -238,7 +242,9 @@ def stages_piece(
     new_scratch: Callable[[int], Any],
     new_array: NewArray,
 ) -> Piece:
-    """Return the code of copies and functions of one file."""
+    """Return the native code of an op that consists of copies and functions of one C file
+    (`SourceStages`).
+    """
     dtype = str(arrays[-1].dtype)
     if dtype not in ("float32", "float64"):
         raise NotImplementedError(f"its functions are of float32 and float64, not {dtype}")
@@ -282,7 +288,7 @@ def _copies(native: ViewCopies, step: Candidate) -> Calls:
 
 
 def _products(native: MatrixProducts, step: Candidate) -> Piece:
-    """Return the code of matrix products, by tiled code or by NumPy's BLAS, depending on
+    """Return the native code of matrix products: tiled code or calls of NumPy's BLAS, depending on
     the sizes.
     """
     triples = native.matrices(step.context, *step.arrays)
@@ -298,7 +304,7 @@ def _products(native: MatrixProducts, step: Candidate) -> Piece:
 
 
 def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: Epilogue) -> Piece:
-    """Return the code of tiled matrix products with an epilogue."""
+    """Return the native code of tiled matrix products with an epilogue."""
 
     def bind(code: Any) -> Calls:
         return Calls(
@@ -347,8 +353,8 @@ def _program(native: Expressions, step: Candidate, known: Programs) -> Piece:
 
 
 def _likeness(step: Candidate) -> Hashable | None:
-    """Return a key that is equal for steps that can share a program, such as those of repeated
-    layers; None if the program depends on more than a short key can hold.
+    """Return a key. Steps with equal keys can share a program, such as those of repeated layers.
+    Return None if the program depends on too much for a short key.
     """
     attrs = step.context.attrs
     if len(step.context.input_types) > step.num_inputs:
@@ -362,12 +368,13 @@ def _likeness(step: Candidate) -> Hashable | None:
 
 
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
-    """Start to compile the pieces in the background, and return the code of each; None for a piece
-    without a source.
+    """Start to compile the pieces in the background. Return the code of each piece, or None for a
+    piece without a source.
 
-    Files of `kernels/` come first, as their ops take longest in NumPy, then the programs, in order
-    of decreasing work. The cache stores the compiled code of all pieces as one file for later
-    processes."""
+    Files of `kernels/` come first, since their ops take longest in NumPy. The programs follow, in
+    order of decreasing work. The cache stores the compiled code of all pieces as one file for later
+    processes.
+    """
     sources = [piece.source for piece in pieces]
     by_work = sorted(pieces, key=lambda piece: -piece.work)
     programs = {

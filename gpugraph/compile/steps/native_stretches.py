@@ -4,7 +4,7 @@
     runs       [ one call ]    gather   [ one call ]
 
 NumPy runs the steps until their native code is compiled. The compilation starts in the background
-once they have taken a while; with ON_1 or GPUGRAPH_NATIVE=wait the run waits for it
+once they have taken a certain time. With ON_1 or GPUGRAPH_NATIVE=wait, the run waits for it
 (`compiled_stretch`). A step without native code stays a separate step between two calls.
 """
 
@@ -19,7 +19,7 @@ from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.stretch import stretch_of, without_guards
 
 SMALL = 4096
-"""The number of elements below which NumPy is as fast for a single step."""
+"""For a single step over fewer elements than this, NumPy is as fast as native code."""
 
 
 def with_native_stretches(
@@ -29,11 +29,11 @@ def with_native_stretches(
     verifies: bool = False,
     begins: bool = False,
 ) -> list[Entry]:
-    """Return the entries, with adjacent entries that may be native merged into runs of steps.
+    """Return the entries. Adjacent entries that may become native are merged into runs of steps.
 
-    in_loop: whether the entries belong to a loop; then a single small step becomes a run of steps
-    too, as the whole iteration may become one call. waits, verifies: as in `CompiledStretch`.
-    begins: whether to compile from the first run on.
+    in_loop: whether the entries belong to a loop. Then even a single small step becomes a run of
+    steps, since the whole iteration may become one call. waits, verifies: as in `CompiledStretch`.
+    begins: whether to compile the steps before their first run.
     """
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):
@@ -49,8 +49,8 @@ def with_native_stretches(
 
 
 def _stretch_key(entry: Entry) -> Any:
-    """Return a key that entries of one run of steps share; an entry that can't be part of a run of
-    steps has a unique key.
+    """Return a key. Adjacent entries with equal keys form a run of steps; an entry that can't be
+    part of one has a unique key.
     """
     is_single = entry.step.kind in ("kernel", "guard", "copy")
     if not is_single or entry.sets or entry.reads or entry.assigns:

@@ -1,16 +1,16 @@
-"""The check of native code against NumPy in a run, with `GPUGRAPH_VERIFY=1`.
+"""Comparison of native code with NumPy during a run, with `GPUGRAPH_VERIFY=1`.
 
-In the first native run of a step, both the native code and NumPy compute from the same inputs,
-NumPy in separate memory. For a step that writes variables, both compute in separate memory, so that
-no variable is written twice and no other run sees a trial.
+In the first native run of a step, the native code and NumPy compute from the same inputs. NumPy
+uses separate memory. If the step writes variables, the native code also uses separate memory, so
+that no variable is written twice, and no other run reads a trial's result.
 
 Two results are near if they differ by the effect of a few roundings. If they differ more, the
-native code may still be sound, because the op amplifies rounding errors. `spread` therefore
-computes a tolerance for each element: NumPy computes the step again from inputs that are changed by
-a few roundings (up, down and at random), and a fused step member by member, with the result of each
-member changed in the same way. A sum may in addition be off by the roundings of the sum of its
-terms' magnitudes, even if the terms cancel; NumPy computes that sum from the absolute values of the
-inputs.
+native code may still be correct, because the op amplifies rounding errors. `spread` therefore
+computes a tolerance for each element. NumPy computes the step again from inputs that are changed by
+a few roundings (up, down and at random). A fused step is computed member by member, and the result
+of each member is changed in the same way. A sum gets an additional tolerance: the roundings of the
+sum of its terms' magnitudes, which is large even if the terms cancel. NumPy computes that sum from
+the absolute values of the inputs.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from gpugraph.kernel import Elementwise
 from gpugraph.ops.fusion.fused_members import Member, MemberContext
 
 NEAR = 64
-"""The number of roundings by which an element may be off, relative to its own magnitude."""
+"""The tolerance of an element in roundings, relative to the element's own magnitude."""
 
 _NOISE = 8
-"""The number of roundings by which an element may be off in addition, relative to the largest
-element of its array.
+"""An additional tolerance of an element in roundings, relative to the largest element of its
+array.
 """
 
 _MOST = 1e-2
-"""The maximum relative difference of either kind, for dtypes with few digits."""
+"""The maximum relative tolerance of either kind, for dtypes with few digits."""
 
 _PART = 1 << 16
 
@@ -43,7 +43,7 @@ _PART = 1 << 16
 def run_verified(native: Candidate, piece: Piece, function: Any, run: Callable[[], Any]) -> None:
     """Call `run`, which runs the step by its native code, and compare the results with NumPy's.
 
-    piece, function: the native code, and its compiled function or None. InternalError if the
+    piece, function: the native code, and its compiled function or None. Raises InternalError if the
     results differ by more than rounding explains.
     """
     if native.writes:
@@ -60,7 +60,7 @@ def run_verified(native: Candidate, piece: Piece, function: Any, run: Callable[[
 
 
 def disagreement() -> InternalError:
-    """Return the error to raise if the numbers that native code computes differ from NumPy's."""
+    """Return the error to raise if native code computes other numbers than NumPy."""
     return InternalError.of_no_node(
         "The native code of this op computes other numbers than NumPy: it amplifies rounding "
         "errors, or the C compiler is not sound"
@@ -68,7 +68,9 @@ def disagreement() -> InternalError:
 
 
 def _compare_apart(native: Candidate, function: Any) -> None:
-    """Compare native code and NumPy on copies of the variables, which no other run writes."""
+    """Compare native code and NumPy on copies of the variables, since other runs might write the
+    variables.
+    """
     trial = native.apart(isolated=True)
     before, plain = trial.apart(isolated=True), trial.apart(isolated=True)  # equal copies
     plain.run_plain()
@@ -80,8 +82,8 @@ def _compare_apart(native: Candidate, function: Any) -> None:
 
 
 def _agree(native: Candidate, plain: Candidate, before: Candidate, piece: Piece) -> bool:
-    """Return whether `native` and `plain` have written equal results. before: the step with its
-    arrays as they were before it ran.
+    """Return whether `native` and `plain` have written equal results. before: the step, with the
+    arrays in their state before it ran.
     """
     expected = plain.written
     return are_equal(native.written, expected, piece.is_exact, lambda: spread(before, expected))
@@ -93,11 +95,11 @@ def are_equal(
     exactly: bool,
     spread: Callable[[], Sequence[Any]] | None = None,
 ) -> bool:
-    """Return whether arrays have the expected contents, up to rounding unless `exactly`.
-    Differences in the signs of zeros and in the bits of NaNs are ignored.
+    """Return whether arrays have the expected contents. With `exactly` they must be equal, else
+    equal up to rounding. Differences in the signs of zeros and in the bits of NaNs are ignored.
 
-    spread: returns the tolerance of each element of each array; called only if some elements differ
-    by more than rounding.
+    spread: a function that returns the tolerance of each element of each array. It is called only
+    if some elements differ by more than rounding.
     """
     pairs = list(zip(arrays, expected, strict=True))
     if any(array.shape != other.shape for array, other in pairs):
@@ -113,8 +115,8 @@ def are_equal(
 
 
 def change(array: Any, expected: Any) -> Any:
-    """Return the absolute difference of two arrays by element, as `are_equal` computes it: infinite
-    where only one of the two elements is finite.
+    """Return the absolute difference of two arrays, element by element, as `are_equal` computes it.
+    It is infinite where only one of the two elements is finite.
     """
     return _off(array, expected)
 
@@ -155,21 +157,21 @@ def _largest(array: Any) -> float:
 
 
 def _parts(array: Any) -> Iterator[Any]:
-    """Yield the elements of an array in parts, so that a comparison needs little memory."""
+    """Yield the elements of an array in parts, so that a comparison uses little memory."""
     flat = array.reshape(-1)
     for start in range(0, flat.size, _PART):
         yield flat[start : start + _PART]
 
 
 _MOVED = 4
-"""The number of roundings by which a trial changes its inputs."""
+"""In a trial, the inputs are changed by this number of roundings."""
 
 _ALLOWED = 8
-"""The factor by which a result may be further off than the result of a trial."""
+"""A result may differ by this factor times the difference that a trial causes."""
 
 _TERMS = 64
-"""The number of roundings by which a sum may be off, relative to the sum of its terms' magnitudes.
-The square root of the number of terms is added to it, as roundings up and down partly cancel.
+"""The tolerance of a sum in roundings, relative to the sum of its terms' magnitudes. The square
+root of the number of terms is added, since roundings up and down partly cancel.
 """
 
 _TRIALS = 4
@@ -179,8 +181,8 @@ _Noise = Callable[[Any], Any]
 
 
 def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
-    """Return the tolerance of each element of a step's results. step: the step with its arrays as
-    they were before it ran.
+    """Return the tolerance of each element of a step's results. step: the step, with the arrays in
+    their state before it ran.
 
     A trial that fails is ignored.
     """
@@ -195,8 +197,8 @@ def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
 
 
 def _trials(step: Candidate) -> Iterator[tuple[Sequence[Any], float]]:
-    """Yield, for each trial, the step's results for slightly changed inputs, and the weight of
-    their differences.
+    """Yield the results of each trial: the step's results for slightly changed inputs, and the
+    weight of their differences.
     """
     random = np.random.default_rng(0)
     for trial in range(_TRIALS):
@@ -232,8 +234,8 @@ def _moved(array: Any, signs: _Noise) -> Any:
 
 
 def _terms(step: Candidate) -> list[Any] | None:
-    """Return the tolerance of results that are sums of terms: the roundings of sums of the terms'
-    magnitudes. None if the step fails for absolute values.
+    """Return the tolerance of results that are sums: the roundings of sums of the terms'
+    magnitudes. Return None if the step fails for absolute values.
     """
     trial = step.apart(isolated=True, changed=_size)
     try:

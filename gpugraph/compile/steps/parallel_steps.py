@@ -1,9 +1,8 @@
-"""Large products of one group (`compile/memory/side_by_side.py`) as one step that runs them in
-parallel.
+"""One step that runs the large products of a group (`compile/memory/side_by_side.py`) in parallel.
 
-The step starts its threads when it runs, and ends when all of its products have ended. An error in
-one of them, or an interruption of the run, is raised only then; if there are several errors, the
-error of the first product is raised.
+The step starts its threads when it runs, and ends when all of its products have ended. If a product
+fails or the run is interrupted, the error is raised only after that. If several products fail, the
+error of the first one is raised.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from gpugraph.plan import Clock, Step, StepCode, StepGroup, note_step
 
 
 def with_parallel_steps(entries: Sequence[Entry], lanes: int, clock: Clock) -> list[Entry]:
-    """Return the entries, with adjacent entries of one group merged into a step that runs at most
+    """Return the entries. Adjacent entries of one group are merged into a step that runs at most
     `lanes` of them in parallel.
 
-    A check that a variable is initialized may stand between two entries of a group; it then comes
-    before both.
+    A check that a variable is initialized may stand between two entries of a group; it then
+    precedes both entries.
     """
     result: list[Entry] = []
     group: list[Entry] = []
@@ -80,8 +79,8 @@ class ParallelSteps(StepGroup):
     def _started(
         self, waiting: deque[Step], errors: dict[Step, BaseException]
     ) -> list[threading.Thread]:
-        """Start and return threads that run waiting steps; fewer threads than requested if the
-        system refuses to start more.
+        """Start threads that run waiting steps, and return them. There are fewer if the system
+        refuses to start more.
         """
         threads: list[threading.Thread] = []
         for _ in range(0 if self.clock.one_thread else self.helpers):
@@ -97,12 +96,16 @@ class ParallelSteps(StepGroup):
         return threads
 
     def parts(self, traced: bool) -> Sequence[Step] | None:
-        """Return the single steps if `traced`, so that each has a time in the trace, else None."""
+        """If `traced`, return the single steps, so that the trace has a time for each of them; else
+        None.
+        """
         return self.steps if traced else None
 
 
 def _run_beside(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
-    """Run waiting steps in a new thread, with NumPy's error settings, which a new thread lacks."""
+    """Run waiting steps in a new thread, with NumPy's error settings of the run, which new threads
+    do not inherit.
+    """
     np.seterr(all="ignore")
     _run_all(waiting, errors)
 
@@ -121,10 +124,10 @@ def _run_all(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
 
 
 def _joined_thread(thread: threading.Thread) -> BaseException | None:
-    """Wait until a thread has ended, even if a signal interrupts the wait; return the interrupting
+    """Wait until a thread has ended, even if a signal interrupts the wait. Return the interrupting
     error or None.
 
-    Otherwise the thread might write to memory that the next run uses.
+    If the thread continued to run, it might write to memory that the next run uses.
     """
     interrupt: BaseException | None = None
     while thread.is_alive():

@@ -1,8 +1,8 @@
-"""Arrays of a plan's tensors: in arenas, constants, variables and cells.
+"""The arrays of a plan's tensors: in arenas, constants, variables and cells.
 
 A device's arena lies in a block of the device's allocator, which several plans may time-share. A
-tensor of static size is a view of the arena. This module lists everything that a plan holds, so
-that all of it can be released with the plan.
+tensor of static size is a view of the arena. This module also records everything that a plan holds,
+so that all of it is released with the plan.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gpugraph.plan import Mailbox
 
 
 class Holdings:
-    """The resources of a live plan: separate memory, cells, and references to variables."""
+    """The resources of a live plan: its separate memory, its cells, and references to variables."""
 
     def __init__(self, mailbox: Mailbox, run_memory: RunMemory) -> None:
         self.memory = KernelMemory([], [], run_memory.scratch)
@@ -47,7 +47,7 @@ class Holdings:
         return any(lease.block is block for lease in self.arenas.values())
 
     def reset(self) -> None:
-        """Free the memory that a run has left allocated, such as after an error."""
+        """Free the memory that a run has left allocated, for example after an error."""
         for cell in self.cells.values():
             cell.release()
         for handle in self.objects.values():
@@ -61,7 +61,7 @@ class Holdings:
     def release(self) -> None:
         """Release all memory of the plan; shared memory is freed when no other plan holds it.
 
-        If Ctrl-C interrupts it, a second call continues.
+        If a signal handler interrupts it, a second call continues.
         """
         self.reset()
         for parts in (list(self.arenas.values()), self.memory.owned):
@@ -75,7 +75,7 @@ class Holdings:
 
 
 class Arrays:
-    """The arrays of one plan and its resources, and the positions of its nodes in the order."""
+    """The arrays and resources of one plan, and the positions of its nodes in the order."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -98,7 +98,9 @@ class Arrays:
         self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report
 
     def take_arenas(self) -> None:
-        """Take the plan's memory on each device; ResourceExhaustedError if there is not enough."""
+        """Allocate the plan's memory on each device. Raises ResourceExhaustedError if there is not
+        enough.
+        """
         for name, size in self.unit.arena_sizes.items():
             if size:
                 self._take_arena(self.devices[name], size)
@@ -113,8 +115,8 @@ class Arrays:
         self.holdings.arenas[device.name] = lease
 
     def sized_in_run(self) -> dict[str, tuple[int, int]]:
-        """Return, by device, the number of tensors sized in the run, and the device's memory limit
-        in bytes.
+        """Return the number of tensors that are sized in the run, and the memory limit in bytes,
+        for each device.
         """
         homes = self.unit.homes.values()
         storages = {id(home.storage): home.storage for home in homes if is_cell(home.storage)}
@@ -148,7 +150,7 @@ class Arrays:
         return key, self.unit.homes[key]
 
     def array(self, home: Home) -> Any:
-        """Return the array of a tensor of static size; tensors with the same memory share one
+        """Return the array of a tensor of static size. Tensors with the same memory share one
         array.
         """
         key = (id(home.storage), home.shape, home.dtype)
@@ -213,7 +215,7 @@ class Arrays:
         return self.cells[storage]
 
     def dying_cells(self, node: Node, keys: Iterable[TensorId]) -> list[Cell]:
-        """Return the cells among `keys` whose last user is this node's step."""
+        """Return those of the cells `keys` whose last user is this node's step."""
         last = self.positions[node.id]
         storages = [self.unit.homes[key].storage for key in dict.fromkeys(keys)]
         return [self.cell(x) for x in storages if is_cell(x) and x.last == last]
@@ -246,7 +248,7 @@ def _run_memory(unit: Unit) -> RunMemory:
 
 
 def is_cell(storage: Storage) -> bool:
-    """Return whether a storage is a cell of the plan, not the value of a variable."""
+    """Return whether a storage is a cell of the plan rather than the value of a variable."""
     return storage.kind == "cell" and storage.node is None
 
 

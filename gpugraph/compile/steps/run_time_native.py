@@ -1,8 +1,8 @@
 """Native code of steps that are bound in each run, because a size is known only then.
 
-Such a step calls a C function of rows (`RowSource`), bound in the run. NumPy runs the step until
-its estimated time is worth a compilation; then the function is compiled in the background. If the
-function refuses its input, NumPy runs the step and raises the error.
+Such a step calls a C function of rows (`RowSource`), which is bound in each run. NumPy runs the
+step until the estimated time that it takes is worth a compilation. Then the function is compiled in
+the background. If the function refuses its input, NumPy runs the step and raises the error.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative
 
 
 def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
-    """Return why a node's step has no native code; if the op has a native form, return
-    `otherwise`.
+    """Return why a node's step has no native code.
+
+    If the op has a native form, return `otherwise`.
     """
     runner = bound.runner
     if runner.device_type != "CPU":
@@ -56,7 +57,7 @@ def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
 
 
 class RunTimeNative:
-    """The C function of rows of a step, which replaces NumPy once it is compiled."""
+    """The native code of a step: a C function of rows, which replaces NumPy once it is compiled."""
 
     def __init__(self, native: RowSource, bound: BoundNode, jit: Jit, verifies: bool) -> None:
         self.native, self.bound, self.jit = native, bound, jit
@@ -69,18 +70,18 @@ class RunTimeNative:
 
     @property
     def code(self) -> StepCode:
-        """The code that the next run uses, as far as the code is known already."""
+        """The code that the next run uses, if it is known already."""
         failure = runtime_failure() if self._code.state == "waiting" else ""
         return StepCode("plain", failure) if failure else self._code
 
     def run(
         self, context: KernelBinding, arrays: Sequence[Any], plain: Callable[[], Any]
     ) -> Sequence[Any] | None:
-        """Run the step by NumPy or native code; return the outputs whose sizes the kernel
-        determines, or None.
+        """Run the step by NumPy or native code. Return the outputs whose sizes the kernel
+        determines; None if there are none.
 
-        arrays: the inputs, and the outputs except those whose sizes the kernel determines. plain:
-        runs NumPy.
+        arrays: the inputs, and the outputs except those whose sizes the kernel determines. plain: a
+        function that runs the step by NumPy.
         """
         ready = None if self.is_over else self._ready(context, arrays)
         if ready is None:
@@ -99,8 +100,8 @@ class RunTimeNative:
     # -- its code
 
     def _ready(self, context: KernelBinding, arrays: Sequence[Any]) -> tuple[Piece, Any] | None:
-        """Return the `Piece` for these arrays and its compiled function; None if that is
-        not ready.
+        """Return the `Piece` for these arrays and its compiled function; None if the function is
+        not compiled yet.
         """
         if not self.jit.waits and self._spent < WORTHWHILE_NS:
             return None
@@ -122,8 +123,8 @@ class RunTimeNative:
         return piece, code
 
     def _piece(self, context: KernelBinding, arrays: Sequence[Any]) -> Piece:
-        """Return the `Piece` for these arrays. NotImplementedError or NotNativeError if there is no
-        native code for them.
+        """Return the `Piece` for these arrays. Raises NotImplementedError or NotNativeError if
+        there is no native code for them.
         """
         if not self.native.takes_empty and not all(array.size for array in arrays):
             raise NotNativeError("a tensor was empty")
@@ -138,8 +139,8 @@ class RunTimeNative:
     def _bound(
         self, piece: Piece, code: Any, context: KernelBinding, arrays: Sequence[Any]
     ) -> tuple[Callable[[], int], list[Any]]:
-        """Return a callable that calls the function on these arrays, and a list of arrays: the
-        outputs whose sizes the function determines, then the array that receives the count.
+        """Return a callable that calls the function on these arrays, and a list of arrays. The list
+        has the outputs whose sizes the function determines, then the array that receives the count.
         """
         results: list[Any] = []
         if self.native.sizes is not None:
@@ -164,8 +165,9 @@ class RunTimeNative:
     # -- the first time
 
     def _verify(self, code: Any, context: KernelBinding, arrays: Sequence[Any]) -> None:
-        """Compute the step by NumPy and by native code, from copies of variables and into separate
-        memory. InternalError if the results differ, unless the native code refuses the input.
+        """Run the step by NumPy and by native code, on copies of variables and in separate memory,
+        and compare the results. Raises InternalError if they differ, unless the native code refuses
+        the input.
         """
         trial = self._candidate(context, arrays).apart(isolated=True)
         other, before = trial.apart(isolated=True), trial.apart(isolated=True)

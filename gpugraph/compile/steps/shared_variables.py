@@ -1,9 +1,9 @@
-"""Checks of variables that several graphs declare under the same name, as graphs of sessions on one
-server may.
+"""Checks of variables that several graphs declare under the same name, as can happen with the
+graphs of sessions on one server.
 
-TensorFlow's kernels read a variable's shape when they run, while a plan is compiled for the shape
-that its graph declares. A plan whose shape differs from the variable's would have to drop the
-value. It is therefore refused, unless it assigns a new value to a resource variable.
+TensorFlow's kernels read a variable's shape when they run. A plan, however, is compiled for the
+shape that its graph declares. If the variable has another shape, the plan would have to discard its
+value. Such a plan is therefore refused, unless it assigns a new value to a resource variable.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from gpugraph.kernel import CSource, NewArray, Signature
 class FunctionArrays(NamedTuple):
     """The arrays of a function, and the conversions before and after it.
 
-    before, after: functions f; f(code) returns a call, where `code` is the compiled file.
+    before, after: functions f. Given `code`, the compiled file, f(code) returns a call.
     """
 
     arrays: list[Any]
@@ -29,7 +29,7 @@ class FunctionArrays(NamedTuple):
     after: list[Callable[[Any], Callable[[], int]]]
 
     def calls(self, code: Any, call: Callable[[], int]) -> list[Callable[[], int]]:
-        """Return all calls, in order."""
+        """Return all calls, in the order in which they must run."""
         before = [bind(code) for bind in self.before]
         return [*before, call, *(bind(code) for bind in self.after)]
 
@@ -47,7 +47,7 @@ def function_dtype(arrays: Sequence[Any]) -> str:
 def function_arrays(
     native: CSource, signature: Signature, arrays: Sequence[Any], new_array: NewArray
 ) -> FunctionArrays:
-    """Return the arrays that the function takes. arrays: an op's inputs, then its output."""
+    """Return the arrays that the function takes. arrays: the op's inputs, then its output."""
     turned = native.turned(signature)
     output = len(arrays) - 1
     result = FunctionArrays([], [], [])
@@ -82,7 +82,9 @@ def _turn(
     number: int,
     is_output: bool,
 ) -> Any:
-    """Return the array in the axis order `axes`, and add the transposing copy to `result`."""
+    """Return the array transposed to the axis order `axes`. Add the copy that transposes it to
+    `result`.
+    """
     view = array.transpose(axes)
     operand = new_array(number, view.shape, array.dtype)
     if is_output:
@@ -93,12 +95,16 @@ def _turn(
 
 
 def span_of(array: Any) -> tuple[int, int]:
-    """Return the address and size of an array. Arrays of a plan that overlap are the same."""
+    """Return the address and size of an array. Arrays of one plan that overlap have the same
+    address and size.
+    """
     return array.ctypes.data, array.nbytes
 
 
 def in_place_of(array: Any, memory: Any) -> Any:
-    """Return `memory` as an array of the same dtype and shape; if it is None the array itself."""
+    """Return `memory` as an array of the same dtype and shape as `array`. If `memory` is None,
+    return `array`.
+    """
     if memory is None:
         return array
     return memory.reshape(-1).view(array.dtype).reshape(array.shape)

@@ -61,18 +61,18 @@ class StepList(Arrays):
         code: Callable[[], StepCode] = plain_code,
         part: str = "",
     ) -> None:
-        """Add a step of a node, under the node's guard. code: returns the code of a step that is in
-        no run of steps, as in `Step`.
+        """Add a step of a node, under the node's guard. code: a function that returns the code of a
+        step that is in no run of steps, as in `Step`.
         """
         step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)
         self.entries.append(Entry(self.guard, step, (), (), native, assigns, group))
 
     def with_stretches(self, entries: Sequence[Entry], in_loop: bool = False) -> list[Entry]:
-        """Return the entries, with adjacent entries merged if they become native calls or one CUDA
-        graph.
+        """Return the entries. Adjacent entries that become native calls or one CUDA graph are
+        merged.
 
-        Calls of user functions that do not depend on each other are merged into one step too, and
+        Calls of user functions that do not depend on each other are also merged into one step, and
         so are large products that run at the same time.
         """
         entries = with_concurrent_calls(entries)
@@ -95,7 +95,7 @@ class StepList(Arrays):
         return Step(node.name, node.type, device, depth, run, node.origin, kind, size, part=part)
 
     def refs(self, node: Node) -> dict[int, VariableState]:
-        """Return, by input index, the variables that a node uses. For each variable that the node
+        """Return the variables that a node uses, by input index. For each variable that the node
         reads, add a check that the variable is initialized, unless the plan has such a check.
         """
         states: dict[int, VariableState] = {}
@@ -124,7 +124,7 @@ class StepList(Arrays):
         self.add(named, Check(state), "guard")
 
     def cells_until(self, end: int) -> list[Cell]:
-        """Return the cells that no op uses after position `end`, the end of a loop."""
+        """Return the cells that no op uses after position `end`, where a loop ends."""
         if self._cells_by_end is None:
             self._cells_by_end = defaultdict(dict)
             for storage, *_ in self.unit.homes.values():

@@ -15,7 +15,7 @@ class StretchCode(Protocol):
     """
 
     def run(self) -> None:
-        """Run the steps, or the native calls or graph that replace them now."""
+        """Run the steps, or the native calls or the graph that have replaced them."""
 
     def parts(self, traced: bool) -> Sequence[Step]:
         """Return the steps that a run executes now; if `traced`, each as a separate step."""
@@ -58,7 +58,9 @@ class Stretch(StepGroup):
 
 
 def stretch_of(members: Sequence[Entry], code: StretchCode) -> Entry:
-    """Return one entry for a run of steps with equal guards. code: the code that runs them."""
+    """Return one entry for a run of steps with equal guards. code: the object that runs the
+    steps.
+    """
     stretch = Stretch([entry.step for entry in members], code)
     return Entry(members[0].guard, Step.of(stretch, "stretch"))
 

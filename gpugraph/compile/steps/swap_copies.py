@@ -1,7 +1,7 @@
 """The steps of swapped tensors on devices that can copy while kernels run.
 
 A Send begins the copy, and its Recv waits until the copy has ended. Devices whose memory is on the
-host copy the tensor at the Recv, like any other tensor.
+host copy such a tensor at the Recv, like any other tensor.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gpugraph.plan import Run
 
 
 def swap_copies(arrays: Arrays) -> dict[int, Run]:
-    """Return, by node id, the steps of the Sends and Recvs of swapped tensors."""
+    """Return the steps of the Sends and Recvs of swapped tensors, by node id."""
     runs: dict[int, Run] = {}
     homes = arrays.unit.homes
     for send, back in arrays.unit.send_recv_pairs:

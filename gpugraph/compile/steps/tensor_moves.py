@@ -24,7 +24,7 @@ class Move(NamedTuple):
 
 def move(arrays: Arrays, device: Device, source: Place, target: Place, take: bool = False) -> Run:
     """Return a callable that copies a tensor to another storage on a device. take: whether the
-    source is not needed afterwards, so that the target may take over its memory.
+    source is not used afterwards, so that the target may take over its memory.
     """
     run = _move(arrays, device, source, target, take)
     arrays.moves[run] = Move(device, source, target, take)
@@ -113,7 +113,7 @@ class WriteIndex:
 
 
 def do_nothing() -> None:
-    """Do nothing; used for a tensor that is in its target storage already."""
+    """Do nothing: the step for a tensor that is already in its target storage."""
 
 
 def _taking(source: Cell, target: Cell) -> Run:

@@ -1,4 +1,4 @@
-"""Passes: functions that change the unit, and return a summary and lines for the report."""
+"""Passes: functions that change the unit and return a summary and lines for the report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Outcome = tuple[str, Sequence[str]]
 def compile_pass(
     rewrite: str = "",
 ) -> Callable[[Callable[[Unit], Outcome]], Callable[[Unit], None]]:
-    """Return a decorator that makes a pass of a function: the pass is timed, and reported under the
+    """Return a decorator that turns a function into a pass, which is timed and reported under the
     name of the function's module.
 
     rewrite: the field of `RewriterConfig` that can switch the pass off.

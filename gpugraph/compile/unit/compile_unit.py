@@ -38,8 +38,9 @@ Source = tuple[Node, int]
 
 
 class FeedSpec(NamedTuple):
-    """A tensor to be fed: its name, dtype and shape. A size that differs from run to run is None,
-    as is a shape of unknown rank."""
+    """A tensor that will be fed: its name, dtype and shape. A size that differs between runs is
+    None, as is a shape of unknown rank.
+    """
 
     name: str
     dtype: DType
@@ -47,7 +48,7 @@ class FeedSpec(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """The run of a graph that is to be compiled, with its feeds, fetches and targets.
+    """The part of a graph to be compiled: its feeds, fetches and targets.
 
     connections: by tensor, another tensor of the graph that replaces it in this run. done:
     operations that an earlier stage of the run has executed; control inputs from them are omitted.
@@ -73,14 +74,15 @@ class RunRequest(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The session's part of a compilation: its devices, its state that outlives runs, and its
-    settings.
+    """The session's contribution to a compilation: its devices, its state that outlives runs, and
+    its settings.
 
     no_gpu: why the session has no GPU, if it has none. verify: whether each pass is verified.
-    new_mailbox: returns the mailbox for tensors sent between the plan's devices. task: the device
-    name of the cluster's task to which these devices belong. All ops are placed in this task,
-    whatever task they request, as the cluster's placement has already chosen the task. run_memory:
-    memory that the plan time-shares with other plans; None for separate memory."""
+    new_mailbox: returns the mailbox for tensors that are sent between the plan's devices. task: the
+    device name of the cluster's task to which these devices belong. All ops are placed in this
+    task, whatever task they request, because the cluster's placement has already chosen the task.
+    run_memory: memory that the plan time-shares with other plans; None for separate memory.
+    """
 
     devices: Sequence[Device]
     resources: Resources
@@ -93,16 +95,18 @@ class Target(NamedTuple):
 
 
 RECOMPUTE_HINT = "_recompute_hint"
-"""TensorFlow's attr of ops whose outputs are computed again for gradients; its value does not
-matter."""
+"""TensorFlow's attr of ops whose outputs are recomputed for gradients; its value does not
+matter.
+"""
 
 _KEPT_ATTRS = (RECOMPUTE_HINT, RECOMPUTED, RECOMPUTES)
-"""Attrs that `Unit.add_op` copies to a new op from the node that it is added for."""
+"""The attrs that `Unit.add_op` copies to a new op from the node `like`."""
 
 
 def variable_key(node: Node) -> tuple[str, str]:
-    """Return the container and the shared name of a VariableV2; nodes that agree in both are one
-    variable."""
+    """Return the container and the shared name of a VariableV2. Nodes for which both are equal
+    represent one variable.
+    """
     return node.attrs.get("container", ""), node.attrs.get("shared_name") or node.name
 
 
@@ -118,21 +122,23 @@ def at_node(node: Node) -> str:
 
 
 def leader_name(entry: str | bytes) -> str:
-    """Return the name of the node in an entry of the attr `_class`: the op that has the attr is
-    colocated with that node."""
+    """Return the name of the node in an entry of the attr `_class`, with which the op that has the
+    attr is colocated.
+    """
     name = entry.decode() if isinstance(entry, bytes) else entry
     return name.removeprefix("loc:@")
 
 
 @dataclass(slots=True, eq=False)
 class Storage:
-    """A block of bytes that one or more tensors share. It is live from position `first` to `last`
+    """A block of bytes that holds one or more tensors. It is live from position `first` to `last`
     of the order.
 
     kind: "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
     (the session's memory), "cell" (allocated during a run), "object" (a handle) or "aside" (memory
     that is allocated at binding: a side buffer for exchanging loop variables, or pinned memory).
-    owner: the name of the first tensor in it. node: the node of a variable or constant."""
+    owner: the name of the first tensor in it. node: the node of a variable or constant.
+    """
 
     kind: str
     device: str
@@ -154,8 +160,9 @@ class Home(NamedTuple):
 
 
 class Absorbed(NamedTuple):
-    """An op that was removed because the op named `by` does its work. relation: a text for the
-    report between the two names, such as "part of"."""
+    """An op that was removed because the op named `by` does its work. relation: the words between
+    the two names in the report, such as "part of".
+    """
 
     op_type: str
     origin: Any
@@ -164,15 +171,16 @@ class Absorbed(NamedTuple):
 
 
 class Swap(NamedTuple):
-    """A tensor of a GPU that is on the host between two uses.
+    """A tensor of a GPU that is moved to the host between two uses.
 
-    The nodes are named, as the choice is made in one unit, and applied in a second unit that is
+    Nodes are given by name, because a swap is chosen in one unit and applied in a second unit,
     compiled for the same run.
 
     source, slot: the node and output. num_bytes: its size. uses: the inputs (node name, index) that
     read the copy, directly or through a view. leaves: the node during which the copy to the host
     ends. begins, ends: the nodes after which the copy back begins, and must be complete. why: the
-    reason for the choice, for the report."""
+    reason for the choice, for the report.
+    """
 
     source: str
     slot: int
@@ -256,11 +264,12 @@ class Unit:
         device: str | None = None,
         shapes: Sequence[TensorShape] | None = None,
     ) -> Node:
-        """Add an op that reads the outputs `sources`, as a replacement of the node `like` or an
-        addition to it.
+        """Add an op that reads the outputs `sources` and replaces the node `like`, or supplements
+        it.
 
         The op has the name of `like` or, with a `suffix`, a new name `like/suffix`. It has the
-        origin of `like`, and its devices, unless it is assigned to `device`."""
+        origin and the devices of `like`, unless `device` is passed.
+        """
         node = self.graph.add_node(
             self.graph.new_name(f"{like.name}/{suffix}") if suffix else like.name,
             DECLARATIONS[op_type].op_def,
@@ -292,8 +301,9 @@ class Unit:
     def add_constant(
         self, like: Node, suffix: str, value: Any, dtype: DType | None = None, reason: str = ""
     ) -> Node:
-        """Add a constant as a replacement of the node `like`, or for an op that replaces it; with a
-        `reason`, the report lists it as folded."""
+        """Add a constant that replaces the node `like`, or is an input of its replacement. With a
+        `reason`, the report lists it as folded.
+        """
         value.setflags(write=False)
         dtype = dtype or as_dtype(value.dtype)
         attrs = {"value": value, "dtype": dtype}
@@ -333,8 +343,9 @@ class Unit:
             self.folded.pop(node.id, None)
 
     def positions(self) -> dict[int, int]:
-        """Return the position of each node in the order, by id; nodes that run at the same time
-        share a position."""
+        """Return the position of each node in the order, by id. Nodes that run at the same time
+        share a position.
+        """
         positions = {node.id: index for index, node in enumerate(self.order)}
         for group in self.parallel:
             positions.update(dict.fromkeys((node.id for node in group), positions[group[0].id]))
@@ -347,8 +358,9 @@ class Unit:
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:
-        """Return the kernel of a node on its device. InternalError without a kernel, which
-        placement prevents."""
+        """Return the kernel of a node on its device. Raises InternalError if it has no kernel
+        there, which placement prevents.
+        """
         kernel = self._kernels.get(node.id)
         if kernel is not None:
             return kernel
@@ -379,8 +391,9 @@ class Unit:
         self.reports.append(PassReport(name, *outcome, perf_counter() - start))
 
     def amend(self, name: str, summary: str, lines: Sequence[str]) -> None:
-        """Add lines to the report of the pass `name`, and replace its summary unless the new one is
-        empty."""
+        """Add lines to the report of the pass `name`. Replace its summary unless the new summary is
+        empty.
+        """
         for index, known in enumerate(self.reports):
             if known.name == name:
                 self.reports[index] = known._replace(

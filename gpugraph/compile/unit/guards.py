@@ -1,10 +1,11 @@
 """Guards: the conditions under which an op is alive.
 
 A guard is a set of atoms, all of which must hold; the empty guard always holds. Ops with equal
-guards are always dead or alive together, so a plan runs or skips them as one. Most atoms are
-literals of the form "this predicate is true". Some conditions can't be expressed by literals: the
-condition of a Merge whose inputs have no literal in common, or of the Exit of a loop that may end
-by another Exit. They are atoms whose value a separate step of the plan determines during the run.
+guards are always dead or alive together, so a plan runs or skips them together. Most atoms are
+literals of the form "this predicate is true". Some conditions can't be expressed by literals: that
+a Merge whose inputs have no literal in common is alive, or that a loop ends by one Exit rather than
+another. Such a condition is an atom whose value a separate step of the plan determines during the
+run.
 
     x = Switch(data, p)        x:0 needs {p is false}, x:1 needs {p is true}
     f(x:0), g(x:1)             the same
@@ -23,14 +24,17 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
 class Is(NamedTuple):
-    """The condition that a predicate has this value. pred: the node id and slot of the tensor."""
+    """The condition that a predicate is true, or that it is false. pred: the node id and slot of
+    the predicate.
+    """
 
     pred: tuple[int, int]
     value: bool
 
 
 class Found(NamedTuple):
-    """A condition whose value a step determines in each run or iteration. node: the id of its node.
+    """A condition whose value a step determines in each run or iteration. node: the id of the node
+    to which it applies.
 
     what: "merge" (some input of the Merge is alive), "exit" (the loop ended by this Exit),
     "carried" (the loop's Merge has a value in this iteration), "first" (this is the loop's first
@@ -64,10 +68,11 @@ def apart(one: Guard, other: Guard) -> bool:
 
 
 def either(guards: Iterable[Guard]) -> Guard | None:
-    """Return a guard that holds exactly if at least one of `guards` holds; None if no set of atoms
+    """Return a guard that holds exactly if one or more of `guards` hold; None if no set of atoms
     expresses that.
 
-    For example {a, p} or {a, not p} is {a}. A guard that implies another guard adds nothing.
+    For example {a, p} or {a, not p} is {a}. If one guard implies another, only the implied guard
+    matters.
     """
     left = {guard for guard in guards if not holds_never(guard)}
     while len(left) > 1:
@@ -85,7 +90,7 @@ def either(guards: Iterable[Guard]) -> Guard | None:
 
 def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
     """Return two guards that differ only in the value of one predicate, and their intersection;
-    None if no two guards are of this kind.
+    None if there are no two such guards.
     """
     for guard in guards:
         for atom in guard:
@@ -97,9 +102,9 @@ def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
 
 
 def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
-    """Return the guard's atoms, sorted, without atoms that other atoms imply.
+    """Return the guard's atoms, sorted, except atoms that other atoms imply.
 
-    `within` maps an atom to the guard that must hold for it to hold at all.
+    within: the guard that must hold for an atom to hold at all, by atom.
     """
     implied = {other for atom in guard for other in within.get(atom, ALWAYS) if other != atom}
     return sorted(guard - implied, key=lambda atom: (str(type(atom)), atom))
@@ -135,8 +140,8 @@ class Flow:
     pred_of: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def of_output(self, node: Node, slot: int) -> Guard:
-        """Return the guard of a node's output (slot -1: of a control edge), in the frame where it
-        is read.
+        """Return the guard of a node's output in the frame where it is read. Slot -1 stands for a
+        control edge.
         """
         guard = self.guards[node.id]
         if node.node_class is NodeClass.SWITCH and slot >= 0:
@@ -150,8 +155,9 @@ class Flow:
         return guard
 
     def started(self, merge: Node) -> Guard | None:
-        """Return the guard, outside of the loop, under which a loop variable has an initial value;
-        None if the loop never runs without that."""
+        """Return the guard under which a loop variable has an initial value, in the frame around
+        the loop. Return None if the loop never runs without that value.
+        """
         for edge in merge._in:
             if edge.src.node_class is NodeClass.ENTER and not edge.is_control:
                 return self.entered.get(edge.src.id)

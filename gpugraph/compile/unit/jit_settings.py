@@ -1,5 +1,5 @@
-"""Settings of native kernels: whether plans use them, by the session's config, the environment and
-the C compiler.
+"""Settings of native kernels: whether plans use them, depending on the session's config, the
+environment and the C compiler.
 
 OptimizerOptions.global_jit_level   DEFAULT: compiled in the background; ON_1, ON_2: the first run
                                     waits for them; OFF: none
@@ -44,8 +44,8 @@ def jit(config: ConfigProto) -> Jit:
 
 
 def warn_once(reason: str) -> None:
-    """Warn once per process about causes of slow runs: `reason`, why a compilation failed (empty if
-    it did not), and a cache that can't be used.
+    """Warn about causes of slow runs, once per process: `reason`, why a compilation failed (empty
+    if none did), and a cache directory that can't be used.
     """
     cache = compiler().cache.reason
     for message in (f"native code is not used: {reason}" if reason else "", cache):

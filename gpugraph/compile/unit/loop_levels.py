@@ -1,4 +1,4 @@
-"""Levels: the ops and loops of one frame, with each loop as one item.
+"""Levels: the ops and loops of one frame, with each loop as a single item.
 
 A level has the ops directly in a frame, the loops directly inside it, and the dependencies between
 these items. An edge between nodes of different frames is a dependency of the two items that contain
@@ -42,8 +42,8 @@ class Level:
 def levels(
     graph: RuntimeGraph, frames: Frames, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> dict[Frame, Level]:
-    """Return the level of each frame. InvalidArgumentError for a cycle, or a loop that depends on
-    its own result.
+    """Return the level of each frame. Raises InvalidArgumentError for a cycle, or a loop that
+    depends on its own result.
     """
     level_of = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
     for frame in frames.loops():
@@ -62,8 +62,8 @@ def levels(
 
 
 def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Node) -> None:
-    """Record the dependency of `after` on `before` in the level of the innermost frame that
-    contains both.
+    """Record that `after` depends on `before`, in the level of the innermost frame that contains
+    both.
     """
     one, two = frames.at(before), frames.at(after)
     if one is two and before.is_exit and after.is_enter:
@@ -86,7 +86,7 @@ def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Nod
 def _measure(
     level: Level, graph: RuntimeGraph, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> None:
-    """Set the depth of each item of a level. InvalidArgumentError for a cycle."""
+    """Set the depth of each item of a level. Raises InvalidArgumentError for a cycle."""
     pending = dict(level.pending)
     level.depth = dict.fromkeys(level.items, 0)
     row = [item for item in level.items if not pending[item]]
@@ -120,8 +120,8 @@ def arranged(
 ) -> list[Item]:
     """Return the items in topological order, with items of one group adjacent where possible.
 
-    After an item, the next one is a ready item of the same group; if there is no such item, it is
-    the ready item of minimum `rank`, which starts its group.
+    An item is followed by a ready item of the same group. If there is none, the ready item of
+    minimum `rank` follows, and its group begins.
     """
     pending = dict(level.pending)
     ready: dict[Hashable, list[tuple[tuple[int, ...], int, Item]]] = {}
@@ -153,8 +153,8 @@ def arranged(
 
 
 def loops_whole(graph: RuntimeGraph) -> list[Node]:
-    """Return the nodes in topological order, with all nodes of a loop adjacent, before the nodes
-    that depend on the loop.
+    """Return the nodes in topological order, with the nodes of each loop adjacent and before the
+    nodes that depend on the loop.
     """
     frames = loop_frames(graph)
     orders: dict[Frame, list[Item]] = {
@@ -165,8 +165,8 @@ def loops_whole(graph: RuntimeGraph) -> list[Node]:
 
 
 def flattened(orders: Mapping[Frame, list[Item]], frame: Frame) -> list[Node]:
-    """Return all nodes of a frame in the given orders, with the nodes of a loop at the loop's
-    position; its end marker follows them.
+    """Return all nodes of a frame, as ordered in `orders`. The nodes of a loop are at the loop's
+    position, followed by its end marker.
     """
     nodes: list[Node] = []
     for item in orders[frame]:

@@ -2,9 +2,9 @@
 
 `OptimizerOptions.opt_level` L1, the default, turns on all rewrites. With L0, only the rewrites that
 another setting requests are on: `OptimizerOptions.do_...`, or the value ON in `RewriterConfig`. A
-rewrite that is OFF there is off, whatever else is set, and `disable_meta_optimizer` switches all of
-them off. Results do not depend on these settings, except for the last bits of matrix products (see
-`transposes`), nor on the environment variables below.
+rewrite that is OFF there is off, regardless of other settings; `disable_meta_optimizer` switches
+off all of them. Neither these settings nor the environment variables below change results, except
+for the last bits of matrix products (see `transposes`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def why_off(unit: Unit, rewrite: str) -> str:
 
 
 def is_off(switch: str) -> bool:
-    """Return whether the environment variable `switch`, CAPTURE or JOIN, is 0. InvalidArgumentError
-    if it is neither 0 nor 1.
+    """Return whether the environment variable `switch`, CAPTURE or JOIN, is 0. Raises
+    InvalidArgumentError if it is neither 0 nor 1.
     """
     return not is_on(switch)

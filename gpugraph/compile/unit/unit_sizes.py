@@ -3,9 +3,9 @@ have values.
 
     unit (homes, constants, attrs with Sizes) + values  ->  a unit that `bind` takes
 
-The passes have run once, for all values that meet the conditions of the unit's trace. For each set
-of values only the sizes of buffers, their offsets in the arena and the binding are computed again.
-The nodes, their order and the storages that tensors share are the same for all.
+The passes run once, for all values that meet the conditions of the unit's trace. For each set of
+values only the sizes of buffers, their offsets in the arena and the binding are computed again. The
+nodes, their order and the storages that tensors share are the same for all.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from gpugraph.ops.fusion.member_memory import Layout
 
 
 class OpenParts:
-    """The parts of a unit that contain Sizes; the plans of all sets of values share the other
-    parts.
+    """The parts of a unit that contain Sizes. All other parts are shared by the plans for all sets
+    of values.
 
     Sizes and offsets of buffers and shapes of tensors are computed for each set of values. Attrs of
     nodes and inferred shapes, which binding rarely reads, are computed on first access.
@@ -76,7 +76,7 @@ class OpenParts:
         return [self._storages[number].size for number in self._arena]
 
     def at(self, values: SizeValues) -> Unit:
-        """Return the unit for these values of its open sizes; its offsets in arenas are not set
+        """Return the unit for these values of its open sizes. Its offsets in arenas are not set
         yet.
         """
         storages = [values.of(storage.size) for storage in self._storages]
@@ -209,14 +209,14 @@ class _ResolvedLater(dict[Any, Any]):
 
 
 class Resolver:
-    """Replaces Sizes by their values, in copies of the objects that contain some."""
+    """Replaces Sizes by their values, in copies of the objects that contain Sizes."""
 
     def __init__(self, values: SizeValues) -> None:
         self._values = values
         self._known: dict[int, tuple[Any, Any]] = {}  # by id: the object, and its copy
 
     def of(self, value: Any) -> Any:
-        """Return a value, or a copy of it if it contains Sizes."""
+        """Return a value unchanged, or a copy with the Sizes replaced if it contains some."""
         kind = type(value)
         if kind is Size:
             return self._values.of(value)
@@ -242,7 +242,7 @@ class Resolver:
         return node.with_attrs(_ResolvedLater(node.attrs, keys, lambda _, value: self.of(value)))
 
     def value(self, value: Any, types: Sequence[DType], slot: int) -> Any:
-        """Return the constant value of output `slot` of a node with these output types."""
+        """Return the constant value of output `slot` of a node whose output types are `types`."""
         array = self._array(value)
         return array.astype(types[slot].as_numpy_dtype) if types else array
 

@@ -1,3 +1,3 @@
-"""Code generation: programs from ops with their shapes, source code from programs, and machine code
-from sources, for CPU and GPU.
+"""Code generation for CPU and GPU: ops with their shapes become programs, programs become source
+code, and source code becomes machine code.
 """

@@ -4,9 +4,9 @@
 
 The key is a digest of the source, the flags, the compiler (its path, size and date) and the
 processor's features, so an object has another name if anything that affects it changes. Daemon
-threads compile the sources in order. A thread that waits for a result compiles the source itself,
-unless another thread is already compiling it. If the compiler is missing, broken or slow, nothing
-here raises an error; the `Compilation` then has no library, and its `reason` says why.
+threads compile the sources in order. A thread that needs a result compiles the source itself,
+unless another thread is already compiling it. If the compiler is missing, broken or slow, this
+module raises no error: the `Compilation` has no library, and its `reason` is the reason.
 
     GPUGRAPH_NATIVE   0: nothing is compiled or loaded; wait: a run waits for each
                       compilation; 1, or unset: in the background
@@ -17,7 +17,8 @@ here raises an error; the `Compilation` then has no library, and its `reason` sa
 Flags: `-O3 -march=native`, and flags that allow vectorization without a change of results: no
 errno, no floating point traps, wrapping integers, no contraction, never -ffast-math. atan and atanh
 stay calls of the math library, because gcc's formulas for sin(atan(x)) are wrong for NaN.
-docs/native.md has the complete contract."""
+docs/native.md has the complete contract.
+"""
 
 from __future__ import annotations
 
@@ -54,14 +55,17 @@ FLAGS = (
 )  # fmt: skip
 
 NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")
-"""Flags for all instructions of this processor; the first that the compiler accepts is used."""
+"""Flags for all instructions of this processor. The first one that the compiler accepts is used."""
 
 TIME_LIMIT = 60.0
-"""The seconds after which a running compiler is killed; no compiler is called after that."""
+"""The number of seconds after which a running compiler is killed. After that, the compiler is not
+called again.
+"""
 
 MOST_THREADS = 2
-"""The maximum number of threads: with two, a run that needs a source need not wait for all sources
-queued before it."""
+"""The maximum number of threads. With two, a run that needs a source need not wait for all sources
+queued before it.
+"""
 
 _MOST_BUNDLE_BYTES = 128 << 20
 
@@ -69,7 +73,7 @@ _EXPORTED = {
     "c": '__attribute__((visibility("default")))',
     "c++": 'extern "C" __attribute__((visibility("default")))',
 }
-"""By language, the specifiers of a symbol that a library exports."""
+"""The specifiers of a symbol that a library exports, by language."""
 
 _VERSION = "gg_compiler_version"
 """The name of the symbol that holds the compiler's version in a library."""
@@ -81,8 +85,9 @@ _COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
 class _Joined(NamedTuple):
-    """A batch of sources: for each source, the compilation and whether the caller waits for the
-    compilation."""
+    """A batch of sources. For each source, it has the compilation and whether the caller waits for
+    it.
+    """
 
     bundle: LibraryBundle
     started: list[tuple[str, Compilation, bool]]
@@ -134,7 +139,8 @@ class Compiler:
         """Begin to compile a source and return its `Compilation`.
 
         name: for messages. waits: whether to return only after the compilation; None: as
-        GPUGRAPH_NATIVE says."""
+        GPUGRAPH_NATIVE specifies.
+        """
         joined: _Joined | None = getattr(self._joining, "now", None)
         bundle = LibraryBundle(self._bundles, self.key) if joined is None else joined.bundle
         bundle.add(source)
@@ -193,7 +199,9 @@ class Compiler:
     # -- the work
 
     def make(self, source: str, name: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source, cached or compiled now; else the reason for failure."""
+        """Return the library of a source from the cache, or compile it now. On failure, the result
+        has the reason.
+        """
         if self.reason:
             return Library(None, self.reason)
         try:
@@ -207,7 +215,7 @@ class Compiler:
 
     @uninterrupted
     def _found(self, source: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source if the cache has it; else an empty `Library`."""
+        """Return the library of a source if it is in the cache, else an empty `Library`."""
         if not self.reason:
             with contextlib.suppress(OSError):  # the compilation reports it
                 key = bundle.key(source)
@@ -228,7 +236,9 @@ class Compiler:
         return Library(library, reason)
 
     def key(self, source: str) -> str:
-        """Return the cache's key for a source. OSError if the compiler's file no longer exists."""
+        """Return the cache's key for a source. Raises OSError if the compiler's file no longer
+        exists.
+        """
         status = os.stat(self.path)
         compiler = _real_path(self.path), status.st_size, status.st_mtime_ns
         return key_of(source, self.flags, compiler, platform.machine(), processor_features())
@@ -243,7 +253,9 @@ class Compiler:
     def _loaded(
         self, key: str, content: bytes | None, drop: Callable[[], None]
     ) -> ctypes.CDLL | None:
-        """Return the library in `content`, or None; call `drop` if it isn't the key's library."""
+        """Return the library in `content`. If it isn't the key's library, call `drop` and return
+        None.
+        """
         if content is None:
             return None
         try:
@@ -275,7 +287,7 @@ class Compiler:
         return library, ""
 
     def _compile(self, source: str) -> tuple[bytes, str]:
-        """Compile a source; return the library's bytes and "", or empty bytes and the reason."""
+        """Compile a source. Return the library's bytes and "", or empty bytes and the reason."""
         if self._native is not None:
             return self._object([*self.flags, *self._native.split()], source)
         outcome = b"", ""
@@ -301,7 +313,9 @@ class Compiler:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run(self, command: list[str], source: str, **variables: str) -> tuple[int, str]:
-        """Return the compiler's exit status and output. Once stopped, it is not run again."""
+        """Return the compiler's exit status and output. After the compiler was stopped, it is not
+        run again.
+        """
         if not self._stopped:
             outcome = self._processes.run(
                 command,
@@ -327,14 +341,16 @@ class Compiler:
     # -- the thread
 
     def _start_anew(self) -> None:
-        """Reset the queue, threads and child processes, in a new object or a forked child."""
+        """Reset the queue, threads and child processes of a new object or in a forked child."""
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._processes = CompilerProcesses()
 
     def after_fork(self) -> None:
-        """Reset, in a forked child: pending sources are compiled when they are first needed."""
+        """Reset the compiler in a forked child. Pending sources are compiled when they are first
+        needed.
+        """
         self._start_anew()
         for compilation in list(self._pending):
             compilation.forget_others()
@@ -376,7 +392,7 @@ def _real_path(path: str) -> str:
 
 
 def _mark(key: str) -> str:
-    """Return the name of the symbol by which a library shows that it was compiled for this key."""
+    """Return the name of the symbol which shows that a library was compiled for this key."""
     return f"gg_library_{key}"
 
 

@@ -1,5 +1,5 @@
 """Element types of native kernels: the C types of each dtype in memory and in registers, and the
-dtypes that have none.
+dtypes without C types.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from gpugraph.base.dtypes import DType, float16, float64, int32, uint64
 
 
 class CType(NamedTuple):
-    """The C types of a dtype. memory: of an array's elements; value: of computed values.
+    """The C types of a dtype. memory: the type of array elements. value: the type of computed
+    values.
 
     load and store: templates of expressions that convert an element to a value and back. rounded: a
-    template that rounds a value as a store and a load would.
+    template that rounds a value as storing and loading it would.
     """
 
     memory: str
@@ -40,8 +41,8 @@ C_TYPES: dict[DType, CType] = {
         for bits in (8, 16, 32, 64)
     },
 }
-"""The dtypes that native kernels compute with. float16 is computed in float and rounded after each
-op, as NumPy does. bfloat16 has native kernels on GPUs only, and is rounded only when it is stored.
+"""The dtypes that native kernels support. float16 is computed in float and rounded after each op,
+as in NumPy. bfloat16 has native kernels on GPUs only, and is rounded only when it is stored.
 """
 
 NOT_NATIVE: dict[DType, str] = {
@@ -63,14 +64,14 @@ _CONVERSION = re.compile(r"\(U\) ?(\w+|\([^()]*\))")
 TRIGONOMETRY = re.compile(r"\b(sin|cos|tan)\(")
 
 DIVISION = "y == (T)0", "Integer division by zero"
-"""The condition and the message with which an integer division fails. The NumPy kernel (`Call`)
-raises the same InvalidArgumentError.
+"""The condition under which an integer division fails, and the error's message. The NumPy kernel
+(`Call`) raises the same InvalidArgumentError.
 """
 
 
 def not_native(*types: DType, gpu: bool = False) -> str:
-    """Return the reason why native kernels (of the GPU if `gpu`, else of the CPU) don't support one
-    of these dtypes; an empty string if they support all.
+    """Return why native kernels do not support one of these dtypes; an empty string if they support
+    all. gpu: whether these are kernels of the GPU.
     """
     for dtype in types:
         if dtype.base_dtype in NOT_NATIVE and not (gpu and dtype.base_dtype in C_TYPES):
@@ -91,8 +92,8 @@ def in_c(expression: str, source: DType, target: DType) -> str:
     the result.
 
     `rounded(...)` in an expression rounds a value as if it had been stored. C does not define the
-    conversion of a float that is out of an integer's range, so `(U)` becomes a function of
-    float_to_integer.h in such a conversion.
+    conversion of a float that is out of an integer's range. In such a conversion, `(U)` therefore
+    becomes a function of float_to_integer.h.
     """
     expression = expression.replace("rounded(", "gg_as_half(" if source is float16 else "(")
     if not (source.is_floating and target.is_integer):

@@ -11,13 +11,14 @@ _Signature = tuple[object, ...]
 
 
 class Values:
-    """The C functions of a program's expressions, with names that begin with `prefix`; equal
-    expressions share one.
+    """The C functions of a program's expressions. Their names begin with `prefix`, and equal
+    expressions share one function.
     """
 
     def __init__(self, program: Program, prefix: str, reduction_functions: str) -> None:
-        """reduction_functions: a template, with {T} and {name}, of functions that each reduction
-        gets in addition to start, two, map and finish."""
+        """reduction_functions: a template, with {T} and {name}, of the functions that each
+        reduction has in addition to start, two, map and finish.
+        """
         self.program = program
         self.prefix = prefix
         self._reduction_functions = reduction_functions
@@ -85,7 +86,7 @@ class Values:
     # -- values
 
     def kind(self, index: int) -> str:
-        """Return the C type of the variable that holds the value with this number."""
+        """Return the C type of the variable that holds value number `index`."""
         return C_TYPES[self.program.values[index].dtype].value
 
     def memory(self, index: int) -> str:
@@ -105,14 +106,14 @@ class Values:
         return f"{place} = {self.store_expression(index, f'v{index}')};"
 
     def store_expression(self, index: int, value: str) -> str:
-        """Return the expression that converts `value`, a C expression of the dtype of value
-        `index`, to an array's element.
+        """Return the C expression that converts a value to an array's element. index: the number of
+        the value. value: the C expression of the value.
         """
         return C_TYPES[self.program.values[index].dtype].store.format(value)
 
     def statement(self, index: int, load: str) -> str:
-        """Return the declaration of `v<index>`, the variable with the value. load: a template of an
-        input's element, in which `{}` is the input's number.
+        """Return the declaration of `v<index>`, the variable that holds the value. load: a template
+        of an input's element, in which `{}` is the input's number.
         """
         value = self.program.values[index]
         expression, check = self._expression(index, load), ""
@@ -122,8 +123,8 @@ class Values:
         return f"const {self.kind(index)} v{index} = {expression};{check}"
 
     def finish(self, index: int, total: str, count: str) -> str:
-        """Return the declaration of a reduction's result, from `total`, an expression, and the
-        number of elements, `count`.
+        """Return the declaration of a reduction's result. total: the expression of the reduction's
+        total. count: the number of elements.
         """
         value = self.program.values[index]
         result = f"{self.reduction(index)}_finish({total}, {count})"
@@ -160,7 +161,7 @@ def _place(value: Index) -> str:
 
 
 def failure_of(program: Program) -> str:
-    """Return the messages of all ways in which the program's values can fail, joined by ", or "; an
+    """Return the messages of all failures that the program's values may cause, joined by ", "; an
     empty string if they can't fail.
     """
     failures = [_failure(value) for value in program.values if isinstance(value, Apply)]

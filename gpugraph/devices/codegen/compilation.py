@@ -31,8 +31,9 @@ class Compilation:
         source: str,
         name: str,
     ) -> None:
-        """make: compiles a source; its second argument is a name for messages. serve: queues the
-        compilation for a background thread, unless it is queued already.
+        """make: a function that compiles a source; its second argument is a name for messages.
+        serve: a function that queues the compilation for a background thread, unless it is queued
+        already.
         """
         self.name = name
         self.library: ctypes.CDLL | None = None
@@ -55,20 +56,20 @@ class Compilation:
 
     @property
     def is_over(self) -> bool:
-        """Whether the compilation has ended; unlike `done`, reading this queues nothing."""
+        """Whether the compilation has ended. Unlike `done`, reading this queues nothing."""
         return self._is_done
 
     def take(self, result: Library) -> None:
-        """End the compilation with a library from the cache, if `result` has one and it has not
-        ended.
+        """End the compilation with `result`, a library from the cache, if it has a library and the
+        compilation has not ended.
         """
         with self._lock:
             if result.library is not None and not self._is_done:
                 self._finish(result)
 
     def wait(self, timeout: float = -1) -> ctypes.CDLL | None:
-        """Compile the source now, unless another thread is compiling it; return the library, or
-        None if that failed (`reason`).
+        """Compile the source now, unless another thread is compiling it. Return the library, or
+        None if the compilation failed (`reason`).
 
         After `timeout` seconds of waiting for another thread, return None, without a reason.
         """
@@ -81,7 +82,7 @@ class Compilation:
         return self.library
 
     def _start_worker(self) -> threading.Thread | None:
-        """Return a thread that compiles on behalf of the main thread, where an interrupt could
+        """Return a thread that compiles on behalf of the main thread, in which an interrupt could
         leave the work half done. None in any other thread, or if no thread can be started.
         """
         if threading.current_thread() is not threading.main_thread():
@@ -118,6 +119,6 @@ class Compilation:
         self._is_done = True
 
     def forget_others(self) -> None:
-        """Forget the threads of the parent process, in a forked child."""
+        """In a forked child, forget the threads of the parent process."""
         self._lock = threading.Lock()
         self._worker = None

@@ -1,4 +1,4 @@
-"""Processes of compilers: each in its own session, with limits on its time and output.
+"""Processes of compilers. Each has its own process session, and limits on its time and output.
 
 A compiler that exceeds a limit is killed with all its children. Children that outlive the compiler
 and keep its output pipe open are killed as well, so nothing waits for them.
@@ -21,7 +21,7 @@ MOST_OUTPUT = 16 << 20
 """A compiler that writes more than this number of bytes is killed."""
 
 _POLL = 0.05
-"""Seconds between two checks whether a compiler that writes nothing has ended."""
+"""The number of seconds between two checks whether a silent compiler has ended."""
 
 _NICE = 10
 """The niceness of compilers that background threads run."""
@@ -56,7 +56,7 @@ class CompilerProcesses:
         """Run a command and return its outcome.
 
         source: its standard input. most_seconds: the time limit. variables: additions to its
-        environment. is_nice: whether it runs with lower priority.
+        environment. is_nice: whether it has a lower priority.
         """
         with tempfile.TemporaryFile() as file:
             file.write(source.encode())
@@ -91,7 +91,7 @@ class CompilerProcesses:
         return Outcome(child.returncode, output.decode(errors="replace"), stopped)
 
     def close(self) -> None:
-        """Kill the running compilers; later calls of `run` start none."""
+        """Kill the running compilers. Later calls of `run` start none."""
         with self._lock:
             self._is_closed = True
             children = list(self._running)
@@ -100,7 +100,9 @@ class CompilerProcesses:
 
 
 def _output(child: subprocess.Popen[bytes], most_seconds: float) -> tuple[bytes, str]:
-    """Return a compiler's complete output; or none, and the reason why the compiler was killed."""
+    """Return a compiler's complete output. If the compiler was killed, return no output and the
+    reason.
+    """
     deadline = time.monotonic() + most_seconds
     output = bytearray()
     assert child.stdout is not None
@@ -129,8 +131,6 @@ def _has_ended(child: subprocess.Popen[bytes], deadline: float) -> bool:
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """Kill a compiler and all processes that it has started, which belong to its process
-    session.
-    """
+    """Kill a compiler and all processes that it has started, that is, its process session."""
     with contextlib.suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)

@@ -11,7 +11,7 @@ class CompilerStatus(NamedTuple):
     path: its file; empty if it was not found.
     version: its `__VERSION__`; empty until it has compiled something.
     reason: why nothing can be compiled; empty if it can.
-    folder: the folder of compiled objects. cache_reason: why they are not kept there.
+    folder: the folder of compiled objects. cache_reason: why no objects are stored there.
     compiled, loaded, failed: the numbers of sources that were compiled, found in the cache, or not
       compiled because of an error.
     failures: the messages of the last errors.

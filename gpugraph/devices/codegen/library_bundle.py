@@ -3,8 +3,8 @@ once.
 
     <key of all keys>.bundle     the number of libraries; the key and size of each; then their bytes
 
-Each library is also a separate cache entry, which other plans use, and this plan too if the bundle
-is missing or damaged. A library from a bundle is checked against its key like any other.
+Each library is also a separate cache entry. Other plans use that entry, and so does this plan if
+the bundle is missing or damaged. A library from a bundle is checked against its key like any other.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _ENTRY = struct.Struct("<40sQ")
 
 
 class LibraryBundle:
-    """The libraries of several sources. All sources are added before the bundle is sealed; after
-    that, its libraries are looked up.
+    """The libraries of several sources. All sources must be added before the bundle is sealed.
+    After that, its libraries can be looked up.
     """
 
     def __init__(self, cache: ObjectCache, key_of_source: Callable[[str], str]) -> None:
@@ -38,12 +38,12 @@ class LibraryBundle:
         self._keys[source] = ""
 
     def seal(self) -> None:
-        """End the list of sources, so that the bundle's key is known and it can be looked up."""
+        """End the list of sources, which determines the bundle's key."""
         self._is_sealed = True
 
     def key(self, source: str) -> str:
-        """Return the key of a source's library, and look the bundle up first. OSError if the
-        compiler's file is gone.
+        """Return the key of a source's library. The first call loads the bundle from the cache.
+        Raises OSError if the compiler's file no longer exists.
         """
         with self._lock:
             if self._is_sealed and not self._keys[source]:
@@ -51,14 +51,14 @@ class LibraryBundle:
             return self._keys[source] or self._key_of_source(source)
 
     def find(self, key: str) -> bytes | None:
-        """Return the bytes of a library if the cache has it in this bundle, else None. Each library
-        is returned once.
+        """Return the bytes of a library if this bundle is in the cache and contains it, else None.
+        Each library is returned once.
         """
         with self._lock:
             return self._contents.pop(key, None) if self._is_found else None
 
     def keep(self, key: str, content: bytes) -> None:
-        """Add a library that was compiled, or found as a separate cache entry. When all libraries
+        """Add a library that was compiled or found as a separate cache entry. When all libraries
         have been added, the bundle is stored in the cache.
         """
         with self._lock:
@@ -70,8 +70,8 @@ class LibraryBundle:
                 self._forget()
 
     def drop(self) -> None:
-        """Discard the bundle: remove it from the cache if it was read from the cache, else stop
-        collecting libraries for it.
+        """Discard the bundle. If it was read from the cache, remove it there; else stop collecting
+        libraries for it.
         """
         with self._lock:
             if self._is_found:
@@ -98,7 +98,7 @@ class LibraryBundle:
 
 
 def _packed(contents: Mapping[str, bytes]) -> bytes:
-    """Return the content of the cache entry with these libraries."""
+    """Return these libraries as the content of a cache entry."""
     head = [_ENTRY.pack(key.encode(), len(content)) for key, content in contents.items()]
     return b"".join([_COUNT.pack(len(contents)), *head, *contents.values()])
 

@@ -1,5 +1,5 @@
-"""Loading of libraries from bytes in memory, so that the bytes that were checked are also the bytes
-that run.
+"""Loading of libraries from bytes in memory, so that the bytes that run are the bytes that were
+checked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ _COUNT = itertools.count(1)
 
 
 def load_library(content: bytes, in_memory: bool = True) -> ctypes.CDLL:
-    """Return the loaded library with this content. OSError if it is not a library for this machine.
+    """Return the loaded library with this content. Raises OSError if it is not a library for this
+    machine.
 
     It is loaded from an anonymous file in memory (memfd_create). If the system has no such files,
     or `in_memory` is False, it is loaded from a file in this process's private folder; if

@@ -1,9 +1,10 @@
 """Loop schedule: the values of a program, divided into passes (loops) over the last axis.
 
 If one reduction depends on another, it needs a later pass over the row: softmax has passes for the
-maximum, the sum of exp, and the quotient. A later pass computes the values of earlier passes again
-if it needs them, unless they are expensive and can be kept in the memory of an output. Outputs are
-written in the last pass, so that an output may share the memory of an input, element for element.
+maximum, the sum of exp, and the quotient. A later pass recomputes the values of earlier passes that
+it needs. A value that is expensive to compute is kept in the memory of an output instead, if
+possible. Outputs are written in the last pass, so that an output may share the memory of an input,
+element for element.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program
 
 Store = tuple[int, int]
-"""The number of a value, and the index of the output in which the value is stored."""
+"""The number of a value, and the index of the output to which the value is stored."""
 
 
 @dataclass
@@ -23,7 +24,7 @@ class Pass:
     """One loop along the last axis. Values are numbers in the program.
 
     rows: values computed once per row, before the loop. values: the values computed for each
-    element, in this order. reloads: for each value that an earlier pass has stored, the output that
+    element, in order. reloads: for each value that an earlier pass has stored, the output that
     contains it. lanes: the reductions along the last axis that this pass computes. columns: the
     reductions over rows; the pass adds each element to the total of its column. stores: the values
     that the pass writes to outputs.
@@ -39,8 +40,7 @@ class Pass:
 
 @dataclass
 class Schedule:
-    """The passes of a program over each row, and the values that are computed outside of the
-    passes.
+    """The passes of a program over each row, and the values that are computed outside of passes.
 
     spans: for each value, the axes along which it varies. once: scalars that depend on no
     reduction, computed before all rows. after: values computed after a row's passes, for row_stores
@@ -97,8 +97,8 @@ def schedule(program: Program) -> Schedule:
 
 
 def _first_passes(program: Program) -> list[int]:
-    """Return, for each value, the number of the first pass that can compute the value or, for a
-    value with one number per row, the number of the pass before which it can be computed.
+    """Return, for each value, the number of the first pass that can compute it. For a value with
+    one number per row, return the number of the pass before which it can be computed.
     """
     passes: list[int] = []
     row_reductions = program.row_reductions()
@@ -109,7 +109,7 @@ def _first_passes(program: Program) -> list[int]:
 
 
 def _targets(order: Schedule, row_pass: Pass) -> list[int]:
-    """Return the values that the pass `row_pass` must compute because it reduces or stores them."""
+    """Return the values that `row_pass` must compute because it reduces or stores them."""
     ends = (*row_pass.lanes, *row_pass.columns)
     reduced = [order.program.operands(index)[0] for index in ends]
     return reduced + [index for index, _ in row_pass.stores]
@@ -119,8 +119,8 @@ def _targets(order: Schedule, row_pass: Pass) -> list[int]:
 
 
 def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
-    """Make the pass that first computes an expensive value store it in an output's memory, and
-    later passes load it from there.
+    """For each expensive value, make the first pass that computes it store it in an output's
+    memory, and later passes load it from there.
     """
     slots = _slots_of_expensive_values(order, first)
     if not slots or _reads_inputs_later(order, slots, min(first[index] for index in slots)):
@@ -132,11 +132,11 @@ def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
 
 
 def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, int]:
-    """Return, for each expensive value that the last pass needs and an earlier pass computes, an
-    output that can keep the value.
+    """Find outputs that can keep expensive values which an earlier pass computes and the last pass
+    needs. Return an output for each such value.
 
-    The last pass writes that output itself, and it has the value's dtype. If both a value and its
-    operand qualify, the value is kept.
+    The last pass must write that output itself, and the output must have the value's dtype. If both
+    a value and its operand qualify, the value is kept.
     """
     program = order.program
     slots: dict[int, int] = {}
@@ -168,8 +168,9 @@ def _is_expensive(order: Schedule, index: int) -> bool:
 
 
 def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> bool:
-    """Return whether, with the values of `slots` loaded, a pass after pass `number` still reads
-    elements of an input: that input might share the memory of the output that keeps a value."""
+    """Return whether a pass after pass `number` still reads elements of an input, if it loads the
+    values in `slots`. That input might share the memory of the output that keeps a value.
+    """
     program = order.program
     return any(
         isinstance(program.values[index], Input) and order.is_element(index)
@@ -179,16 +180,16 @@ def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> 
 
 
 def _assign_values(order: Schedule) -> None:
-    """Set the values that each pass computes, and the values computed before, between and after
-    passes.
+    """Determine the values that each pass computes, and the values computed before, between and
+    after passes.
     """
     program = order.program
     dependent = program.made_of(program.reductions)
     known = set(program.row_reductions())
 
     def assign_scalars(wanted: Iterable[int], target: list[int]) -> None:
-        """Add to `target` the wanted values that do not vary along the last axis, with their
-        operands, unless they are computed before; scalars that depend on no reduction are added to
+        """Add the `wanted` values that do not vary along the last axis, and their operands, to
+        `target`, unless they are computed before. Scalars that depend on no reduction are added to
         `once` instead.
         """
         scalars = (index for index in wanted if not order.is_element(index))

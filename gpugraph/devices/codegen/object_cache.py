@@ -3,13 +3,13 @@
     $XDG_CACHE_HOME/gpugraph/native (~/.cache/... without it), mode 0700
         <key>.so     the content, followed by a digest of its name and bytes
 
-The content will be executed, so only files are used that no other user (except root) can have
-written. The folder and all folders above it are checked at each use, and a file after it has been
-opened (`codegen.trusted_folders`). A file appears only when it is complete, and is checked against
-its digest. Files that a full or broken disk has truncated, or that were renamed, are removed, and
+The content will be executed, so a file is used only if no other user (except root) can have written
+it. The folder and all folders above it are checked at each use, and a file is checked after it has
+been opened (`codegen.trusted_folders`). A file appears only when it is complete, and its digest is
+checked. Files that a full or broken disk has truncated, or that were renamed, are removed, and
 their code is compiled again. Threads and processes may share the folder, and any file may vanish at
 any time. The thread that compiles an entry locks its key, and other threads and processes wait for
-it. Beyond a size limit the least recently used files are removed.
+it. When the files exceed a size limit, the least recently used ones are removed.
 
 If the folder can't be used, nothing is stored, and `reason` holds the reason.
 """
@@ -40,13 +40,15 @@ _MOST_ENTRY_BYTES = 64 << 20
 _DIGEST = hashlib.sha256().digest_size
 _KEY = "[0-9a-f]{40,64}"
 _RECENT = 3600.0
-"""The seconds after its last use for which a file is never removed."""
+"""A file is never removed within this number of seconds after its last use."""
 
 _POLL = 0.02
 """Seconds between two attempts to lock a key."""
 
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR)
-"""Errors that come from the process or the system, and do not mean that the file is invalid."""
+"""Errors that are caused by the process or the system, so they do not mean that a file is
+invalid.
+"""
 
 
 def cache_folder() -> Path:
@@ -63,14 +65,14 @@ def log_once(reason: str) -> None:
 
 
 def key_of(*parts: object) -> str:
-    """Return a key of 40 hexadecimal digits: a digest of the `repr` of `parts`, which are
+    """Return a key of 40 hexadecimal digits: a digest of the `repr` of `parts`, which must contain
     everything that affects an entry's content.
     """
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
 
 
 class ObjectCache:
-    """A cache of entries, by key, in files with the suffix `ending` in a folder.
+    """A cache of entries by key, in files of one folder. ending: the suffix of the files' names.
 
     reason: why nothing is stored; empty if there was no problem.
     """
@@ -132,8 +134,8 @@ class ObjectCache:
 
     @contextlib.contextmanager
     def locked(self, key: str, most_seconds: float) -> Iterator[None]:
-        """Hold the key's lock in the `with` block, so that only one thread of all processes
-        compiles the key's source.
+        """Hold the key's lock in the `with` block, so that only one thread of one process compiles
+        the key's source.
 
         If the lock is not free after `most_seconds`, or the file system has no locks, the block
         runs without it.

@@ -1,11 +1,11 @@
-"""Programs: a native kernel's work as a record of values, each computed from earlier ones over a
-space of axes.
+"""Programs: the work of a native kernel as a list of values. Each value is computed from earlier
+values over a space of axes.
 
     space (rows, columns)          x: (yes, yes)   bias: (no, yes)   largest: (yes, no)   rate: ()
 
-A value varies along some axes of the space, its spans, and is constant along the other axes. An
-input is a C-ordered array with the axes of its spans. `Fusion` (program_builder.py) creates
-programs from ops and shapes.
+The axes along which a value varies are called its spans; it is constant along the other axes of the
+space. An input is a C-ordered array with the axes of its spans. `Fusion` (program_builder.py)
+creates programs from ops and shapes.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from gpugraph.base.dtypes import DType
 
 
 class NotNativeError(Exception):
-    """Raised for an op that no native kernel can compute; the message is the reason."""
+    """Raised for an op that no native kernel can compute. The message is the reason."""
 
 
 class Input(NamedTuple):
-    """An array that the kernel reads, or a number if it varies along no axis.
+    """An array that the kernel reads; a number if it varies along no axis.
 
-    source: the number of another input, if this is the same array, read along other axes; else -1.
+    source: the number of another input if this input reads the same array along other axes, else
+      -1.
     """
 
     dtype: DType
@@ -32,8 +33,8 @@ class Input(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A number that is part of the source. literal: its C literal, in which -0.0 differs
-    from 0.0.
+    """A number that is part of the source. literal: its C literal; the literals of -0.0 and 0.0
+    differ.
     """
 
     dtype: DType
@@ -64,7 +65,7 @@ class Apply(NamedTuple):
 
 
 class Reduce(NamedTuple):
-    """The expressions of a `Reduction`, applied to an earlier value, `input`.
+    """A reduction of an earlier value, `input`, by the expressions of a `Reduction`.
 
     axis: "last"; "rows" (all axes but the last); "all"; or "none" (a single element).
     """
@@ -82,11 +83,11 @@ Value = Input | Constant | Index | Apply | Reduce
 
 
 class Program(NamedTuple):
-    """A kernel's values, each after its operands; the numbers of the outputs among them; and the
-    axes along which each output varies.
+    """A kernel's values, each after its operands; the numbers of the values that are outputs; and
+    the axes along which each output varies.
 
-    An output's value is repeated along axes that only the output has. narrow: the size of the last
-    axis if the axis is so small that the source contains its size, else 0.
+    If an output has axes that its value does not have, the value is repeated along these. narrow:
+    the size of the last axis if the axis is so small that the source contains its size, else 0.
     """
 
     axes: int
@@ -141,7 +142,9 @@ class Program(NamedTuple):
         return (value.input,) if isinstance(value, Reduce) else ()
 
     def made_of(self, first: Iterable[int]) -> set[int]:
-        """Return `first` and the numbers of all values that depend on any of them."""
+        """Return the numbers in `first` and the numbers of all values that depend on any of
+        these.
+        """
         users = set(first)
         for index in range(len(self.values)):
             if users.intersection(self.operands(index)):
@@ -149,8 +152,8 @@ class Program(NamedTuple):
         return users
 
     def needed(self, targets: Iterable[int], known: Container[int] = ()) -> list[int]:
-        """Return `targets` and the values on which they depend, in order, without `known` and
-        without values that only `known` depends on.
+        """Return `targets` and the values on which they depend, in order. Leave out `known`, and
+        values on which only `known` depends.
         """
         needed: set[int] = set()
         pending = list(targets)
@@ -162,7 +165,7 @@ class Program(NamedTuple):
         return sorted(needed)
 
     def spans(self) -> list[tuple[bool, ...]]:
-        """Return, for each value, one bool per axis: whether the value varies along that axis."""
+        """Return a tuple for each value: whether the value varies along each axis."""
         spans: list[tuple[bool, ...]] = []
         for index, value in enumerate(self.values):
             if isinstance(value, (Input, Index)):
@@ -177,8 +180,9 @@ class Program(NamedTuple):
 
 class Loop(NamedTuple):
     """A while loop. variables: the numbers of the inputs that are loop variables. next: the numbers
-    of the values that the loop variables have in the next iteration. condition: the number of the
-    value that decides whether there is another iteration."""
+    of the loop variables' values for the next iteration. condition: the number of the value that
+    decides whether there is another iteration.
+    """
 
     axes: int
     values: tuple[Value, ...]

@@ -1,4 +1,4 @@
-"""The builder of programs: `Fusion` collects the values of ops, with NumPy's broadcasting.
+"""The builder of programs: `Fusion` collects the values of ops, and broadcasts them as NumPy does.
 
     fusion = Fusion()
     x, bias = fusion.input(float32, (256, 128)), fusion.input(float32, (128,))
@@ -7,8 +7,8 @@
     program, sizes = fusion.finish()
 
 Adjacent axes are merged if each value varies along both or neither of them, and axes of size 1 are
-dropped. So kernels of different shapes may have the same source; they get the sizes when they are
-bound.
+dropped. So kernels for different shapes may have the same source; they receive the sizes when they
+are bound.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Fusion:
         condition on the same values under which the whole run raises InvalidArgumentError, and the
         error's message.
 
-        NotNativeError if a dtype has no C type, or if shapes don't broadcast.
+        Raises NotNativeError if a dtype has no C type, or if shapes don't broadcast.
         """
         expression = kernel if isinstance(kernel, str) else kernel.expression
         operand = type or (self._values[inputs[-1]].dtype if inputs else dtype)
@@ -139,10 +139,10 @@ class Fusion:
         return self._values[value].dtype
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Add the value with the shape `shape`: its own axes and additional axes of size 1.
+        """Add a value that is `value` with additional axes of size 1, so that its shape is `shape`.
 
-        Leading axes of size 1 make no difference, and are left out. ValueError if the shapes differ
-        in another way.
+        Leading axes of size 1 have no effect, and are omitted. Raises ValueError if the shapes
+        differ in another way.
         """
         old = self._shapes[value]
         positions: list[int] = []
@@ -158,8 +158,9 @@ class Fusion:
         raise ValueError(f"{list(old)} can't be {list(shape)} by further axes of size 1")
 
     def _transpose(self, number: int, positions: Shape) -> int:
-        """Add the value with its axes moved to `positions`, counted from the last axis as 0; all
-        other axes have size 1. The value's operands are transposed with it."""
+        """Add a value with its axes moved to `positions`, counted from 0 for the last axis; all
+        other axes have size 1. The value's operands are transposed with it.
+        """
         value, shape = self._values[number], self._shapes[number]
         positions = positions[: len(shape)]
         if positions == tuple(range(len(shape))):
@@ -193,7 +194,7 @@ class Fusion:
     # -- the program
 
     def finish(self) -> Fused:
-        """Return the program and its sizes. NotNativeError if no kernel has loops for its
+        """Return the program and its sizes. Raises NotNativeError if no kernel has loops for its
         reductions and outputs.
         """
         groups, values, sizes = self._collapse(self._outputs)
@@ -206,17 +207,17 @@ class Fusion:
     def finish_loop(self, condition: int, changing: Mapping[int, int]) -> tuple[Loop, Shape]:
         """Return a while loop and the sizes of its axes.
 
-        condition: the value that decides on another iteration. changing: by loop variable (an
-        input), the value for the next iteration. NotNativeError if the loop variables are not all
-        scalars or vectors of one size.
+        condition: the value that decides whether there is another iteration. changing: the values
+        for the next iteration, by loop variable (an input). Raises NotNativeError if the loop
+        variables are not all scalars or vectors of one size.
         """
         variables, following = tuple(changing), tuple(changing.values())
         groups, values, sizes = self._collapse([*variables, *following, condition])
         return Loop(len(groups), values, variables, condition, following), sizes
 
     def _collapse(self, targets: Iterable[int]) -> tuple[list[list[int]], tuple[Value, ...], Shape]:
-        """Merge the axes; return the groups of merged axes, counted from the last, the values with
-        spans by group, and the sizes of the groups.
+        """Merge the axes. Return the groups of merged axes, counted from the last axis; the values,
+        with spans by group; and the sizes of the groups.
         """
         shapes = self._used(targets)
         space = _broadcast([*shapes, *self._output_shapes])
@@ -236,8 +237,8 @@ class Fusion:
     def _used(self, targets: Iterable[int]) -> list[Shape]:
         """Return the shapes of the values on which `targets` depend, and () for all other values.
 
-        An input keeps its shape; if only a transposed form of it is used, it gets that form's
-        shape."""
+        If only a transposed form of an input is used, the input gets the shape of that form.
+        """
         shapes = list(self._shapes)
         needed = set(Program(0, tuple(self._values), (), ()).needed(targets))
         for number in set(range(len(shapes))).difference(needed):
@@ -250,8 +251,8 @@ class Fusion:
         return shapes
 
     def _groups(self, space: Shape, shapes: Sequence[Shape]) -> list[list[int]]:
-        """Return groups of the axes whose size is not 1. Adjacent axes that all values treat alike
-        are in the same group.
+        """Return groups of the axes whose size is not 1. Adjacent axes are in the same group if all
+        values treat them in the same way.
         """
         groups: list[list[int]] = []
         previous: Any = None
@@ -267,8 +268,8 @@ class Fusion:
         return groups
 
     def _treatment(self, axis: int, shapes: Sequence[Shape]) -> tuple[bool, ...]:
-        """Return flags that must be equal for two axes to be merged: for each value, whether the
-        value varies along the axis, and for each reduction, whether it reduces the axis.
+        """Return flags for an axis. Two axes can be merged only if their flags are equal: whether
+        each value varies along the axis, and whether each reduction reduces it.
         """
         along = [len(shape) > axis and shape[-1 - axis] != 1 for shape in shapes]
         reduced = [
@@ -279,8 +280,8 @@ class Fusion:
         return (*along, *reduced)
 
     def _axis(self, number: int, value: Reduce, groups: list[list[int]]) -> str:
-        """Return the kind of axes of a reduction for `Reduce.axis`. NotNativeError if kernels can't
-        reduce over this set of axes.
+        """Return the kind of axes of a reduction for `Reduce.axis`. Raises NotNativeError if
+        kernels can't reduce over this set of axes.
         """
         shape = self._shapes[value.input]
         along = zip(_along(shape, groups), groups)
@@ -316,8 +317,8 @@ def _broadcast(shapes: Sequence[Shape]) -> Shape:
 
 
 def _check_program(program: Program) -> Program:
-    """Return the program. NotNativeError, with the reason, if the kernels' loops can't
-    compute it.
+    """Return the program unchanged. Raises NotNativeError, with the reason, if the kernels' loops
+    can't compute it.
     """
     if not program.outputs:
         raise NotNativeError("a kernel without outputs")

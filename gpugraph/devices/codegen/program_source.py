@@ -1,4 +1,4 @@
-"""Program source: the code that a program's C and CUDA kernels share.
+"""Program source: the code that is common to the C and CUDA kernels of a program.
 
 Names in the generated code, where `<n>` is the number of a value and `<slot>` of an output:
 
@@ -29,9 +29,9 @@ from gpugraph.devices.codegen.program import Input, Program
 class ProgramSource:
     """Writes the parts of a program's kernels that are the same in C and CUDA.
 
-    scratch: by number of a reduction with partial results in scratch memory, their kind: "columns"
-    (a total for each column), "parts" (one for each part of the rows) or "whole" (one for each part
-    of the only axis).
+    scratch: the kind of partial results in scratch memory, by number of the reduction: "columns" (a
+    total for each column), "parts" (one for each part of the rows) or "whole" (one for each part of
+    the only axis).
     """
 
     index_type = "int64_t"
@@ -43,9 +43,10 @@ class ProgramSource:
     def __init__(
         self, program: Program, key: object, reduction_functions: str = "", whole: bool = False
     ) -> None:
-        """key: everything that affects the source; its digest becomes the kernel's name.
+        """key: everything that affects the source. Its digest becomes the kernel's name.
         reduction_functions: a template (see `Values`). whole: whether the only axis of the program
-        is divided among the parts of a launch."""
+        is divided among the parts of a launch.
+        """
         self.program = program
         self.name = "gg_" + hashlib.sha256(repr(key).encode()).hexdigest()[:16]
         self.values = Values(program, self.name, reduction_functions)
@@ -60,8 +61,8 @@ class ProgramSource:
                 self.scratch[index] = "whole"
 
     def reductions_in(self, kind: str) -> list[int]:
-        """Return the numbers of the reductions whose scratch memory is of this kind (see the
-        class).
+        """Return the numbers of the reductions whose scratch memory is of this kind (see `scratch`
+        above).
         """
         return [index for index, its_kind in self.scratch.items() if its_kind == kind]
 
@@ -147,7 +148,7 @@ class ProgramSource:
     def scalars(
         self, wanted: Iterable[int], load: str = "in{}[0]", known: Collection[int] = ()
     ) -> list[str]:
-        """Return declarations of those `wanted` values that are not in `known`. load: a template of
+        """Return declarations of the `wanted` values that are not in `known`. load: a template of
         an input's element.
         """
         return [self.values.statement(index, load) for index in wanted if index not in known]
@@ -214,7 +215,7 @@ class ProgramSource:
 
     def passes(self, order: Schedule, known: Collection[int] = ()) -> list[str]:
         """Return all passes over one row, and the values computed between and after them. known:
-        values that are declared already.
+        values that are already declared.
         """
         lines = []
         for row_pass in order.passes:

@@ -2,7 +2,7 @@
 and from the host.
 
 The compiler first tries to bind a kernel by `kernels`, a `Launcher`, whose work is enqueued on the
-stream. If that fails, it uses and reports the fallback, `bind`, which runs the NumPy `Call` on
+stream. If that fails, it uses and reports the fallback `bind`, which runs the NumPy `Call` on
 copies in host memory.
 """
 
@@ -85,8 +85,8 @@ class CudaDevice(Device):
         return self._kernels
 
     def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
-        """Allocate as `Device.take` does. If that fails at first, the device memory that staging
-        keeps for reuse is released.
+        """Allocate as `Device.take` does. If that fails, staging first releases the device memory
+        that it keeps for reuse.
         """
         block = Block(self, None, None) if block is None else block
         if self.allocator.allocate_for(block, num_bytes, optional=True):
@@ -99,7 +99,7 @@ class CudaDevice(Device):
     # -- arrays
 
     def has_array(self, array: Any) -> bool:
-        """Return whether an array is in GPU memory instead of host memory."""
+        """Return whether an array is in GPU memory rather than in host memory."""
         return isinstance(array, Array)
 
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -107,8 +107,8 @@ class CudaDevice(Device):
         return Array(address or 0, shape, dtype.base_dtype.as_numpy_dtype)
 
     def owns(self, array: Any) -> bool:
-        """Return whether kernels of this device can use the array: it is a GPU array, or on the
-        host because it has strings or no bytes.
+        """Return whether kernels of this device can use the array: it is a GPU array, or it is on
+        the host because it has strings or is empty.
         """
         return isinstance(array, Array) or bool(array.dtype == object or array.size == 0)
 
@@ -123,8 +123,8 @@ class CudaDevice(Device):
             array[...] = value
 
     def read(self, array: Any) -> NDArray[Any]:
-        """Return a copy of the array on the host, after all enqueued work has ended. DriverError if
-        that work has failed.
+        """Return a copy of the array on the host, after all enqueued work has ended. Raises
+        DriverError if that work has failed.
         """
         if not isinstance(array, Array):
             return array.copy()
@@ -135,8 +135,8 @@ class CudaDevice(Device):
                 raise late(error, self.name) from error
 
     def fetching(self, array: Any) -> Any:
-        """Return a fetch that copies the array asynchronously through pinned memory; None for an
-        array on the host or without bytes.
+        """Return an object that fetches the array asynchronously through pinned memory; None for an
+        array on the host and for an empty array.
         """
         with self.lock:
             if isinstance(array, Array) and array.nbytes > 0:
@@ -154,8 +154,8 @@ class CudaDevice(Device):
         return lambda: self.write(target, source.read(array))
 
     def _copy_peer(self, source: CudaDevice, array: Array, target: Array) -> None:
-        """Copy from another GPU, after the work that is enqueued on either GPU now, and before work
-        enqueued later.
+        """Copy from another GPU. The copy comes after the work that is enqueued on either GPU now,
+        and before work enqueued later.
         """
         if not array.nbytes:
             return
@@ -169,8 +169,8 @@ class CudaDevice(Device):
             other.wait(source.compute, self._peer_done)
 
     def swapping(self, array: Array, target: Array) -> HostSwap:
-        """Return the copies of a swapped tensor to the host and back to `target`, through pinned
-        memory on the streams for transfers.
+        """Return an object that copies a swapped tensor to the host and back to `target`, through
+        pinned memory on the streams for transfers.
         """
         with self.lock:
             return HostSwap(self.staging, array, target, self.lock)
@@ -197,7 +197,7 @@ class CudaDevice(Device):
         """Call `work` in a CUDA capture, which records the enqueued work in a CUDA graph instead of
         executing it. Return a callable that launches the graph.
 
-        DriverError if some of it can't be captured, or if CUDA_LAUNCH_BLOCKING is set.
+        Raises DriverError if some of it can't be captured, or if CUDA_LAUNCH_BLOCKING is set.
         """
         if is_blocking():
             raise DriverError("CUDA_LAUNCH_BLOCKING is set: launches are waited for one by one")
@@ -209,7 +209,7 @@ class CudaDevice(Device):
             self.driver.synchronize()
 
     def refusals(self) -> Refusals:
-        """Return a new object for the error flags of a plan's kernels on this device."""
+        """Return a new `Refusals` for the error flags of a plan's kernels on this device."""
         return Refusals(self._flags)
 
     def close(self) -> None:

@@ -3,13 +3,13 @@
 As in TensorFlow (`gpu_device.cc`), `visible_device_list` selects and orders the GPUs,
 `device_count["GPU"]` limits their number, `experimental.virtual_devices` divides each into several
 devices, and `per_process_gpu_memory_fraction` limits the memory of undivided GPUs. Without a
-fraction, a device may use the GPU's free memory except for a reserve. Devices are numbered from 0
+fraction, a device may use the GPU's free memory, except for a reserve. Devices are numbered from 0
 over all GPUs.
 
-There are two differences to TensorFlow. A fraction above 1 means unified memory there; here it is
-an error. Memory is allocated when it is needed, with or without `allow_growth`. TensorFlow
-allocates all memory at once, and its sessions share it. Here each session has its own memory, so if
-the first session allocated everything, nothing would be left to the other sessions.
+There are two differences from TensorFlow. In TensorFlow, a fraction above 1 requests unified
+memory; here it is an error. Memory is allocated when it is needed, even without `allow_growth`.
+TensorFlow allocates all memory at once, for all sessions. Here each session has separate memory, so
+if the first session allocated everything, nothing would be left for the others.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaD
     reason).
 
     Each device has a separate driver, so it can be closed without affecting the other devices.
-    InternalError if a GPU that was detected can't be used now; the drivers that are open by then
-    are closed.
+    Raises InternalError if a GPU that was detected can't be used now. Drivers that were opened
+    before are closed.
     """
     if options.config.device_count.get("GPU", 1) <= 0:
         return []
@@ -94,11 +94,11 @@ def splits(
     options: SessionOptions, ordinals: Sequence[int], memory: Callable[[int], tuple[int, int]]
 ) -> list[Split]:
     """Return the devices that these options require. ordinals: the numbers of the usable GPUs.
-    memory: returns the free and the total bytes of the GPU with a number.
+    memory: a function that returns the free and the total bytes of a GPU, by its number.
 
-    InvalidArgumentError if options are invalid or contradict each other. UnknownError if the number
-    of GPUs to be divided differs from the number of usable GPUs. These are TensorFlow's error
-    classes.
+    Raises InvalidArgumentError if options are invalid or contradict each other. Raises UnknownError
+    if the number of GPUs to be divided differs from the number of usable GPUs. These are
+    TensorFlow's error classes.
     """
     gpu_options = options.config.gpu_options
     most = options.config.device_count.get("GPU", len(ordinals))
@@ -160,8 +160,9 @@ def _bad_list(text: str, reason: str) -> InvalidArgumentError:
 
 
 def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> None:
-    """Raise an error if the options can't divide GPUs: `virtual_devices` has entries for `divided`
-    GPUs, `visible_device_list` selects `visible`, and `device_count` allows `used` of these.
+    """Raise an error if GPUs can't be divided as requested. `virtual_devices` has entries for
+    `divided` GPUs, `visible_device_list` selects `visible`, and `device_count` permits `used` of
+    these.
     """
     what = f"GPUOptions.experimental.virtual_devices splits {divided} GPUs"
     if options.per_process_gpu_memory_fraction > 0:
@@ -191,8 +192,8 @@ def _part_bytes(mebibytes: float) -> int:
 
 
 def _limit(fraction: float, free: int, total: int) -> int:
-    """Return the memory limit, in bytes, of a device that is an undivided GPU. fraction: the share
-    of the total memory; 0 stands for the free memory except for a reserve.
+    """Return the memory limit in bytes of a device that is an undivided GPU. fraction: the fraction
+    of the total memory; 0 means the free memory except for a reserve.
     """
     if fraction > 0:
         return int(total * fraction)

@@ -1,9 +1,10 @@
 """Fetches: the transfer of a plan's fetched arrays from a GPU to the host. Steps enqueue the
-copies, and the end of the run waits for them.
+copies, and a run waits for them at its end.
 
-A small array has pinned memory as long as the plan exists, and its copy is enqueued on the compute
-stream. So the copy is captured with the other commands, and a run allocates nothing for it. A large
-array has pinned memory only from `begin` to `read`, and is copied on a separate stream.
+A small array has pinned memory for as long as the plan exists, and its copy is enqueued on the
+compute stream. So the copy is captured with the other commands, and runs need not allocate memory
+for it. A large array has pinned memory only from `begin` to `read`, and is copied on a separate
+stream.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Fetch(ABC):
         self._copied = staging.driver.event()
 
     def read(self) -> NDArray[Any]:
-        """Wait for the copy that `begin` has enqueued, and return the array on the host.
+        """Wait for the copy that `begin` has enqueued, and return the array on the host. Raises
         DriverError if the copy or an earlier launch failed.
 
         Other threads may enqueue work on the GPU during the wait.
@@ -58,7 +59,7 @@ class Fetch(ABC):
             raise late(error, self._owner) from error
 
     def _wait_for(self, stream: Stream) -> None:
-        """Wait until the stream has executed the work that is enqueued there now."""
+        """Wait until the stream has executed all work that is enqueued on it now."""
         driver = self._staging.driver
         with self._lock:
             driver.record(self._copied, stream)
@@ -84,7 +85,7 @@ class Fetch(ABC):
 
 
 class SmallFetch(Fetch):
-    """The fetch of a small array, through pinned memory that it keeps."""
+    """The fetch of a small array. Its pinned memory exists as long as the fetch."""
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str, address: int) -> None:
         super().__init__(staging, array, lock, owner)
@@ -114,9 +115,7 @@ class SmallFetch(Fetch):
 
 
 class LargeFetch(Fetch):
-    """The fetch of a large array, through pinned memory that is allocated from `begin` to
-    `read`.
-    """
+    """The fetch of a large array. Its pinned memory exists only from `begin` to `read`."""
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
         super().__init__(staging, array, lock, owner)

@@ -2,9 +2,9 @@
 
 A GPU can't raise an error. A kernel that may fail (an index out of range, a value that is not
 finite) sets its flag to 1. Each plan has its own flags, so a run checks only the flags of its own
-kernels when it ends. If the host has not waited for a run's work, the next run raises the error, or
-the error is logged when the plan is released. CUDA's own errors appear when the host waits for the
-GPU (`late`).
+kernels when it ends. If the host has not waited for a run's work, the next run raises the error. If
+there is no next run, the error is logged when the plan is released. CUDA's own errors appear only
+when the host waits for the GPU (`late`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _logger = logging.getLogger(__name__)
 
 
 class FlagMemory:
-    """The memory of all error flags of one device, which is allocated at the first use."""
+    """The memory for all error flags of one device, allocated at the first use."""
 
     def __init__(self, pinned: Allocator, wait: Callable[[], Any]) -> None:
-        """wait: waits until all work that is enqueued on the GPU has ended."""
+        """wait: a function that waits until all work enqueued on the GPU has ended."""
         self.wait = wait
         self.values: Any = None
         self._pinned = pinned
@@ -43,8 +43,8 @@ class FlagMemory:
         self._lock = new_lock()
 
     def take(self) -> int:
-        """Reserve a flag, set it to 0 and return its number. ResourceExhaustedError if all are in
-        use.
+        """Reserve a flag, set it to 0 and return its number. Raises ResourceExhaustedError if all
+        are in use.
         """
         with self._lock:
             if self.values is None:
@@ -62,7 +62,7 @@ class FlagMemory:
         return self._address + 4 * number
 
     def give_back(self, number: int) -> None:
-        """Make the flag with this number free again."""
+        """Return the flag with this number to the free flags."""
         with self._lock:
             self._free.append(number)
 
@@ -98,8 +98,8 @@ class Refusals:
         self._flags: dict[tuple[str, int], _Flag] = {}
 
     def of(self, name: str, origin: Any) -> Callable[[str], int]:
-        """Return a function for the error flags of the op `name`: each call takes the message of
-        the next flag and returns the flag's address.
+        """Return a function for the error flags of the op `name`. Each call takes the message for
+        the next flag, and returns the flag's address.
 
         An op that is bound again in each run gets the same flags again.
         """
@@ -134,7 +134,7 @@ class Refusals:
 
     def _error(self) -> InvalidArgumentError | None:
         """Return an error for the first flag that is set, with the messages of all set flags, and
-        reset these; None if no flag is set.
+        clear these flags; None if no flag is set.
         """
         values, failed = self._memory.values, []
         if values is None:
@@ -155,7 +155,7 @@ class Refusals:
 
     @uninterrupted
     def release(self) -> None:
-        """Free the flags; log an error that no run has raised."""
+        """Free the flags. Log an error that no run has raised."""
         if self._memory.values is not None and self._flags:
             try:
                 self._memory.wait()

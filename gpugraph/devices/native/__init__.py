@@ -12,9 +12,9 @@ functions, and other work as native calls.
     Loop        variables, a condition, next values: a whole while loop    c_while_loop_source
     Iterations  calls, jumps, accesses to stacks: any other while loop     iterations
 
-The source of a program is written by several modules: `codegen/loop_schedule` divides its values
-among passes, `codegen/c_value_expressions` writes the computation of single values, `c_pass_source`
-one loop, and `c_kernel_source` the function.
+Several modules write the source of a program. `codegen/loop_schedule` divides its values among
+passes, `codegen/c_value_expressions` writes the computation of single values, `c_pass_source`
+writes one loop, and `c_kernel_source` writes the function.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ from gpugraph.devices.native.tiled_products import (
 
 
 def failed_at(call: Callable[[], int]) -> int:
-    """Return the index of the call in a `sequence` whose nonzero status ended the sequence. `call`:
-    the sequence, which has returned a nonzero status.
+    """Return the index of the call that ended a `sequence` by a nonzero status. `call`: the
+    sequence, which has returned a nonzero status.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
@@ -89,8 +89,8 @@ def failed_at(call: Callable[[], int]) -> int:
 
 
 def runtime_reason(wait: bool) -> str | None:
-    """Return why native code can't run; an empty string if it can, None while its runtime is being
-    compiled. wait: whether to wait for that.
+    """Return why native code can't run: an empty string if it can, None while its runtime is being
+    compiled. wait: whether to wait for the compilation.
     """
     if RUNTIME.get(wait) is not None:
         return ""
@@ -98,14 +98,14 @@ def runtime_reason(wait: bool) -> str | None:
 
 
 def runtime_failure() -> str:
-    """Return why native code can't run, without starting a compilation; an empty string if no
-    failure is known.
+    """Return why native code can't run, without starting a compilation. Return an empty string if
+    no failure is known.
     """
     return RUNTIME.failure
 
 
 def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
-    """Return one call that makes these calls in order, and stops at the first nonzero status.
+    """Return one call that makes these calls in order and stops at the first nonzero status.
 
     calls: results of `Function.bind` (for kernels that can't fail), `Function.call`, `products`,
     `move` or `sequence`.
@@ -116,7 +116,7 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
 
 
 def open_blocks(calls: Sequence[tuple[Words, OpenCall]]) -> OpenBlocks:
-    """Return the blocks of calls whose sizes are open."""
+    """Return the `OpenBlocks` of calls whose sizes are open."""
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return OpenBlocks(runtime, calls)

@@ -1,5 +1,5 @@
-"""Background compilation: programs and loops become functions. Each is compiled once; one source
-contains several.
+"""Background compilation of programs and loops to functions. Each program is compiled once; one C
+source contains several programs.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gpugraph.devices.native.compiled_functions import Function, LoopFunction
 from gpugraph.devices.native.native_runtime import RUNTIME, Runtime, kernel_file
 
 UNIT = 16
-"""The number of functions in one source: enough to share the fixed cost of a compilation, and few
-enough that the compilation ends soon.
+"""The number of functions in one source: enough to share the fixed cost of a compilation, but few
+enough for it to end soon.
 """
 
 Compiled = TypeVar("Compiled")
@@ -38,12 +38,14 @@ class Prepared(Generic[Compiled]):
 
     @property
     def reason(self) -> str:
-        """Why the function will never exist; an empty string if it exists or may exist later."""
+        """Why the function will never exist; an empty string if it exists or may still be
+        compiled.
+        """
         return self._compilation.reason or RUNTIME.reason
 
     def get(self, wait: bool = False) -> Compiled | None:
-        """Return the function; None if its compilation failed, or has not ended and `wait` is
-        False.
+        """Return the function. Return None if its compilation failed, or if it has not ended and
+        `wait` is False.
         """
         if self._function is None and (wait or self._compilation.done):
             library, runtime = self._compilation.wait(), RUNTIME.get(wait)
@@ -52,8 +54,8 @@ class Prepared(Generic[Compiled]):
         return self._function
 
     def get_within(self, seconds: float) -> Compiled | None:
-        """Return the function, after waiting up to `seconds` for the compiling thread. If no thread
-        is compiling it, the calling thread compiles it.
+        """Return the function, waiting up to `seconds` for the thread that compiles it. If no
+        thread is compiling it, the calling thread compiles it.
         """
         if self._function is None and seconds > 0:
             end = perf_counter() + seconds
@@ -67,8 +69,8 @@ _LOOPS: dict[Loop, Prepared[LoopFunction]] = {}
 
 
 def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
-    """Start to compile the programs that are new, several in one source, and return a `Prepared`
-    for each program, in order.
+    """Return a `Prepared` for each program, in order, and start to compile the programs that are
+    new.
 
     The compilation is in the background, unless GPUGRAPH_NATIVE is "wait".
     """
@@ -76,8 +78,8 @@ def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
 
 
 def prepare_loops(loops: Sequence[Loop]) -> list[Prepared[LoopFunction]]:
-    """Start to compile the loops that are new, and return a `Prepared` for each loop, as `prepare`
-    does. NotNativeError for a loop that can't be one function.
+    """Return a `Prepared` for each loop, in order, and start to compile the loops that are new.
+    Raises NotNativeError for a loop that can't be one function.
     """
     return _prepare(loops, _LOOPS, LoopSource, LoopFunction)
 

@@ -1,7 +1,7 @@
 """BLAS threads: the number of threads that NumPy's BLAS uses for a matrix product.
 
-A function of the BLAS library that NumPy is linked with returns the number. A BLAS without such a
-known function is assumed to use all processors.
+The number comes from a function of the BLAS library with which NumPy is linked. If the BLAS has no
+known function for this, it is assumed to use all processors.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _LINKED = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
 def blas_threads() -> int:
     """Return the number of threads that the BLAS uses for one product, at least 1.
 
-    While `one_blas_thread` limits the BLAS, this is the number to which it will be restored.
+    While `one_blas_thread` limits the BLAS, this is the number that will be restored.
     """
     ask = _asked()
     return processor_count() if ask is None else max(1, ask(), threads_to_restore())
 
 
 def is_told() -> bool:
-    """Return whether `blas_threads` asks the BLAS for its number of threads instead of assuming
+    """Return whether the BLAS reports its number of threads, so that `blas_threads` need not assume
     one.
     """
     return _asked() is not None

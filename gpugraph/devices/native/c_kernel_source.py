@@ -18,9 +18,10 @@ from gpugraph.devices.native.c_pass_source import CSource
 
 
 class KernelSource(CSource):
-    """The source of one program's kernel, `source`, and the properties that its block depends on.
+    """The source of one program's kernel, `source`, and the properties from which its block is
+    computed.
 
-    splits_rows: whether a part may be a piece of a row.
+    splits_rows: whether a part may be less than a whole row.
     """
 
     def __init__(self, program: Program) -> None:
@@ -58,8 +59,8 @@ class KernelSource(CSource):
         return function_source(f"int {self.name}(void *block)", [*lines, result])
 
     def _run(self, part: str) -> list[str]:
-        """Return statements that run all parts of the function `part`, on several threads if the
-        block has them.
+        """Return statements that run all parts of the function `part`. They use several threads if
+        the block has them.
         """
         return [
             f"if (b->threads > 1) b->parallel({part}, b, b->parts, b->threads);",
@@ -98,7 +99,7 @@ class KernelSource(CSource):
         return self._part(part, lines) + self._entry([*self._run(part), *self._late()])
 
     def _share(self) -> list[str]:
-        """Return declarations of the range of a row's elements that belongs to the part."""
+        """Return declarations of the range of a row's elements that a part computes."""
         if self.program.narrow:
             return ["const int64_t start = 0, stop = inner;"]
         return [
@@ -129,8 +130,8 @@ class KernelSource(CSource):
     # -- whole
 
     def _whole(self) -> str:
-        """Return the functions for the form `whole`: each pass over the axis in parts, and an entry
-        that runs them and combines their results.
+        """Return the functions for the form `whole`: one that runs each pass over the axis in
+        parts, and an entry that runs the passes and combines their results.
         """
         order, values = self.schedule, self.values
         source, runs, scalars = "", [], set(order.once)

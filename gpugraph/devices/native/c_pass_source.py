@@ -1,4 +1,4 @@
-"""C source of one pass over a row: the code that kernels and loops share.
+"""C source of one pass over a row. Kernels and loops share this code.
 
 Names in the generated code, in addition to those of `ProgramSource`:
 

@@ -1,10 +1,10 @@
 """C source of while loops: a loop with its variables, condition and next values becomes one
 function.
 
-The loop's variables are scalars, or vectors of one size; the inputs that don't change are scalars
-or vectors too. Each iteration computes the next values of all variables from their current values.
-After a while the function returns the status "more", so that Python can handle signals; it is then
-called again. If the run's stop flag is set, it returns the status "stopped".
+The loop's variables are scalars, or vectors of one size. So are the inputs that don't change. Each
+iteration computes the next values of all variables from their current values. After some time the
+function returns the status "more", so that Python can handle signals; then it is called again. If
+the run's stop flag is set, it returns the status "stopped".
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from gpugraph.devices.codegen.program_source import brace, function_source, inde
 from gpugraph.devices.native.c_pass_source import CSource
 
 SLICE = 20_000_000
-"""Nanoseconds after which the function returns to Python."""
+"""The number of nanoseconds after which the function returns to Python."""
 
 LONG = 1024
-"""The minimum size of vectors for which the time is checked in each iteration; for smaller vectors
+"""The minimum size of vectors for which the time is checked in each iteration. For smaller vectors
 it is checked in every 1,024th iteration.
 """
 
 
 class LoopSource(CSource):
-    """The C source of a loop's function, which is called `name`. NotNativeError if the loop can't
-    be one function.
+    """The C source of a loop's function, which is called `name`. Raises NotNativeError if the loop
+    can't be one function.
 
-    In addition to the names of `CSource`, `number<n>` is the C variable of a loop variable that is
-    a scalar.
+    `number<n>` is the C variable of a scalar loop variable. The other names are those of `CSource`.
     """
 
     def __init__(self, loop: Loop) -> None:
@@ -68,8 +67,8 @@ class LoopSource(CSource):
         return function_source(f"int {self.name}(void *block)", lines)
 
     def _addresses(self) -> list[str]:
-        """Return declarations of the arrays. A loop variable's array is also the output of its next
-        value.
+        """Return declarations of the arrays. The array of a loop variable is also the output for
+        its next value.
         """
         lines = []
         for slot, index in enumerate(self.inputs):
@@ -102,14 +101,14 @@ class LoopSource(CSource):
         ]
 
     def _computed(self, order: Schedule, known: set[int]) -> list[str]:
-        """Return statements that compute the values of a schedule, except `known` ones, and store
-        its vectors.
+        """Return statements that compute the values of a schedule except the `known` values, and
+        store its vectors.
         """
         return [*self.scalars(order.once, known=known), *self.passes(order, known)]
 
 
 def _check(loop: Loop, program: Program) -> None:
-    """Raise NotNativeError if a loop can't be one function, with the reason."""
+    """Raise NotNativeError, with the reason, if a loop can't be one function."""
     spans = program.spans()
     if program.inputs != loop.inputs:
         raise NotNativeError("a loop's arrays run along one axis")

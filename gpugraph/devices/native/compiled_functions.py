@@ -1,4 +1,4 @@
-"""Compiled functions: native kernels, bound to arrays.
+"""Compiled functions: native kernels that can be bound to arrays.
 
     [prepared] = prepare([fused.program])       compiled in the background
     function = prepared.get()                   None while it is compiled; prepared.reason: why
@@ -6,7 +6,8 @@
     run = function.bind(inputs, outputs, fused.sizes)
     run()
 
-The work is divided into parts by sizes alone, so results do not depend on the number of threads.
+Only sizes determine how the work is divided into parts, so results do not depend on the number of
+threads.
 """
 
 from __future__ import annotations
@@ -41,11 +42,14 @@ RELEASE_NANOSECONDS = 50_000
 
 MORE, STOPPED, FAILED = 1, 2, 3
 """Statuses of a native call, besides 0 (done): a loop has more iterations and must be called again;
-it was stopped by its flag; or an operation failed."""
+the call was stopped by its flag; an operation failed.
+"""
 
 
 _PARTIAL, _ACROSS, _COLUMNS = 1, 2, 4
-"""How a kernel may be cut into parts; the same flags as in host_kernel.h."""
+"""Flags for the ways in which a kernel may be divided into parts; host_kernel.h has the same
+flags.
+"""
 
 
 def estimate(program: Program) -> float:
@@ -81,15 +85,15 @@ class Function:
     def bind(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], Any]:
-        """Return a callable that computes the outputs from the inputs, and returns a false value.
+        """Return a callable that computes the outputs from the inputs and returns a false value.
 
-        inputs, outputs: C-ordered NumPy arrays in the order of `Fusion.input` and `Fusion.output`;
-        the number of elements of each array is the product of `sizes` over the axes along which it
-        varies. An output may share the memory of an input, if it covers all of that memory. The
-        callable must not run in two threads at the same time.
+        inputs, outputs: C-ordered NumPy arrays, in the order of `Fusion.input` and `Fusion.output`.
+        The number of elements of each array is the product of `sizes` over the axes along which it
+        varies. An output may share the memory of an input if it covers all of it. The callable must
+        not run in two threads at the same time.
 
-        InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
-        are divided by zero or a condition of an expression fails.
+        Raises InternalError if an array does not fit. The callable raises InvalidArgumentError if
+        integers are divided by zero or a condition of an expression fails.
         """
         call = self.call(inputs, outputs, sizes)
         if not self.can_fail:
@@ -109,8 +113,8 @@ class Function:
     def call(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], int]:
-        """Return a callable like that of `bind`, which a `sequence` can contain: it returns a
-        nonzero status instead of raising an error. Of `OpenView`s it is an `OpenCall`.
+        """Return a callable like that of `bind` for use in a `sequence`: it returns a nonzero
+        status instead of raising an error. If the arrays are `OpenView`s, it is an `OpenCall`.
         """
         if any(isinstance(array, OpenView) for array in outputs):
             return self._open_call(inputs, outputs, sizes)
@@ -140,7 +144,7 @@ class Function:
     def _open_call(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[Any]
     ) -> OpenCall:
-        """Return the call over views with open sizes."""
+        """Return the call for views with open sizes."""
         rows, inner = (prod(sizes[:-1]), sizes[-1]) if sizes else (1, 1)
         if self.program.narrow and sizes[-1] != self.program.narrow:
             raise internal_error("A kernel of few columns was given others")
@@ -165,7 +169,7 @@ class Function:
         return np.empty(self._scratch_bytes(block, index, kind), np.uint8)
 
     def _scratch_bytes(self, block: Block, index: int, kind: str) -> int:
-        """Return the bytes of the partial results of a reduction."""
+        """Return the size in bytes of the array for the partial results of a reduction."""
         lengths = {"parts": block.parts, "whole": 1 + block.parts}
         length = lengths.get(kind)
         if length is None:
@@ -191,13 +195,13 @@ class LoopFunction:
     ) -> Callable[[], int]:
         """Return a callable that runs the loop and returns the number of iterations.
 
-        arrays: the inputs, in the order of `Fusion.input`, none of which overlaps another. The
-        arrays of loop variables hold the initial values and receive the final values. limit: the
-        maximum number of iterations; a negative number for no limit. stop: an int64 array with one
-        element; while it is not 0, the loop ends early.
+        arrays: the inputs, in the order of `Fusion.input`; they must not overlap. The arrays of
+        loop variables hold the initial values and receive the final values. limit: the maximum
+        number of iterations; a negative number for no limit. stop: an int64 array with one element;
+        while it is not 0, the loop ends early.
 
-        InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
-        are divided by zero.
+        Raises InternalError if an array does not fit. The callable raises InvalidArgumentError if
+        integers are divided by zero.
         """
         call = self.call(arrays, sizes, limit, stop)
         block = call_of(call)[2]
@@ -231,7 +235,7 @@ class LoopFunction:
 
 
 def _place(block: Block, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:
-    """Store the addresses of the arrays, and the sizes, in the block; return the objects that must
+    """Store the addresses of the arrays, and the sizes, in the block. Return the objects that must
     live as long as the block.
     """
     addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))

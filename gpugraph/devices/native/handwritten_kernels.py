@@ -1,12 +1,12 @@
-"""Handwritten kernels: C functions of single ops in files of `kernels/`, compiled and bound to
-arrays.
+"""Handwritten kernels: C functions for single ops in files of `kernels/`, which are compiled and
+bound to arrays.
 
     file = prepare_source("host_convolution.h").get()      None while it is compiled
     run = file.bind("gg_conv2d", parameters, arrays)        a call, as of other kernels
     run()
 
-A file is compiled for one dtype, or for both float32 and float64; if for both, the dtype of the
-arrays selects the function. host_source.h declares the functions' arguments.
+A file is compiled for one dtype, or for both float32 and float64. In the latter case the dtype of
+the arrays selects the function. host_source.h declares the functions' arguments.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gpugraph.devices.native.open_calls import OpenCall, OpenTable
 from gpugraph.devices.native.open_views import Address, OpenView
 
 BYTES = "bytes"
-"""A name in place of a dtype, for functions that only copy elements."""
+"""A value used instead of a dtype, for functions that only copy elements."""
 
 _REALS = {"float32": ("float", "f32"), "float64": ("double", "f64")}
 _TYPES = {
@@ -43,7 +43,7 @@ _TYPES = {
     "int64": ("int64_t", "i64"),
     BYTES: ("uint8_t", "u8"),
 }
-"""By dtype: the C type of an element, and the suffix of the functions' names."""
+"""The C type of an element, and the suffix of the functions' names, by dtype."""
 
 ROW_TYPES = tuple(_TYPES)
 """The dtypes for which files with functions over rows are compiled."""
@@ -68,8 +68,8 @@ class _Source(ctypes.Structure):
 
 
 def _new_bytes(size: int) -> Any:
-    """Return uninitialized memory as an array of bytes. Each byte is 255, so that a kernel that
-    reads a byte before writing it gives visibly wrong results.
+    """Return uninitialized memory as an array of bytes. Each byte is set to 255, so that a kernel
+    that reads a byte before writing it gives visibly wrong results.
     """
     return np.full(size, 255, np.uint8)
 
@@ -90,15 +90,15 @@ class SourceFile:
         new_scratch: Callable[[int], Any] = _new_bytes,
         dtype: str = "",
     ) -> Call:
-        """Return a call of a function with these arrays, its inputs followed by its outputs.
+        """Return a call of a function with these arrays: its inputs, followed by its outputs.
 
-        The call returns 0, or another status if it refuses its inputs; it must not run in two
+        The call returns 0, or another status if it refuses its inputs. It must not run in two
         threads at the same time. arrays: C-ordered NumPy arrays, by default all float32 or all
         float64; no output overlaps another array. new_scratch: allocates a number of bytes; calls
         that never run at the same time may share them. dtype: the dtype for which the function was
         compiled, if the arrays have different dtypes.
 
-        InternalError if an array does not fit the parameters.
+        Raises InternalError if an array does not fit the parameters.
         """
         name = dtype or _common_dtype(function, arrays)
         if any(isinstance(array, OpenView) for array in arrays):
@@ -118,8 +118,8 @@ class SourceFile:
         keep: Sequence[Any],
         new_scratch: Callable[[int], Any] = _new_bytes,
     ) -> Call:
-        """Return a call with memory that the caller has checked. keep: objects that own the memory,
-        and live as long as the call.
+        """Return a call with memory that the caller has checked. keep: objects that own the memory
+        and must live as long as the call.
         """
         if any(isinstance(address, (Address, OpenTable)) for address in addresses):
             return self._open_call(function, dtype, parameters, addresses, new_scratch)
@@ -134,7 +134,7 @@ class SourceFile:
         addresses: Sequence[Any],
         new_scratch: Callable[[int], Any],
     ) -> OpenCall:
-        """Return the call over views with open sizes."""
+        """Return the call for views with open sizes."""
         return OpenCall(
             {},
             {"parameters": parameters, "at": addresses},
@@ -148,8 +148,8 @@ class SourceFile:
     def _plan(
         self, function: str, dtype: str, parameters: Sequence[int], addresses: Sequence[int]
     ) -> tuple[_Source, tuple[Any, ...]]:
-        """Return the block of a call, filled by the function's plan, and the objects that must live
-        as long as the block.
+        """Return the block of a call, filled in by the function's C plan function, and the objects
+        that must live as long as the block.
         """
         ending = _TYPES[dtype][1]
         if not hasattr(self._library, f"{function}_{ending}"):
@@ -171,7 +171,7 @@ class SourceFile:
 
 
 def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
-    """Return float32 or float64, the dtype of all arrays; InternalError if the arrays have
+    """Return float32 or float64, the dtype of all arrays; raise InternalError if the arrays have
     different dtypes or any other dtype.
     """
     dtypes = [str(array.dtype) for array in arrays]
@@ -181,13 +181,13 @@ def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
 
 
 def _aligned(buffer: Any) -> Any:
-    """Return the part of the buffer that begins at a cache line."""
+    """Return the part of the buffer that begins at a multiple of a cache line."""
     return buffer[-buffer.ctypes.data % _LINE :]
 
 
 def _check(function: str, block: _Source, arrays: Sequence[Any]) -> None:
-    """Raise InternalError unless the arrays have the sizes of the function's plan and C order, and
-    the last is writeable.
+    """Raise InternalError unless the arrays have C order and the sizes that the function's C plan
+    function requires, and the last array is writeable.
     """
     wanted = list(block.count)
     sizes = [array.size for array in arrays] + [0] * (_MOST_ARRAYS - len(arrays))
@@ -207,11 +207,11 @@ _FILES: dict[tuple[str, str, Macros], Prepared[SourceFile]] = {}
 
 
 def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[SourceFile]:
-    """Start to compile the file `kernels/<file>`, once for each set of arguments, and return it as
-    a `Prepared`.
+    """Start to compile the file `kernels/<file>` and return it as a `Prepared`. It is compiled once
+    for each set of arguments.
 
-    dtype: empty for both float32 and float64. The compilation is in the background, unless
-    GPUGRAPH_NATIVE is "wait".
+    dtype: empty to compile it for both float32 and float64. The compilation is in the background,
+    unless GPUGRAPH_NATIVE is "wait".
     """
     key = file, dtype, macros
     if key in _FILES and not compiler().reason:
@@ -225,8 +225,8 @@ def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[
 
 
 def whole_source(file: str, dtype: str = "", macros: Macros = ()) -> str:
-    """Return the complete C source of a file, with its includes and macros, for a dtype or for
-    float32 and float64.
+    """Return the complete C source of a file, with its includes and macros, for one dtype or for
+    both float32 and float64.
     """
     parts = [kernel_file("host_kernel.h"), kernel_file("host_source.h")]
     parts += [f"#define {name} {text}\n" for name, text in macros]

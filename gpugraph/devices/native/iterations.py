@@ -1,4 +1,4 @@
-"""Iterations: a while loop as a list of instructions that one native call executes.
+"""Iterations: the instructions of a while loop, which one native call executes.
 
     program = Iterations(
         [
@@ -12,12 +12,12 @@
     )
     program.start()
     while (left := program.run()) is not None:
-        ...                                       Python does instruction `left` itself
+        ... Python executes instruction `left` itself
 
-An instruction calls a kernel, or jumps if a bool in memory is true or false. At an instruction
-without native code, and at a kernel that refuses its inputs, the native call returns to Python,
-which then does the instruction. Accesses to stacks and TensorArrays are calls too; they use the
-containers' records (`ops/tensor_arrays`).
+An instruction calls a kernel, or jumps if a bool in memory is true or false. The native call
+returns to Python at an instruction without native code and at a kernel that refuses its inputs.
+Python then executes that instruction. Accesses to stacks and TensorArrays are also calls; they use
+the records of the containers (`ops/tensor_arrays`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, addre
 
 BRIEF_NS, SLICE_NS = 100_000, 20_000_000
 """Nanoseconds after which a loop returns to Python. The first call is brief and holds the GIL,
-because regaining the GIL may take long. Later calls release the GIL, and return so that Python can
-handle signals."""
+because regaining the GIL may take a long time. Later calls release the GIL, and return so that
+Python can handle signals.
+"""
 
 InstructionKind = Literal["call", "python", "if", "unless", "jump", "again", "set", "clear"]
 _KINDS: dict[InstructionKind, int] = {
@@ -149,12 +150,12 @@ class Iterations:
         self._block.next = instruction
 
     def run(self, check: Callable[[], None]) -> int | None:
-        """Execute instructions, from the current one up to the end or up to an instruction that
-        Python must do.
+        """Execute instructions, from the current one up to the end, or up to an instruction that
+        Python must execute.
 
-        Returns None at the end, else the index of that instruction; to continue after it, call
-        `start`. `check` is called whenever the loop returns for it (after `SLICE_NS`, or if `stop`
-        is set); it raises an error to end the run.
+        Return None at the end, else the index of that instruction. To continue after it, call
+        `start`. `check` is called when the loop returns after `SLICE_NS`, or because `stop` is set.
+        It raises an error to end the run.
         """
         block, call = self._block, self._held
         block.slice = BRIEF_NS
@@ -169,11 +170,11 @@ class Iterations:
 
 
 class ElementAccess:
-    """The access of a loop to one element of a stack or TensorArray: a push, pop, write (`put`) or
-    read (`take`); or the access to the handle of a TensorArray's gradients (`find`).
+    """A loop's access to one element of a stack or TensorArray: a push, pop, write (`put`) or read
+    (`take`). `find` is the access to the handle of a TensorArray's gradients.
 
     `call` is a native call for the common case. In each run, `bind` must look up the container of
-    the handle before.
+    the handle before the call.
     """
 
     def __init__(
@@ -199,15 +200,16 @@ class ElementAccess:
         self.call = runtime.call(self._block, (handle, value, index, copy), False)
 
     def forget(self) -> None:
-        """Drop the container, at the start of a run in which the handle will refer to a different
-        container.
+        """Drop the container, at the start of a run in which the handle may refer to another
+        one.
         """
         self._block.object = None
         self._record = None
 
     def bind(self) -> None:
-        """Look up the container that the handle holds now. It must live until `forget`, or the end
-        of the run."""
+        """Look up the container to which the handle refers now. It must live until `forget`, or the
+        end of the run.
+        """
         container = self._handle.item(0)
         self._record = container.record
         self._block.record = self._record.buffer_info()[0]

@@ -1,9 +1,9 @@
 """The native runtime: C code that all native kernels share (host_runtime.c and the other `_FILES`),
 compiled and loaded once.
 
-It also computes the checksums of files (host_crc32c.c). To call a kernel, Python calls a builtin
-function without arguments, whose `self` holds the address of the kernel's block. This takes 45 ns,
-while a call by ctypes takes 200 ns.
+It also computes checksums of files (host_crc32c.c). To call a kernel, Python calls a builtin
+function without arguments, whose `self` holds the address of the kernel's block. This takes 45 ns;
+a call by ctypes would take 200 ns.
 
     GPUGRAPH_THREADS   the number of threads of kernels; unset: one per usable processor
 """
@@ -75,7 +75,7 @@ _PYTHON = (
 )  # fmt: skip
 
 _LONG = 256 << 10
-"""The size in bytes from which a checksum releases the GIL, since it takes longer than regaining
+"""The size in bytes from which a checksum releases the GIL, because it takes longer than regaining
 the GIL.
 """
 
@@ -106,9 +106,10 @@ class Runtime:
         self._new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
     def cut(self, name: str, block: ctypes.Structure) -> None:
-        """Divide the work of a block into parts, by the function `gg_cut_<name>` of host_cuts.c.
+        """Divide the work of a block into parts, by the C function `gg_cut_<name>` of host_cuts.c.
 
-        `threads` of the block is the most that it may use, and becomes the number that it uses.
+        The block's field `threads` is the maximum number of threads; it is replaced by the number
+        that the kernel uses.
         """
         getattr(self.library, f"gg_cut_{name}")(ctypes.byref(block))
 
@@ -122,8 +123,8 @@ class Runtime:
         return self._new(self._released if release else self._held, state, None)
 
     def sequence(self, calls: Sequence[Call]) -> Call:
-        """Return one call that makes these calls in order; it stops at the first status that isn't
-        0, and returns it.
+        """Return one call that makes these calls in order. It stops at the first nonzero status and
+        returns that status.
         """
         parts = [call_of(part) for part in calls]
         blocks = (ctypes.c_void_p * len(parts))(*(part[0] for part in parts))
@@ -140,8 +141,8 @@ class Runtime:
 
     @property
     def crc32c(self) -> NativeCrc | None:
-        """A function of an address, a size and an initial value that returns the CRC-32C of these
-        bytes; None on processors without the instruction.
+        """A function that takes an address, a size and an initial value, and returns the CRC-32C of
+        these bytes. It is None on processors without that instruction.
         """
         function = getattr(self.library, "gg_crc32c", None)
         if function is None:
@@ -184,7 +185,7 @@ def internal_error(message: str) -> InternalError:
 
 
 class _Shared:
-    """The runtime of this process, which is compiled when it is first needed."""
+    """The runtime of this process, compiled when it is first needed."""
 
     def __init__(self) -> None:
         self._compilation: Compilation | None = None
@@ -193,8 +194,8 @@ class _Shared:
         self._unsound = ""  # why the loaded code is not used
 
     def start(self) -> Compilation:
-        """Start to compile the runtime, unless that was done before, and return the compilation. If
-        there was no compiler before, it is tried again.
+        """Start to compile the runtime, if that has not been done yet, and return the compilation.
+        If there was no compiler before, the search for one is repeated.
         """
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)
@@ -220,8 +221,8 @@ class _Shared:
         return self._runtime
 
     def get(self, wait: bool) -> Runtime | None:
-        """Return the runtime; None if it can't be used, or is not compiled yet and `wait` is
-        False.
+        """Return the runtime. Return None if it can't be used, or if it is not compiled yet and
+        `wait` is False.
         """
         if self._runtime is None and not self._unsound:
             compilation = self.start()

@@ -1,15 +1,15 @@
 """Matrix products as native calls of the BLAS that NumPy has loaded.
 
-They can be members of a `sequence`, between kernels. NumPy chooses the BLAS; its own wheels contain
-OpenBLAS, with special names. If the BLAS has none of the names below, there are no native products,
-and `blas_reason` returns the reason.
+They can be members of a `sequence`, together with kernels. NumPy chooses the BLAS. NumPy's own
+wheels contain OpenBLAS with changed function names. If the BLAS has none of the names below, there
+are no native products, and `blas_reason` returns the reason.
 
     products    views -> the layout of each matrix, batch axes that are rows -> blocks, by sizes
 
-While a native product runs, the BLAS is limited to one thread, and blocks of the product are
-computed by the threads of the native runtime. The BLAS itself would use two threads for products of
-a million multiplications and more, although that saves time only from 30 million multiplications
-on.
+While a native product runs, the BLAS is limited to one thread, and the threads of the native
+runtime compute blocks of the product. The BLAS itself would use two threads for products of a
+million multiplications and more, although two threads save time only from 30 million
+multiplications on.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _NAMES = (
     ("scipy_cblas_{}", False),
     ("cblas_{}", False),
 )
-"""Templates of the names of CBLAS functions, each with whether these functions take 64-bit
-integers.
+"""Templates of the names of CBLAS functions, with the information whether these functions take
+64-bit integers.
 """
 
 _THREADS = (
@@ -57,8 +57,9 @@ _THREADS = (
 """Templates of the names of OpenBLAS's functions that get and set its number of threads."""
 
 _RELEASE_WORK = 1_000_000
-"""The minimum work for which the GIL is released. The unit of work is one multiplication of
-float32.
+"""The minimum work for which the GIL is released.
+
+Work is measured in multiplications of float32.
 """
 
 _MATRICES, _COLUMN, _ROW = range(3)
@@ -80,9 +81,9 @@ class _Products(ctypes.Structure):
 
 
 class _Blas(NamedTuple):
-    """Functions of NumPy's BLAS. functions: by the bytes of an element, the addresses of gemm and
-    gemv. is_wide: whether their integers have 64 bits. threads: the addresses of the functions that
-    get and set the number of threads, or None.
+    """Functions of NumPy's BLAS. functions: the addresses of gemm and gemv, by the size of an
+    element in bytes. is_wide: whether their integers have 64 bits. threads: the addresses of the
+    functions that get and set the number of threads, or None.
     """
 
     functions: dict[int, tuple[int, int]]
@@ -92,8 +93,8 @@ class _Blas(NamedTuple):
 
 @cache
 def _blas() -> _Blas | None:
-    """Return the functions of NumPy's BLAS, found through NumPy's extension module; None if it has
-    no known names.
+    """Return the functions of NumPy's BLAS, which are found through NumPy's extension module.
+    Return None if no known names exist in it.
     """
     module = getattr(np, "_core", None)
     path = getattr(getattr(module, "_multiarray_umath", None), "__file__", None)
@@ -111,7 +112,7 @@ def _blas() -> _Blas | None:
 
 def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
     """Return the addresses of the functions whose names result from putting each of `parts` into
-    the template `name`; an empty list unless all exist.
+    the template `name`. Return an empty list unless all of them exist.
     """
     try:
         return [address_of(getattr(library, name.format(part))) for part in parts]
@@ -125,15 +126,15 @@ def has_blas() -> bool:
 
 
 def blas_reason() -> str:
-    """Return why the BLAS can't be called natively at this moment; an empty string if it can."""
+    """Return why the BLAS can't be called natively now; an empty string if it can."""
     if _blas() is None:
         return "NumPy's BLAS has none of the known names: its products are called through NumPy"
     return "" if RUNTIME.get(False) is not None else RUNTIME.reason or "the runtime is compiled"
 
 
 def blas_threads_reason() -> str:
-    """Return why the BLAS keeps its number of threads during native products; an empty string if
-    the BLAS is limited to one thread.
+    """Return why native products do not change the BLAS's number of threads; an empty string if
+    they limit it to one.
     """
     blas = _blas()
     return (
@@ -143,12 +144,12 @@ def blas_threads_reason() -> str:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit NumPy's BLAS to one thread inside the block, if the BLAS lets its number of threads be
-    set.
+    """Limit NumPy's BLAS to one thread inside the block, if its number of threads can be set.
 
     The threads of a BLAS spin while they wait for each other and for the next product. If another
     thread needs a core, small products take many times as long with two threads, and native code
-    that runs after a product has to share its cores with the spinning threads."""
+    that runs after a product has to share its cores with the spinning threads.
+    """
     blas = _blas()
     if blas is None or blas.threads is None:
         yield
@@ -165,10 +166,10 @@ def one_blas_thread() -> Iterator[None]:
 def _one_thread(
     runtime: Runtime | None, threads: tuple[int, int]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Return two functions, to be called before and after the BLAS is limited to one thread. After
-    the last such use, the BLAS's number of threads is restored.
+    """Return two functions: one that limits the BLAS to one thread, and one that ends this. When
+    the last user has ended the limit, the BLAS's number of threads is restored.
 
-    If the native runtime is loaded, it counts these uses together with its own products.
+    If the native runtime is loaded, it counts these users together with its own products.
     """
     if runtime is None:
         users = _users(threads)
@@ -178,8 +179,8 @@ def _one_thread(
 
 
 def threads_to_restore() -> int:
-    """Return the number of threads to which the BLAS will be restored after `one_blas_thread` and
-    native products; 0 if nothing limits it now.
+    """Return the number of threads that the BLAS will have again after `one_blas_thread` and native
+    products; 0 if nothing limits it now.
     """
     blas, runtime = _blas(), RUNTIME.loaded
     if blas is None or blas.threads is None:
@@ -189,7 +190,7 @@ def threads_to_restore() -> int:
 
 
 class _Users:
-    """Counts the users that limit a BLAS to one thread at the same time, like `gg_blas` of
+    """Counts the users that currently limit a BLAS to one thread, like `gg_blas` of
     host_runtime.c.
     """
 
@@ -221,12 +222,12 @@ class _Users:
 
     @property
     def before(self) -> int:
-        """The number of threads to be restored; 0 if there is no user."""
+        """The number of threads that will be restored; 0 if there is no user."""
         return self._restored if self._count else 0
 
     def _forget(self) -> None:
-        """Reset the count in a forked child, which has none of the users; the number to restore
-        stays.
+        """Reset the count in a forked child, which has none of the users. Keep the number of
+        threads to be restored.
         """
         self._count = 0
 
@@ -238,7 +239,7 @@ def _users(threads: tuple[int, int]) -> _Users:
 
 def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bool = False) -> Call:
     """Return a call that computes out = a @ b. transpose_a, transpose_b: whether a or b is
-    transposed before.
+    transposed first.
     """
     return products([(a.T if transpose_a else a, b.T if transpose_b else b, out)])
 
@@ -247,13 +248,14 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
     """Return a call that computes out = a @ b for each triple (a, b, out), in order.
 
     a: (..., m, k), b: (..., k, n), out: (..., m, n), with equal leading axes, all float32 or all
-    float64. Either of the last two axes of a and b may be contiguous; of out it must be the last.
-    The other of these axes has a positive stride, a multiple of the element size and at least the
-    length of a row or column. Leading axes of a and b may have any strides, also 0. The call must
-    not run in two threads at the same time.
+    float64. For a and b, either of the last two axes may be contiguous; for out, it must be the
+    last one. The other one of these axes has a positive stride, which is a multiple of the element
+    size and at least the length of a row or column. Leading axes of a and b may have any strides,
+    including 0. The call must not run in two threads at the same time.
 
-    NotNativeError for other dtypes and strides, or an `out` that overlaps itself or an input.
-    InternalError for shapes that don't fit, a read-only `out`, or if there is a `blas_reason`.
+    Raises NotNativeError for other dtypes and strides, or an `out` that overlaps itself or an
+    input. Raises InternalError for shapes that don't fit, a read-only `out`, or if there is a
+    `blas_reason`.
     """
     blas, runtime = _blas(), RUNTIME.get(True)
     if blas is None or runtime is None:
@@ -311,8 +313,8 @@ def _open_product(runtime: Runtime, views: ProductViews) -> OpenCall:
 
 
 def _kind(m: int, n: int, k: int) -> int:
-    """Return which BLAS function computes a product: gemv for vectors, else gemm. gemm is also used
-    for k = 0, as gemv would not write zeros.
+    """Return which BLAS function computes a product: gemv for vectors, else gemm. For k = 0 it is
+    also gemm, because gemv would not write zeros.
     """
     if k == 0:
         return _MATRICES

@@ -13,7 +13,7 @@ from gpugraph.devices.native.open_calls import open_addresses
 from gpugraph.devices.native.open_views import OpenView
 
 _MOST_WORK: Any = 10_000
-"""The number of candidate solutions after which NumPy's exact overlap check stops: a few
+"""NumPy's exact overlap check stops after this number of candidate solutions: a few
 microseconds.
 """
 
@@ -24,7 +24,7 @@ def show(array: Any) -> str:
 
 
 def overlap(a: Any, b: Any) -> bool:
-    """Return whether two views share memory; True also if the limited check can't decide."""
+    """Return whether two views share memory. It is also True if the check reaches its limit."""
     if isinstance(a, OpenView) or isinstance(b, OpenView):
         return a.shares(b) if isinstance(a, OpenView) else bool(b.shares(a))
     try:
@@ -34,8 +34,8 @@ def overlap(a: Any, b: Any) -> bool:
 
 
 def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
-    """Return whether different indices of a view are in different memory. False also if the check
-    can't decide, because the axes are not nested.
+    """Return whether different indices of a view refer to different memory. It is also False if
+    this is unknown, because the axes are not nested.
     """
     if 0 in sizes:
         return True

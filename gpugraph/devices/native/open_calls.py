@@ -1,12 +1,12 @@
-"""Native calls with open sizes: the words of their blocks that depend on sizes.
+"""Native calls with open sizes: the words in memory, in the blocks of calls, that depend on sizes.
 
     call      = function.call(arrays, ...)      bound to arrays, as it is
     open_call = the same over `OpenView`s       the fields of its block as Sizes and Addresses
     words_of(call, open_call)                   where in memory these words are
 
-So other sizes need other words in the same blocks, and no binding: `OpenBlocks` writes the words of
-all calls of a plan at once, and calls the cut of each (host_cuts.c, or a function's plan), which
-divides the work of the new sizes.
+For other sizes, only these words change and nothing is bound again. `OpenBlocks` writes the words
+of all calls of a plan at once. Then it calls the C function of each call that divides its work for
+the new sizes (in host_cuts.c, or a function's plan function).
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from gpugraph.devices.native.native_runtime import Call, Runtime, call_of
 from gpugraph.devices.native.open_views import Address, OpenView
 
 _WORD, _LINE = 8, 64
-"""The bytes of a word, and of a cache line."""
+"""The size of a word, and of a cache line, in bytes."""
 
 
 class OpenTable(NamedTuple):
-    """A table of addresses, of which a call gets the address: `start` at all indices of axes.
+    """A table of addresses that is an argument of a call: `start` plus the offset of each index
+    along some axes.
 
-    axes: (size, stride in bytes) of each axis. No axis: a table with one entry, which stays where
-    it is; others are made for each set of sizes.
+    axes: (size, stride in bytes) of each axis. Without axes the table has one entry and is not
+    replaced; all other tables are replaced for each set of sizes.
     """
 
     start: Address
@@ -50,7 +51,9 @@ class OpenTable(NamedTuple):
         return _Data(self)
 
     def moved(self, source: Address, target: Address) -> OpenTable:
-        """Return the addresses at the same distances from `target` as these are from `source`."""
+        """Return the table in which each address has the same distance from `target` that it has
+        from `source` here.
+        """
         return OpenTable(target + (self.start - source), self.axes)
 
 
@@ -59,7 +62,7 @@ class _Data(NamedTuple):
 
 
 def open_addresses(view: OpenView, axes: int) -> OpenTable:
-    """Return the address of each index of the first `axes` axes."""
+    """Return a table with the address of each index of the first `axes` axes."""
     pairs = [pair for pair in zip(view.shape[:axes], view.strides[:axes]) if pair[0] != 1]
     return OpenTable(view.ctypes.data, pairs)
 
@@ -76,10 +79,12 @@ def table_of(start: int, axes: Sequence[tuple[int, int]]) -> Any:
 class OpenCall:
     """The block of a call whose sizes are open.
 
-    fields, tables: by the block's field, a word, or the entries of the table to which it points.
-    cut: the address of the function that divides the work, or 0. results: the fields that it sets.
-    scratch: by index in the table `at`, a function from the block to the bytes of scratch memory
-    there. work: the field with the work, and the amount for which the GIL is released.
+    fields: the words of the block, by field. tables: by field, the entries of the table to which
+      the field points.
+    cut: the address of the C function that divides the work, or 0. results: the fields that it
+      sets.
+    scratch: functions from the block to a size in bytes of scratch memory, by index in the table
+    `at`. work: the field with the work, and the amount for which the GIL is released.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -91,12 +96,16 @@ class OpenCall:
     new_scratch: Callable[[int], Any] | None = None
 
     def __call__(self) -> int:
-        """An OpenCall stands for a call, but has no memory to compute in."""
+        """Refuse to be called: an OpenCall takes the place of a call, but has no memory in which to
+        compute.
+        """
         raise NotNativeError("a call with open sizes")
 
 
 class Words(NamedTuple):
-    """The words of one block: by address, those that sizes determine, and those of the cut."""
+    """The words of one block: those that sizes determine, by address, and those that the division
+    of work sets.
+    """
 
     values: dict[int, Any]
     results: dict[int, bool]  # whether the cut reads it too, as the number of threads
@@ -108,7 +117,9 @@ class Words(NamedTuple):
 
 
 def words_of(call: Call, open_call: OpenCall) -> Words:
-    """Return the words of a call's block. NotNativeError if they are not those of `open_call`."""
+    """Return the words of a call's block. Raises NotNativeError if the block has other words than
+    `open_call`.
+    """
     block = call_of(call)[2]
     values: dict[int, Any] = {}
     for name, entry in open_call.fields.items():
@@ -170,9 +181,10 @@ class OpenBlocks:
         return values
 
     def cut(self) -> bool:
-        """Divide the work of all calls for the sizes in their blocks, and provide their scratch.
+        """Divide the work of all calls for the sizes in their blocks, and allocate their scratch
+        memory.
 
-        Return whether the GIL is worth being released during the calls.
+        Return whether the calls should release the GIL.
         """
         self.write(self._limits, np.full(len(self._limits), thread_count(), np.int64))
         self._library.gg_cut_all(len(self._cuts), _pointer(self._cuts), _pointer(self._blocks))
@@ -189,7 +201,7 @@ class OpenBlocks:
         return releases
 
     def _provide(self, place: int, size: int, new: Callable[[int], Any]) -> None:
-        """Make the word at `place` point to at least `size` bytes, which begin at a line."""
+        """Make the word at `place` point to at least `size` bytes that begin at a cache line."""
         known = self._scratch.get(place)
         if known is not None and known.nbytes >= size:
             return

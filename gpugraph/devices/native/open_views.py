@@ -1,7 +1,7 @@
-"""Views of arrays with open sizes: they stand for NumPy arrays where native calls are bound.
+"""Views with open sizes, which take the place of NumPy arrays when native calls are bound.
 
-Shapes, strides and addresses are Sizes or ints, so that a call that is bound to such views has the
-fields of its block as expressions of the open sizes (`open_calls`). Comparisons of sizes become
+Their shapes, strides and addresses are Sizes or ints. So the block of a call that is bound to such
+views has fields that are expressions of the open sizes (`open_calls`). Comparisons of sizes become
 conditions, as everywhere in a compilation (`base/sizes`).
 """
 
@@ -20,8 +20,8 @@ from gpugraph.devices.codegen.program import NotNativeError
 class Address(NamedTuple):
     """An address: `offset` bytes from a base.
 
-    base: the key of memory whose address is known when the sizes are, or 0 for absolute addresses.
-    All memory with a key begins at a multiple of 64 bytes.
+    base: the key of memory whose address becomes known together with the sizes, or 0 for absolute
+    addresses. All memory with a key begins at a multiple of 64 bytes.
     """
 
     base: Any
@@ -85,7 +85,7 @@ class OpenView:
 
     @property
     def flags(self) -> _Flags:
-        """The flags that binding reads."""
+        """The array flags that binding reads."""
         return _Flags(self._is_contiguous(), True, True)
 
     @property
@@ -116,7 +116,9 @@ class OpenView:
         return self.transpose(order)
 
     def reshape(self, *shape: Any) -> OpenView:
-        """Return the view in another shape; NotNativeError unless it is in C order."""
+        """Return the view with another shape; raise NotNativeError unless the view is in C
+        order.
+        """
         sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         sizes = list(sizes)
         if not self._is_contiguous():
@@ -152,7 +154,7 @@ class OpenView:
         return OpenView(start, shape, strides, self.dtype)
 
     def shares(self, other: Any) -> bool:
-        """Return whether another view may have memory of this one; `other` may be an array."""
+        """Return whether another view or array may share memory with this view."""
         start = other.start if isinstance(other, OpenView) else Address(0, other.ctypes.data)
         if start.base is not self.start.base:
             return False

@@ -1,5 +1,5 @@
-"""Product views: operands and result of a matrix product, as views with strides that native code
-supports.
+"""Product views: the operands and the result of a matrix product, as views with strides that native
+code supports.
 
 out = a @ b    shapes that fit -> the layout of each matrix -> leading axes that are rows
 """
@@ -27,16 +27,17 @@ class Layout(NamedTuple):
 
     @property
     def steps(self) -> tuple[int, int]:
-        """The strides in elements, from row to row and from column to column."""
+        """The strides in elements: from row to row, and from column to column."""
         return (1, self.leading) if self.is_transposed else (self.leading, 1)
 
 
 class ProductViews(NamedTuple):
-    """A batch of products: each has m x n results, which are sums of k products.
+    """A batch of matrix products. Each product has m x n results, which are sums of k terms.
 
-    layouts: of a, b and out. starts: for each of a, b and out, an array with the addresses of the
-    batch's matrices. If all products of the batch have the same b, the rows of the batch become the
-    rows of one product."""
+    layouts: the layouts of a, b and out. starts: three arrays, for a, b and out, with the addresses
+    of the batch's matrices. If all products of the batch have the same b, the rows of the batch
+    become the rows of one product.
+    """
 
     m: int
     n: int
@@ -88,8 +89,8 @@ def _show(*arrays: Any) -> str:
 
 
 def _layout(x: Any) -> Layout:
-    """Return the layout of a matrix. NotNativeError unless one of the last two axes is contiguous.
-    An axis of size 1 may have any stride.
+    """Return the layout of a matrix. Raises NotNativeError unless one of the last two axes is
+    contiguous. An axis of size 1 may have any stride.
     """
     rows, columns = x.shape[-2:]
     by_row, by_column = x.strides[-2:]
@@ -104,11 +105,10 @@ def _layout(x: Any) -> Layout:
 
 
 def _fold(a: Any, b: Any, out: Any, layouts: list[Layout]) -> int:
-    """Merge trailing batch axes along which b is the same into the rows of a and out, and return
-    the number of batch axes left.
+    """Merge trailing batch axes along which b is the same into the rows of a and out. Return the
+    number of remaining batch axes.
 
-    The layouts of a and out are changed: a matrix with a single row gets the stride of the merged
-    axis.
+    The layouts of a and out change: a matrix with a single row gets the stride of the merged axis.
     """
     axes: int = out.ndim - 2
     rows = out.shape[-2]
@@ -127,8 +127,8 @@ def _fold(a: Any, b: Any, out: Any, layouts: list[Layout]) -> int:
 
 
 def _folded(x: Any, axis: int, rows: int, layout: Layout) -> Layout | None:
-    """Return the layout of `x` with the indices of `axis` as further rows; None if the rows would
-    not be evenly spaced.
+    """Return the layout of `x` with the indices of `axis` as additional rows; None if the rows
+    would not be evenly spaced.
     """
     leading, rest = divmod(x.strides[axis], rows * x.itemsize)
     if rest or leading < layout.leading or (rows > 1 and leading != layout.leading):

@@ -1,7 +1,7 @@
 """The check of the C compiler when the runtime is loaded: results of `host_self_check.c` are
 compared with NumPy's.
 
-Runs do not compare results, so code of a compiler that fails this check is not used at all. (With
+Runs do not compare results, so if a compiler fails this check, its code is never used. (With
 GPUGRAPH_VERIFY=1 runs compare each step, see `compile/steps/native_verification.py`.)
 """
 
@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 
 NEAR = 16
-"""The number of roundings by which a function's result may differ from NumPy's."""
+"""The maximum difference between a function's result and NumPy's, in roundings."""
 
 _SUM_NEAR = 512
-"""The number of roundings by which a sum may differ, relative to the largest partial sum."""
+"""The maximum difference of a sum in roundings, relative to the largest partial sum."""
 
 _COUNT = 263
 """The number of test values: several full vectors and a remainder."""
 
 
 def self_check(library: ctypes.CDLL) -> str:
-    """Return the reason not to use the compiler's code if its numbers differ from NumPy's, else an
-    empty string.
+    """If the results of compiled code differ from NumPy's, return the reason not to use the
+    compiler, else an empty string.
 
     library: the loaded runtime. Several threads may call this function at the same time.
     """
@@ -48,7 +48,7 @@ def _results(function: Any, numbers: Any, rows: int) -> Any:
 
 
 def _is_near(results: Any, reals: Any) -> bool:
-    """Return whether `results`, which native code computed from `reals`, are near NumPy's results
+    """Return whether `results`, computed by native code from `reals`, are close to NumPy's results
     in the same dtype.
     """
     rounded = reals.astype(results.dtype)

@@ -1,11 +1,11 @@
-"""Strided copies: native calls that copy a number or a broadcast NumPy view to a NumPy view.
+"""Strided copies: native calls that copy a number, or a broadcast NumPy view, to a NumPy view.
 
     sorted     axes by the target's strides, all of them positive in the target
     collapsed  adjacent axes that form a single axis in both arrays are merged
     a plane    two axes that C loops over (copies of rows, repeats, tiles of a transpose), and
                the axes outside of it
 
-These calls can be members of a `sequence`. The kind of copy is decided when a call is bound.
+These calls can be members of a `sequence`. The kind of copy is chosen when a call is bound.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ RELEASE_BYTES = 524_288
 """The minimum number of bytes for which the GIL is released."""
 
 _SHORT = 4
-"""If the last axis is smaller than this, a longer axis becomes the inner loop."""
+"""If the last axis is shorter than this, a longer axis becomes the inner loop."""
 
 _COPY, _FILL, _TRANSPOSE, _STRIDED = range(4)
 _SIZES = (1, 2, 4, 8, 16)
 _KEPT = object()
-"""The base of the memory of a number that a call keeps."""
+"""The base of the memory that holds a call's constant number."""
 
 
 class Axis(NamedTuple):
@@ -73,13 +73,13 @@ class _Move(ctypes.Structure):
 def move(source: Any, target: Any) -> Call:
     """Return a call that copies `source` to the array `target`.
 
-    source: an array with the dtype of `target` that broadcasts to its shape, and is read at each
-    call; or a number. Elements have 1, 2, 4, 8 or 16 bytes. Strides may be anything, except that no
-    two elements of `target` may share memory. If both are the same view, the call does nothing.
+    source: an array with the dtype of `target` that broadcasts to its shape and is read at each
+    call, or a number. Elements have 1, 2, 4, 8 or 16 bytes. Strides are arbitrary, but no two
+    elements of `target` may share memory. If both are the same view, the call does nothing.
 
-    NotNativeError for unsupported copies: other element sizes, objects, memory that overlaps, more
-    than 8 axes after collapsing. InternalError if dtypes or shapes don't fit, for a read-only
-    target, and without a compiler.
+    Raises NotNativeError for unsupported copies: other element sizes, objects, memory that
+    overlaps, more than 8 axes after collapsing. Raises InternalError if dtypes or shapes don't fit,
+    for a read-only target, and without a compiler.
     """
     runtime = RUNTIME.get(True)
     if runtime is None:
@@ -98,7 +98,7 @@ def move(source: Any, target: Any) -> Call:
 
 
 def _as_array(source: Any, target: Any) -> Any:
-    """Return the source as an array; a Python number becomes an array with the target's dtype."""
+    """Return the source as an array. A Python number becomes an array with the target's dtype."""
     if isinstance(source, (np.ndarray, OpenView)):
         return source
     if isinstance(source, np.generic):
@@ -136,10 +136,11 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 
 
 def axes_of(source: Any, target: Any) -> tuple[list[Axis], int, int]:
-    """Return the axes of a copy, and the start addresses of source and target.
+    """Return the axes of a copy, and the start addresses of the source and the target.
 
     The source is broadcast to the target. There are as few axes as possible, and the axis with the
-    target's smallest stride is last."""
+    target's smallest stride is last.
+    """
     axes, start, to = _sort_axes(np.broadcast_to(source, target.shape), target)
     return _collapse(axes), start, to
 
@@ -161,7 +162,7 @@ def _sort_axes(source: Any, target: Any) -> tuple[list[Axis], int, int]:
 
 
 def _collapse(axes: list[Axis]) -> list[Axis]:
-    """Merge adjacent axes that are a single axis in both arrays."""
+    """Merge adjacent axes that are contiguous in both arrays into single axes."""
     collapsed: list[Axis] = []
     for axis in axes:
         if collapsed and all(collapsed[-1][i] == axis.size * axis[i] for i in (1, 2)):
@@ -173,8 +174,8 @@ def _collapse(axes: list[Axis]) -> list[Axis]:
 def _bind(
     runtime: Runtime, axes: list[Axis], starts: tuple[int, int], arrays: tuple[Any, Any]
 ) -> Call:
-    """Return the call for collapsed axes. starts: the addresses of source and target. arrays: their
-    owners.
+    """Return the call for collapsed axes. starts: the addresses of the source and the target.
+    arrays: the objects that own their memory.
     """
     item = arrays[1].itemsize
     total = item * prod(axis.size for axis in axes)
@@ -192,7 +193,7 @@ def _bind(
 
 
 def _fields(axes: list[Axis], item: int, starts: tuple[Any, Any]) -> dict[str, Any]:
-    """Return the fields of the block of a copy; those of arrays as `name:index`."""
+    """Return the fields of a copy's block. Elements of array fields are named `name:index`."""
     axes, item = _widen(axes, item, starts)
     if len(axes) > MOST_AXES:
         raise NotNativeError(f"A move over {len(axes)} axes; up to {MOST_AXES} are native")
@@ -225,8 +226,8 @@ def _open_move(runtime: Runtime, source: Any, target: Any) -> OpenCall:
 
 
 def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
-    """Return the axes and element size with the last axis merged into one longer element, if it is
-    contiguous in both arrays and short.
+    """If the last axis is short and contiguous in both arrays, merge it into one longer element.
+    Return the axes and the element size.
     """
     if axes and axes[-1].source == axes[-1].target == item:
         wide = item * axes[-1].size

@@ -1,9 +1,9 @@
 """Tiled products: matrix products by gpugraph's own C code, host_matmul.h.
 
-They accept the same views as `numpy_blas.products`, and can add a bias and an addend and apply Relu
-when they store results. Threads share one packed operand. Sizes alone determine which products use
-this code. All other products have too few multiplications for the cost of packing, and are left to
-the BLAS.
+They accept the same views as `numpy_blas.products`. They can add a bias and an addend and apply
+Relu when they store results. Threads share one packed operand. Only the sizes determine which
+products use this code. The other products have too few multiplications for the cost of packing, and
+use the BLAS.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from gpugraph.kernel import SUMMED_AT_ONCE
 TILED_PRODUCTS = "host_matmul.h"
 
 _LEAST = (8, 48, 16)
-"""The minimum rows, columns and terms of a sum for a tiled product, if NumPy's BLAS can be called
-instead.
+"""The minimum numbers of rows, columns and terms of a sum for a tiled product, if NumPy's BLAS can
+be called instead.
 """
 
 _LEAST_WORK = 1 << 19
-"""The minimum number of multiplications of a tiled product: 10 us, of which packing takes one or
-two.
+"""The minimum number of multiplications of a tiled product. They take 10 us, including one or two
+for packing.
 """
 
 _BIAS, _ADDEND, _RELU = 1, 2, 4
@@ -38,14 +38,14 @@ _BIAS, _ADDEND, _RELU = 1, 2, 4
 
 
 def is_tiled(triples: Sequence[tuple[Any, Any, Any]]) -> bool:
-    """Return whether all of these products (a, b, out) are to be computed by tiles."""
+    """Return whether tiled code is to compute all of these products (a, b, out)."""
     views = [ProductViews.of(*triple) for triple in triples]
     return all(pays_by_tiles(v.m, v.n, v.k) for v in views)
 
 
 def pays_by_tiles(m: int, n: int, k: int) -> bool:
-    """Return whether a product with m x n results, each a sum of k terms, is to be computed by
-    tiles.
+    """Return whether tiled code is to compute a product with m x n results, each a sum of k
+    terms.
     """
     sizes = m, n, k
     is_large = prod(sizes) >= _LEAST_WORK and all(s >= least for s, least in zip(sizes, _LEAST))
@@ -61,11 +61,12 @@ def tiled_product(
     relu: bool = False,
 ) -> Call:
     """Return a call that computes out = a @ b, adds the bias and the addend if there are any, and
-    replaces negative results by 0 if `relu`.
+    with `relu` replaces negative results by 0.
 
     code: the compiled host_matmul.h. triple: (a, b, out) as for `products`, with the same errors.
     bias: a contiguous vector with one number per column. addend: an array with the shape and
-    strides of `out`; it may be the memory of `out` if at most SUMMED_AT_ONCE products are summed.
+    strides of `out`; it may be in the memory of `out` if at most SUMMED_AT_ONCE products are
+    summed.
     """
     a, b, out = triple
     views = ProductViews.of(a, b, out)

@@ -39,7 +39,7 @@ STORED = frozenset(
 class Entry:
     """A tensor: its dtype and shape, the location of its bytes, and their masked checksum.
 
-    slices: the parts of a tensor that is stored in parts; each part then has a separate entry with
+    slices: the parts of a tensor that is stored in parts. Each part then has a separate entry with
     the location of its bytes.
     """
 
@@ -83,8 +83,8 @@ def header_message(num_shards: int) -> bytes:
 def read_header(message: bytes) -> tuple[int, int]:
     """Return the number of shards and the byte order (0 little, 1 big) in a header.
 
-    MalformedError for bytes that are not a header, and for a checkpoint that requires a later
-    version of the reader.
+    Raises MalformedError for bytes that are not a header, and for a checkpoint that requires a
+    later version of the reader.
     """
     num_shards = endianness = 0
     for number, value in fields(message):
@@ -107,7 +107,7 @@ def read_header(message: bytes) -> tuple[int, int]:
 def read_entry(message: bytes) -> Entry:
     """Return the entry of a tensor.
 
-    MalformedError for a malformed message or sizes out of range.
+    Raises MalformedError for a malformed message or sizes out of range.
     """
     dtype: DType | None = None
     entry = Entry(dtypes.float32, ())
@@ -135,7 +135,7 @@ def read_entry(message: bytes) -> Entry:
 
 
 def read_dtype(number: int) -> DType:
-    """Return the dtype with this number; MalformedError for an unknown number."""
+    """Return the dtype with this number; raise MalformedError for an unknown number."""
     try:
         return DType(number)
     except TypeError as error:
@@ -145,7 +145,7 @@ def read_dtype(number: int) -> DType:
 def read_shape(message: bytes) -> tuple[int, ...]:
     """Return the sizes in a TensorShapeProto.
 
-    MalformedError for an unknown rank or sizes out of range.
+    Raises MalformedError for an unknown rank or sizes out of range.
     """
     return _usual_shape(message) if len(message) <= _USUAL else _any_shape(message)
 

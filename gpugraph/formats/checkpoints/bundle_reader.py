@@ -46,7 +46,7 @@ def data_name(prefix: str, shard: int, num_shards: int) -> str:
 def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
     """Return the number of shards, and the serialized entries of all tensors by key.
 
-    NotFoundError if there is no such checkpoint, InvalidArgumentError if its byte order is
+    Raises NotFoundError if there is no such checkpoint, InvalidArgumentError if its byte order is
     big-endian, DataLossError for a malformed file.
     """
     name = index_name(prefix)
@@ -73,7 +73,7 @@ def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
 class BundleReader(TensorReader):
     """An existing V2 checkpoint. Its data files are opened on first use.
 
-    entries: the entry of each tensor, by name; the parts of a tensor have no entry here.
+    entries: the entry of each tensor, by name. Parts of tensors have no entries here.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -161,7 +161,7 @@ class BundleReader(TensorReader):
 
         spec: the full shape and the part, or None for the whole tensor.
 
-        None if the values are strings or are not stored in one piece. Errors as in `read`.
+        Return None if the values are strings, or are not stored in one piece. Errors as in `read`.
         """
         entry = self.entry(name)
         if spec is not None and spec[1] in entry.slices and tuple(spec[0]) == entry.shape:
@@ -176,7 +176,7 @@ class BundleReader(TensorReader):
     def _placed(self, entry: Entry, name: str) -> tuple[BinaryIO, str]:
         """Return the file that has an entry's bytes, and its path.
 
-        DataLossError if the bytes' location or number is impossible.
+        Raises DataLossError if the bytes' location or number is impossible.
         """
         if entry.dtype not in STORED:
             raise DataLossError(
@@ -254,7 +254,9 @@ class BundleReader(TensorReader):
         return self._files[shard]
 
     def loss(self, entry: Entry, name: str, what: str) -> DataLossError:
-        """Return the error for an entry whose bytes are damaged; `what` describes the damage."""
+        """Return the error for an entry whose bytes are damaged. what: a description of the
+        damage.
+        """
         path = data_name(self.prefix, entry.shard, self._num_shards)
         where = f"at offset {entry.offset}{pointer_text_of_file(path)}"
         return DataLossError(None, None, f"{path}: {name}: {what}, {where}")

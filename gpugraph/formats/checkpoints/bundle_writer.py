@@ -1,7 +1,8 @@
 """Writer of V2 checkpoints: tensors one by one into a data file, then the index.
 
-Everything is written under temporary names, synced and renamed; the index is renamed last. If a
-checkpoint of the same name exists, its index refers to its data files until the new index replaces
+Everything is written under temporary names, synced, and then renamed; the index is renamed last. If
+a checkpoint of the same name exists, its index refers to its data files until the new index
+replaces
 it: the new data files first get names with another number of shards, and the usual names after
 that.
 """
@@ -63,7 +64,7 @@ class BundleWriter:
     prefix: the common prefix of its files' paths. Its folder is created if missing, but not the
     folder's parents.
 
-    tf.errors.OpError for errors of the file system.
+    Raises tf.errors.OpError for errors of the file system.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -86,7 +87,7 @@ class BundleWriter:
             self.abandon()
 
     def add(self, name: bytes, array: Any, dtype: DType | None = None) -> None:
-        """Write a tensor. InvalidArgumentError for a name that is empty or already present.
+        """Write a tensor. Raises InvalidArgumentError for a name that is empty or already present.
 
         The array must not change before `finish`: it is written without a copy.
         """
@@ -99,9 +100,9 @@ class BundleWriter:
     ) -> None:
         """Write a part of a tensor of the full `shape`.
 
-        InvalidArgumentError if the part is not inside of the shape, is already present, differs in
-        dtype or full shape from other parts of the tensor, or if `array` does not have the shape of
-        the part.
+        Raises InvalidArgumentError if the part is not inside of the shape, is already present,
+        differs in dtype or full shape from other parts of the tensor, or if `array` does not have
+        the shape of the part.
         """
         check_slice(shape, part, os.fsdecode(name))
         dtype = dtype or as_dtype(array.dtype)
@@ -275,8 +276,8 @@ def _index_bytes(entries: dict[bytes, Entry], num_shards: int) -> bytes:
 def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
     """Merge several checkpoints into one, whose shards are the data files of all of them.
 
-    InvalidArgumentError for a tensor that is in two of the checkpoints, InternalError for slices of
-    a tensor that differ in its dtype or full shape.
+    Raises InvalidArgumentError for a tensor that is in two of the checkpoints, InternalError for
+    slices of a tensor that differ in its dtype or full shape.
     """
     prefixes, destination = [local_path(prefix) for prefix in prefixes], local_path(destination)
     entries: dict[bytes, Entry] = {}

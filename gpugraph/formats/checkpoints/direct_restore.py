@@ -1,8 +1,8 @@
 """Restoring tensors of a checkpoint directly into the memory of arrays, without copies.
 
-All bytes are read twice: first into one block that stays in the processor's cache, to compare the
-checksums, then into the arrays. So no array changes unless all bytes are valid, as if they were
-copied at the end.
+All bytes are read twice. First they are read into one block, which stays in the processor's cache,
+to compare the checksums; then they are read into the arrays. So no array changes unless all bytes
+are valid.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _MAX_THREADS = 4
 
 
 class Target(NamedTuple):
-    """A tensor of a checkpoint, or the part that `spec` names, and the array to restore it into.
+    """A tensor of a checkpoint, or the part that `spec` describes, and the array into which it is
+    restored.
 
     spec: the full shape and the part; None for the whole tensor.
     array: C-ordered, of the tensor's dtype.
@@ -58,13 +59,13 @@ class _Piece(NamedTuple):
 
 
 def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int = 1) -> None:
-    """Set arrays to tensors of a checkpoint: all arrays or, after an error, none.
+    """Set arrays to tensors of a checkpoint. After an error, no array has changed.
 
     threads: the maximum number of concurrent readers.
 
-    NotFoundError, InvalidArgumentError, DataLossError as in `BundleReader.read`; ValueError for an
-    array whose shape differs from the tensor's shape. DataLossError is also raised for a file that
-    changes during the call; in this case arrays may have been set.
+    Raises NotFoundError, InvalidArgumentError and DataLossError as `BundleReader.read` does, and
+    ValueError for an array whose shape differs from the tensor's shape. DataLossError is also
+    raised for a file that changes during the call; in this case arrays may have been set.
     """
     pieces, values = [], []
     for name, spec, array in targets:
@@ -142,7 +143,7 @@ def _state(reader: BundleReader, run: Sequence[_Piece]) -> tuple[int, int]:
 
 
 def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
-    """Compare all bytes of a run with their checksums; DataLossError for a difference."""
+    """Compare all bytes of a run with their checksums; raise DataLossError for a difference."""
     file, path = _file(reader, run)
     block = memoryview(bytearray(_BLOCK))
     offset, left = run[0].entry.offset, sum(piece.entry.size for piece in run)

@@ -1,4 +1,4 @@
-"""V1 checkpoints, from before TensorFlow 0.12: each file is one sorted table with all its tensors.
+"""V1 checkpoints, from before TensorFlow 0.12. Each file is one sorted table with all its tensors.
 
     key                       value
     ""                        SavedTensorSlices.meta: name, shape, dtype and slices of each tensor
@@ -48,7 +48,7 @@ _STORED = frozenset(
 def open_checkpoint(prefix: str) -> TensorReader:
     """Open the V2 checkpoint with this prefix or, if there is none, the V1 checkpoint.
 
-    NotFoundError if there is neither.
+    Raises NotFoundError if there is neither.
     """
     prefix = local_path(prefix)
     if not os.path.exists(index_name(prefix)):
@@ -62,7 +62,9 @@ def open_checkpoint(prefix: str) -> TensorReader:
 
 
 class SliceTableReader(TensorReader):
-    """A V1 checkpoint; the constructor reads all its bytes. DataLossError for damaged files."""
+    """A V1 checkpoint; the constructor reads all its bytes. Raises DataLossError for damaged
+    files.
+    """
 
     def __init__(self, prefix: str, paths: Sequence[str]) -> None:
         self.prefix = prefix
@@ -110,8 +112,8 @@ class SliceTableReader(TensorReader):
     def _tensor(self, name: str, entry: Entry, part: Slice) -> Any:
         """Return the TensorProto with the values of a part.
 
-        Its dtype and shape, which files omit, are set. DataLossError if the part is missing or has
-        another number of values.
+        Its dtype and shape, which files omit, are set. Raises DataLossError if the part is missing
+        or has another number of values.
         """
         key = slice_key(name.encode("utf-8", "surrogateescape"), part)
         message, path = self._messages.get(key, (None, self.prefix))
@@ -138,7 +140,7 @@ class SliceTableReader(TensorReader):
 
 
 def _only(message: bytes, wanted: int) -> bytes:
-    """Return the content of a message's field; MalformedError if it is missing.
+    """Return the content of a message's field; raise MalformedError if it is missing.
 
     wanted: the number of the field. The last occurrence counts.
     """
@@ -174,9 +176,9 @@ def write_slice_table(
     items: for each tensor or part: its name, the full shape and the part (None for a whole tensor),
     the values and the dtype.
 
-    InvalidArgumentError for a part that is outside of the shape, whose shape differs from its
-    values' shape, that is present twice, or whose dtype or full shape differs from those of other
-    parts of the tensor; UnimplementedError for a dtype that V1 checkpoints can't hold.
+    Raises InvalidArgumentError for a part that is outside of the shape, whose shape differs from
+    its values' shape, that is present twice, or whose dtype or full shape differs from those of
+    other parts of the tensor; UnimplementedError for a dtype that V1 checkpoints can't hold.
     """
     entries: dict[bytes, Entry] = {}
     table: dict[bytes, bytes] = {}

@@ -1,4 +1,5 @@
-"""Slices (parts of tensors): their textual form in ops, their keys in an index, their overlaps.
+"""Slices, which are parts of tensors: their text form in ops, their keys in an index, and their
+overlaps.
 
 A slice is a (start, length) pair per dimension; the length -1 means the whole dimension.
 """
@@ -21,8 +22,8 @@ def parse_slice_spec(spec: str) -> tuple[tuple[int, ...], Slice] | None:
     """Parse the text of a slice, such as "4 2 0,2:-", and return the full shape and the slice.
 
     The text has the sizes of the full shape, then `start,length` or `-` for each dimension. None
-    for the empty string. InvalidArgumentError for other strings, and for a slice that is not inside
-    the shape.
+    for the empty string. Raises InvalidArgumentError for other strings, and for a slice that is not
+    inside the shape.
     """
     if not spec:
         return None
@@ -108,7 +109,7 @@ def slice_message(part: Slice) -> bytes:
 def read_slice_message(message: bytes) -> Slice:
     """Return the slice of a TensorSliceProto.
 
-    MalformedError for malformed bytes or a negative extent.
+    Raises MalformedError for malformed bytes or a negative extent.
     """
     extents = []
     for number, value in fields(message):

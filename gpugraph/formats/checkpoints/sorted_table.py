@@ -140,8 +140,8 @@ def read_table(data: bytes, name: str) -> dict[bytes, bytes]:
 
     data: the bytes of the file; name: its path, for errors.
 
-    DataLossError, with the offset of the damage, for wrong checksums and bytes that are not a
-    table.
+    Raises DataLossError, with the offset of the damage, for wrong checksums and bytes that are not
+    a table.
     """
     start = len(data) - _FOOTER
     if data.startswith(BEGINNING):

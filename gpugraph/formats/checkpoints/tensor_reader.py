@@ -50,7 +50,7 @@ class TensorReader(ABC):
         """Close the files."""
 
     def entry(self, name: str) -> Entry:
-        """Return the entry of a tensor; NotFoundError if there is none."""
+        """Return the entry of a tensor; raise NotFoundError if there is none."""
         found = self.entries.get(name)
         if found is None:
             raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}")
@@ -59,7 +59,7 @@ class TensorReader(ABC):
     def read(self, name: str) -> Any:
         """Return a tensor as an array; strings are bytes.
 
-        NotFoundError if the checkpoint has no such tensor, DataLossError if it is damaged.
+        Raises NotFoundError if the checkpoint has no such tensor, DataLossError if it is damaged.
         """
         entry = self.entry(name)
         if not entry.slices:
@@ -71,12 +71,12 @@ class TensorReader(ABC):
         """Return a tensor that is not stored in parts."""
 
     def read_slice(self, name: str, shape: Sequence[int], part: Slice) -> Any:
-        """Return a part of a tensor, whichever parts it is stored in.
+        """Return a part of a tensor, regardless of the parts in which it is stored.
 
         shape: the full shape that the caller expects.
 
-        InvalidArgumentError if the tensor has another shape, or if the stored parts do not cover
-        `part`.
+        Raises InvalidArgumentError if the tensor has another shape, or if the stored parts do not
+        cover `part`.
         """
         entry = self.entry(name)
         if tuple(shape) != entry.shape:

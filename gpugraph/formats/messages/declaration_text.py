@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 
 class FieldDeclaration(NamedTuple):
-    """A declared field; `key_type` (of a map) and `oneof` are empty where they don't apply."""
+    """A declared field. `key_type` (for maps) and `oneof` are empty where they don't apply."""
 
     number: int
     name: str
@@ -49,7 +49,9 @@ _FIELD = re.compile(r"(\d+) (\w+) (\*)?(?:(\w+):)?([\w.]+)(?: \|(\w+))?")
 
 
 def read_declarations(text: str) -> Iterator[MessageDeclaration | EnumDeclaration]:
-    """Yield the declarations in the table `text`, in their order; ValueError for malformed text."""
+    """Yield the declarations in the table `text`, in their order; raise ValueError for malformed
+    text.
+    """
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
         head, _, body = line.partition(":")
         items = [item.strip() for item in body.split(",") if item.strip()]

@@ -67,7 +67,7 @@ _TABLES = (
 
 
 class _FileBuilder:
-    """Converter of the declarations of one protobuf package to the descriptor of a file."""
+    """Converts the declarations of one protobuf package to the descriptor of a file."""
 
     def __init__(self, name: str, package: str, known_enums: frozenset[str] = frozenset()) -> None:
         self.file: Any = descriptor_pb2.FileDescriptorProto(name=name, package=package)
@@ -180,7 +180,7 @@ _LOADED = frozenset(f"{_PACKAGE}.{name}" for name in ("GraphDef", "MetaGraphDef"
 
 
 def _name_pointers(cls: Any) -> None:
-    """Make parsing errors of a message class say so if the bytes are a Git LFS pointer."""
+    """Make a message class mention it in parsing errors if the bytes are a Git LFS pointer."""
     parse = cls.ParseFromString
 
     def parse_from_string(self: Any, serialized: Any) -> Any:
@@ -232,7 +232,7 @@ SERVICE_MESSAGES: dict[str, Any] = {
 
 
 def parse_bytes(message_class: Any, content: bytes) -> Any:
-    """Parse a message from bytes; ValueError if they are malformed."""
+    """Parse a message from bytes; raise ValueError if they are malformed."""
     try:
         return message_class.FromString(content)
     except DecodeError as error:
@@ -246,7 +246,7 @@ _NO_TEXT = (
 
 
 def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -> Any:
-    """Parse a message from its text format in UTF-8; ValueError if it is malformed.
+    """Parse a message from its text format in UTF-8; raise ValueError if it is malformed.
 
     allow_unknown: whether unknown fields, for example of later TensorFlows, are skipped, as in the
     binary format; otherwise they raise ValueError.
@@ -260,7 +260,7 @@ def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -
 
 
 def parse_message(message_class: Any, content: bytes) -> Any:
-    """Parse a message in binary or text format; ValueError if it is neither."""
+    """Parse a message in binary or text format; raise ValueError if it is neither."""
     if content.startswith(BEGINNING):
         raise ValueError(f"it is no {message_class.DESCRIPTOR.name}{pointer_text(content)}")
     try:
@@ -280,7 +280,7 @@ def json_of_message(value: Any) -> dict[str, Any]:
 
 
 def message_of_json(message_class: Any, value: Any) -> Any:
-    """Return the message described by a dict of JSON values; ValueError if that is malformed.
+    """Return the message described by a dict of JSON values; raise ValueError if that is malformed.
 
     Unknown fields are skipped.
     """
@@ -293,7 +293,8 @@ def message_of_json(message_class: Any, value: Any) -> Any:
 def file_content(value: Any, as_text: bool = False) -> bytes:
     """Return the content of a message's file, in binary format or, with `as_text`, in text format.
 
-    The entries of maps are sorted. ValueError if the binary format exceeds 2 GiB, protobuf's limit.
+    The entries of maps are sorted. Raises ValueError if the binary format exceeds 2 GiB, protobuf's
+    limit.
     """
     if as_text:
         return text_format.MessageToString(value).encode()

@@ -87,4 +87,4 @@ METHODS: dict[str, tuple[str, str]] = {
 """The request and the response message of each method."""
 
 ONE_WAY = frozenset(("SendTensors", "FreeParcels", "SettleCollective"))
-"""Methods whose callers do not wait; a request that is sent over a stream gets no response."""
+"""Methods whose callers do not wait. A request that is sent over a stream gets no response."""

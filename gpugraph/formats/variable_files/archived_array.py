@@ -51,8 +51,8 @@ class ArrayFile(abc.ABC):
 
     `arrays` has the descriptions by name; `read` returns one array.
 
-    Raises OSError if the file can't be opened; DataLossError, with the file and the byte offset, if
-    it violates the format; no array of such a file is read.
+    Raises OSError if the file can't be opened. Raises DataLossError, with the file and the byte
+    offset, if it violates the format; then no array is read.
     """
 
     def __init__(self, path: str) -> None:
@@ -70,7 +70,9 @@ class ArrayFile(abc.ABC):
 
     @abc.abstractmethod
     def read(self, name: str) -> NDArray[Any]:
-        """Return the array of that name as a new array. KeyError if the file has no such array."""
+        """Return the array of that name as a new array. Raises KeyError if the file has no such
+        array.
+        """
 
     def __enter__(self: _Opened) -> _Opened:
         return self
@@ -82,7 +84,7 @@ class ArrayFile(abc.ABC):
 def checked_shape(sizes: Any, path: str, offset: int, name: str) -> tuple[int, ...]:
     """Return a shape from a file as a tuple.
 
-    DataLossError if it is malformed, has more than 32 dimensions, or is too large.
+    Raises DataLossError if it is malformed, has more than 32 dimensions, or is too large.
     """
     if not isinstance(sizes, (list, tuple)):
         raise damaged(path, offset, f"the shape of {name!r:.100} is not a list, but {sizes!r:.100}")
@@ -134,7 +136,7 @@ def checked_arrays(
 ) -> Iterator[tuple[ArchivedArray, NDArray[Any]]]:
     """Yield each array with its expected description.
 
-    InvalidArgumentError if the name, shape or size in bytes of an array differs from the
+    Raises InvalidArgumentError if the name, shape or size in bytes of an array differs from the
     description.
     """
     for wanted, (name, array) in zip(expected, arrays, strict=True):

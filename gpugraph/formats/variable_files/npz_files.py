@@ -51,7 +51,7 @@ class NpzReader(ArrayFile):
     """An open `.npz` file."""
 
     def read(self, name: str) -> NDArray[Any]:
-        """Return the array `name` as a new array. KeyError if the file has no such array."""
+        """Return the array `name` as a new array. Raises KeyError if the file has no such array."""
         array = self.arrays[name]
         try:
             return self._read(array)
@@ -105,7 +105,7 @@ class NpzReader(ArrayFile):
 def _header(entry: Any) -> tuple[Any, np.dtype[Any], bool]:
     """Return the shape, the dtype, and whether the array is in Fortran order.
 
-    ValueError if malformed.
+    Raises ValueError if malformed.
     """
     version = np.lib.format.read_magic(entry)
     if version == (1, 0):
@@ -145,9 +145,9 @@ def write_npz(
     arrays: their descriptions. values: (name, array) pairs in the same order; one array at a time
     is in memory.
 
-    InvalidArgumentError for a dtype that the format does not support, for values that differ from
-    their description, and for a name that, as a path, is outside of the folder where the archive is
-    unpacked.
+    Raises InvalidArgumentError for a dtype that the format does not support, for values that differ
+    from their description, and for a name that, as a path, is outside of the folder where the
+    archive is unpacked.
     """
     for array in arrays:
         if array.dtype not in _STORED:

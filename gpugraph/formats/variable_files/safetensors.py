@@ -55,7 +55,7 @@ class SafetensorsReader(ArrayFile):
     """An open safetensors file."""
 
     def read(self, name: str) -> NDArray[Any]:
-        """Return the array `name` as a new array. KeyError if the file has no such array."""
+        """Return the array `name` as a new array. Raises KeyError if the file has no such array."""
         array = self.arrays[name]
         self._file.seek(array.offset)
         content = self._file.read(array.num_bytes)
@@ -145,8 +145,8 @@ def write_safetensors(
     arrays: their descriptions. values: (name, array) pairs in the same order; one array at a time
     is in memory.
 
-    InvalidArgumentError for a dtype that the format lacks, and for values that differ from their
-    description.
+    Raises InvalidArgumentError for a dtype that the format lacks, and for values that differ from
+    their description.
     """
     header: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
     place = 0

@@ -13,7 +13,9 @@ from typing import Any
 
 
 class AutographStatus(enum.Enum):
-    """UNSPECIFIED: no one asked for a conversion. MISSING: its package is not installed."""
+    """UNSPECIFIED: no conversion was requested or forbidden. MISSING: the package for conversions
+    is not installed.
+    """
 
     UNSPECIFIED = 0
     ENABLED = 1
@@ -44,7 +46,9 @@ class _Statuses(threading.local):
 
 
 class ControlStatusCtx:
-    """A block in which AutoGraph has `status`; `options` are those of its conversions."""
+    """A block in which AutoGraph has the status `status`. options: the options of its
+    conversions.
+    """
 
     def __init__(self, status: AutographStatus, options: Any = None) -> None:
         self.status = status

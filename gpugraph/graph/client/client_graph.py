@@ -32,7 +32,7 @@ _VERSIONS = VersionDef(GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER)
 
 
 class Graph(Scopes, Collections):
-    """A static graph: operations, names, scopes, collections."""
+    """A static graph: its operations, names, scopes and collections."""
 
     def __init__(self) -> None:
         Collections.__init__(self)
@@ -69,8 +69,8 @@ class Graph(Scopes, Collections):
         """Create an operation of a declared op type (or of `op_def`) with exactly these inputs.
 
         `dtypes` are the dtypes of the outputs; if None, the signature and the attrs determine them.
-        Attrs that the dtypes of the inputs determine may be omitted. Raise TypeError for an input
-        that is not a tensor; raise ValueError for an unknown op type, inputs or attrs that the
+        Attrs that the dtypes of the inputs determine may be omitted. Raises TypeError for an input
+        that is not a tensor; raises ValueError for an unknown op type, inputs or attrs that the
         signature does not allow, a tensor of another graph, an invalid name, or shapes that the op
         rejects.
         """
@@ -128,7 +128,8 @@ class Graph(Scopes, Collections):
     ) -> Sequence[Tensor]:
         """Return this graph's tensors for inputs of a new op, some of which are of other graphs.
 
-        ValueError: only the graph of a function has such tensors.
+        Raises ValueError for a tensor of another graph, since only the graph of a function can have
+        such inputs.
         """
         raise next(self._foreign(t, name, op_def) for t in inputs if t.op.graph is not self)
 
@@ -204,7 +205,7 @@ class Graph(Scopes, Collections):
             self._changed.append(op)
 
     def _drop_last(self, first: int) -> None:
-        """Remove all operations from index `first` on; no earlier operation may use them."""
+        """Remove all operations from index `first` on. No earlier operation may use them."""
         with self._lock:
             self._note_consumers()
             for op in self._ops[first:]:
@@ -237,7 +238,7 @@ class Graph(Scopes, Collections):
 
     @property
     def building_function(self) -> bool:
-        """Always False: a graph that a program can access is not the graph of a function."""
+        """Always False, because a program can't access the graph of a function."""
         return False
 
     def __iter__(self) -> Iterator[Operation]:
@@ -270,7 +271,9 @@ class Graph(Scopes, Collections):
             self._barred += 1
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Forbid fetches of this operation and its tensors: such a run raises an error."""
+        """Forbid fetches of this operation and its tensors: a run that fetches them raises an
+        error.
+        """
         self._unfetchable.add(op)
         self._barred += 1
 

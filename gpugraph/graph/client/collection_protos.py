@@ -13,7 +13,7 @@ from gpugraph.formats import messages_pb2
 
 
 class CollectionProtos(NamedTuple):
-    """The conversion of the items of one collection.
+    """The functions that convert the items of one collection to messages and back.
 
     proto_type: the class of the messages, or its name in `messages_pb2`.
     to_proto: `to_proto(item, export_scope)` returns a message, or None for an item outside of the
@@ -40,7 +40,7 @@ _OWNERS = {
     "savers": "gpugraph.library.train.savers.saver",
     "while_context": "gpugraph.building.control_flow.context_protos",
 }
-"""By collection, the module that registers its conversion when it is imported."""
+"""For each collection: the module that registers its conversion when it is imported."""
 
 
 def register_proto_function(
@@ -51,7 +51,7 @@ def register_proto_function(
 ) -> None:
     """Register the conversion of a collection's items to messages of `proto_type`, and back.
 
-    Raise TypeError for functions that are not callable, and KeyError for a collection that already
+    Raises TypeError for functions that are not callable, and KeyError for a collection that already
     has a registered conversion.
     """
     if to_proto is not None and not callable(to_proto):

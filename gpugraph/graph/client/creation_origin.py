@@ -21,7 +21,10 @@ _MAX_FILES = 4096
 
 
 class _FilesOfPackage(dict[str, bool]):
-    """By file name, whether the code of the file belongs to this package; answers are cached."""
+    """For each file name: whether the code of the file belongs to this package.
+
+    Answers are cached.
+    """
 
     def __missing__(self, file: str) -> bool:
         if len(self) >= _MAX_FILES:  # code of notebooks and strings keeps introducing new names
@@ -106,8 +109,8 @@ def _line(code: CodeType, offset: int) -> int:
 def here(known: dict[tuple[int, ...], Origin]) -> Origin:
     """Return the origin of an operation that is being created: the user's lines on the stack.
 
-    `known` holds the origins of the graph so far; calls from the same lines return the same Origin.
-    An Origin keeps its code objects alive, so their ids, which are keys of `known`, are not reused.
+    known: the origins of the graph so far. Calls from the same lines return the same Origin. An
+    Origin keeps its code objects alive, so their ids, which are keys of `known`, are not reused.
     """
     is_ours = _IS_OURS
     frame: FrameType | None = sys._getframe(2)
@@ -166,7 +169,9 @@ def scope_place(obj: str | None) -> TraceableObject:
 
 
 def stack_level() -> int:
-    """Return the `stacklevel` with which a `warnings.warn` in the caller names the user's line."""
+    """Return the `stacklevel` argument with which a `warnings.warn` in the caller shows the user's
+    line.
+    """
     level, frame = 1, sys._getframe(1)
     outside = _outside(frame)
     while outside is not None and frame is not outside and frame.f_back is not None:

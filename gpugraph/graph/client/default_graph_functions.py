@@ -114,7 +114,7 @@ class name_scope:
 
     values: input tensors of the function, all of one graph, which becomes the default graph inside.
 
-    Raise TypeError if `default_name` is not a string; raise ValueError if both names are None
+    Raises TypeError if `default_name` is not a string; raises ValueError if both names are None
     although there are values, or if the values belong to several graphs.
     """
 
@@ -174,7 +174,7 @@ def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iter
 def graph_of(values: Iterable[Any]) -> Graph:
     """Return the common graph of these values, or the default graph.
 
-    Raise ValueError if they belong to several graphs.
+    Raises ValueError if they belong to several graphs.
     """
     graph: Graph | None = None
     first: Any = None

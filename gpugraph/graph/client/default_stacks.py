@@ -1,10 +1,10 @@
 """The default graph and the default session: one stack of each per thread.
 
-The bottom of a thread's graph stack is the global default graph of that thread only, which
-`reset_default_graph` replaces; to share a graph, each thread enters `graph.as_default()`.
+The bottom of a thread's graph stack is a global default graph that belongs to this thread only;
+`reset_default_graph` replaces it. To share a graph, each thread must enter `graph.as_default()`.
 
-In this module, a session is any object with `run` and `graph`, so `Tensor.eval` can call it without
-an import of the session package.
+In this module, a session is any object with `run` and `graph`. So `Tensor.eval` can call it without
+importing the session package.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 
 class DefaultStack(threading.local):
-    """A per-thread stack of defaults; the default entered last must be exited first."""
+    """A per-thread stack of defaults. The default that was entered last must be exited first."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -101,7 +101,7 @@ session_stack = DefaultStack("<class 'gpugraph.Session'>")
 def session_for(graph: Any, session: Any, purpose: str) -> Any:
     """Return `session`, or the default session.
 
-    Raise ValueError if there is no session or it has another graph.
+    Raises ValueError if there is no session or it has another graph.
 
     purpose: the start of the message, such as "evaluate tensor using `eval()`".
     """

@@ -102,7 +102,7 @@ class Collections:
         """Return a copy of the collection.
 
         scope: a regular expression; only the items whose name starts with a match are returned.
-        Raise ValueError if the expression is malformed.
+        Raises ValueError if the expression is malformed.
         """
         with self._lock:
             items = list(self._collections.get(name, ()))

@@ -47,12 +47,12 @@ class GraphElements:
     def as_graph_element(
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Tensor | Operation:
-        """Return the tensor or operation that `obj` is or names, or the one that represents a
-        variable.
+        """Return the tensor or operation that `obj` is, or that it names; for a variable, the
+        tensor or operation that represents it.
 
         allow_tensor, allow_operation: the kinds of elements that the caller accepts.
 
-        Raise TypeError if `obj` is none of these, ValueError if the element belongs to another
+        Raises TypeError if `obj` is none of these, ValueError if the element belongs to another
         graph or is of a kind that is not allowed, and KeyError if the graph has no such name.
         """
         if not (allow_tensor or allow_operation):

@@ -129,7 +129,7 @@ class Scopes(GraphElements):
         """Prefix the names of the ops created inside; yield the prefix with its slash.
 
         A name is made unique within the current scope. A name with a final slash, such as `"a/"`,
-        re-enters exactly that scope. None and `""` enter the root scope. Raise ValueError for an
+        re-enters exactly that scope. None and `""` enter the root scope. Raises ValueError for an
         invalid scope name.
         """
         return NameScope(self, name)
@@ -144,9 +144,9 @@ class Scopes(GraphElements):
 
         Inner requests override outer requests, field by field; None clears the requests of outer
         scopes. A function receives the new op, whose `device` is then the merged request of the
-        scopes inside of the function's scope; its result replaces that request, unless it is None.
-        Raise ValueError for a string that is not a device specification, and RuntimeError if a
-        block is left before a block inside it.
+        scopes inside of the function's scope. The function's result replaces that request unless it
+        is None. Raises ValueError for a string that is not a device specification, and RuntimeError
+        if a block is left before a block inside it.
         """
         request = device_name_or_function
         if request is not None and not callable(request):
@@ -166,9 +166,11 @@ class Scopes(GraphElements):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
-        """Make ops inside run after `control_inputs`; None clears the dependencies of outer blocks.
+        """Make ops inside the block run after `control_inputs`. None clears the dependencies of
+        outer blocks.
 
-        The elements are operations, tensors, variables or names. Raise TypeError for anything else.
+        The elements are operations, tensors, variables or names. Raises TypeError for anything
+        else.
         """
         state = self._scope
         old = state.controls, state.control_flow
@@ -247,7 +249,7 @@ class Scopes(GraphElements):
 
         op_type_map: by op type, the name under which `tf.RegisterGradient` registered the function.
 
-        Raise TypeError for anything but a dict of strings.
+        Raises TypeError for anything but a dict of strings.
         """
         if not isinstance(op_type_map, Mapping):
             raise TypeError("op_type_map must be a dictionary mapping strings to strings")
@@ -266,8 +268,8 @@ class Scopes(GraphElements):
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> Iterator[None]:
         """Add attrs to the ops created inside, unless an op already has an attr of the same name.
 
-        The values of `attr_map` are AttrValue messages or their content; None removes an attr that
-        an outer scope would add. Raise TypeError for anything but a dict with string keys.
+        The values of `attr_map` are AttrValue messages or plain values. None removes an attr that
+        an outer scope would add. Raises TypeError for anything but a dict with string keys.
         """
         if not isinstance(attr_map, Mapping) or not all(isinstance(key, str) for key in attr_map):
             raise TypeError("attr_map must be a dictionary mapping strings to AttrValue protos")
@@ -282,9 +284,9 @@ class Scopes(GraphElements):
 
     @contextmanager
     def _variable_creator_scope(self, creator: Callable[..., Any]) -> Iterator[None]:
-        """Let `creator(next_creator, **arguments)` create the variables of the block.
+        """In the block, create variables by `creator(next_creator, **arguments)`.
 
-        Raise RuntimeError if the scope is left before an inner one.
+        Raises RuntimeError if the scope is left before an inner one.
         """
         state = self._scope
         old = state.creators

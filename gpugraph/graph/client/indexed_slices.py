@@ -43,11 +43,7 @@ class IndexedSlices:
 
     @property
     def values(self) -> Any:
-        """The rows: a tensor of shape [n, ...].
-        ~1021 indices_shape: None if it is unknown. The constructor raises ValueError for a shape
-          that is not a vector's. => indices_shape: None if it is unknown. The constructor raises
-          ValueError for a shape of another rank than 1.
-        """
+        """The rows: a tensor of shape [n, ...]."""
         return self._values
 
     @property
@@ -95,7 +91,7 @@ class IndexedSlices:
     def set_shape(self, shape: Any) -> None:
         """Refine the static shape of the dense tensor.
 
-        Raise ValueError if `shape` contradicts the known one.
+        Raises ValueError if `shape` contradicts the known one.
         """
         self._known = self.shape.merge_with(shape)
 

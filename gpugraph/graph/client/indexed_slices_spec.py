@@ -17,8 +17,8 @@ class IndexedSlicesSpec(TypeSpec):
 
     shape: the shape of the dense tensor; None if it is unknown.
     dense_shape_dtype: None if the slices have no `dense_shape`.
-    indices_shape: None if it is unknown. The constructor raises ValueError for a shape that is not
-      a vector's.
+    indices_shape: None if it is unknown. The constructor raises ValueError for an `indices_shape`
+      whose rank is not 1.
     """
 
     __slots__ = (

@@ -98,8 +98,8 @@ def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
 def _write_constant(proto: Any, op: Any, key: str) -> None:
     """Fill a TensorProto with the value of a tensor attr.
 
-    A constant that was created from fewer values than its shape holds is written with only those
-    values; readers repeat the last value.
+    If a constant was created from fewer values than its shape has elements, only those values are
+    written; readers repeat the last value.
     """
     array = op._attrs[key]
     dtype = op._attrs["dtype"] if op.type == "Const" else as_dtype(array.dtype)
@@ -196,7 +196,7 @@ def graph_def_of(
     sort_controls: whether control inputs are sorted by name; otherwise they keep the order of
       creation.
 
-    Raise ValueError if the message would exceed 2 GiB, protobuf's limit.
+    Raises ValueError if the message would exceed 2 GiB, protobuf's limit.
     """
     ops = list(ops)
     if sum(map(_min_bytes, ops)) > _LARGEST:
@@ -259,7 +259,7 @@ def _write_library(library: Any, functions: Mapping[str, Any]) -> None:
 def _as_tensorflow_s(node: Any) -> list[Any]:
     """Return equivalent nodes of TensorFlow's op types for an InitializedValue node.
 
-    The last of them has the name and the outputs of `node`.
+    The last node has the name and the outputs of `node`.
     """
     name, dtype = node.name, node.attr["T"]
     variable, initial, *controls = node.input

@@ -84,10 +84,10 @@ class _OpContext(InferContext):
 
 
 def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
-    """Return the output shapes that `misfit` carries; raise `misfit` if it carries no shapes.
+    """Return the output shapes in `misfit`; if it has none, raise `misfit`.
 
-    It carries shapes if TensorFlow detects the error only in a run. Outputs whose shape is missing
-    have an unknown shape.
+    It carries shapes if TensorFlow detects the error only in a run. Outputs that have no shape in
+    it get an unknown shape.
     """
     if misfit.shapes is None:
         raise misfit

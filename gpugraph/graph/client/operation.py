@@ -1,10 +1,10 @@
 """Operation: one node of the client graph, and the user's line that created it.
 
-An operation is created by its graph and immutable afterwards, except by `_update_input` and
-`_add_control_inputs`, which `while_loop` needs to close loops (with them, a caller may also create
-a cycle by mistake). A program creates up to a hundred thousand operations, so fields that usually
-have the same value in all of them are class attributes, and other values are computed on access if
-possible.
+An operation is created by its graph and does not change afterwards. The exceptions are
+`_update_input` and `_add_control_inputs`, which `while_loop` needs to close loops (a caller may
+also create a cycle with them by mistake). A program may create a hundred thousand operations.
+Fields that usually have the same value are therefore class attributes, and other values are
+computed on access if possible.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Operation:
           g: the graph.
           inputs: the input tensors, with lists flattened.
           output_types: ignored, as in TensorFlow; the attrs determine the dtypes.
-          control_inputs: operations, or tensors that stand for their operations.
+          control_inputs: operations, or tensors of these operations.
           input_types: the dtypes of the inputs, which may be reference dtypes where the tensor's is
             not, or the reverse.
           original_op: the operation for which this one was created, e.g. for which it is a
@@ -106,7 +106,7 @@ class Operation:
         attrs: dict[str, Any],
         origin: Origin,
     ) -> Operation:
-        """Create an operation that is not added to its graph yet."""
+        """Create an operation without adding it to its graph."""
         op = cls.__new__(cls)
         op._set(graph, name, op_def, inputs, output_types, attrs, origin)
         return op
@@ -191,7 +191,7 @@ class Operation:
         """Return the value of an attr as in TensorFlow: strings as bytes, dtypes as `DType`.
 
         A shape is returned as a TensorShapeProto, a constant's value as a TensorProto, a list as a
-        list of such values. Raise ValueError if the operation has no attr of that name.
+        list of such values. Raises ValueError if the operation has no attr of that name.
         """
         if name not in self._attrs:
             raise ValueError(
@@ -235,8 +235,8 @@ class Operation:
         return self.origin.frames_with_start_lines
 
     def colocation_groups(self) -> list[bytes]:
-        """Return the names `loc:@op` of the colocation groups; if none, a group named after this
-        operation.
+        """Return the names `loc:@op` of the colocation groups. If there are none, return a group
+        named after this operation.
         """
         names = self._attrs.get("_class", ())
         groups = [name for name in names if name.startswith(b"loc:@")]
@@ -253,7 +253,7 @@ class Operation:
 
         This may create a cycle, which a session rejects.
 
-        Raise TypeError for anything but a tensor of the same dtype, ValueError for a tensor of
+        Raises TypeError for anything but a tensor of the same dtype, ValueError for a tensor of
         another graph, and IndexError if there is no such input.
         """
         graph = self.graph
@@ -275,7 +275,7 @@ class Operation:
     def _add_control_inputs(self, ops: Sequence[Operation]) -> None:
         """Add the control inputs in `ops` that are not present yet.
 
-        Raise TypeError for anything but an operation, and ValueError for an operation of another
+        Raises TypeError for anything but an operation, and ValueError for an operation of another
         graph.
         """
         self.graph._check_not_finalized()

@@ -1,4 +1,5 @@
-"""Handles, the tensors of dtype resource that stand for a resource variable, and their variables.
+"""Handles, which are the tensors of dtype resource that refer to resource variables, and their
+variables.
 
 Switch, Enter and similar ops forward a handle into branches and loops, as they forward other
 tensors. The variable of a handle is found by following these ops back to the VarHandleOp that
@@ -19,7 +20,9 @@ HANDLE_MOVES = frozenset(("Identity", "Switch", "Merge", "Enter", "Exit", "NextI
 
 
 def handle_maker(tensor: Tensor) -> Operation | None:
-    """Return the VarHandleOp behind a tensor; None if it is not a variable's handle."""
+    """Return the VarHandleOp that created a handle; None if the tensor is not a variable's
+    handle.
+    """
     if tensor._dtype is not resource:
         return None
     while tensor.op.type != "VarHandleOp":
@@ -33,7 +36,8 @@ def handle_maker(tensor: Tensor) -> Operation | None:
 
 
 def returned_handle(tensor: Tensor) -> Tensor:
-    """Return the handle behind the IdentityN ops by which an inlined function returns `tensor`.
+    """Return the handle that `tensor` forwards, if an inlined function returns it through IdentityN
+    ops.
 
     A tensor that is not such a handle is returned unchanged.
     """

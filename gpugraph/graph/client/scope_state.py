@@ -117,7 +117,7 @@ def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation,
     """Return the control inputs of a new op: the control inputs of all active blocks.
 
     A block adds none if an input of the op was created inside it, because that input already waits
-    for them.
+    for the block's control inputs.
     """
     makers = {tensor.op for tensor in inputs}
     controls: dict[Operation, None] = {}
@@ -141,7 +141,8 @@ def colocate(op: Operation, state: ScopeState) -> None:
 
 
 def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None:
-    """Return all device requests merged, where inner requests override; None if one is a function.
+    """Return the merge of all device requests, where inner requests override outer ones; None if
+    one of them is a function.
 
     requests: the outermost first.
     """

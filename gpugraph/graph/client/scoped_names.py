@@ -24,7 +24,7 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
 
 
 def prepend_name_scope(name: str, import_scope: str | None) -> str:
-    """Return a name with the scope prefixed, after a prefix `^` or `loc:@` if there is one."""
+    """Return a name in the scope `import_scope`. A prefix `^` or `loc:@` stays in front."""
     if not import_scope:
         return name
     scope = text_of("import_scope", import_scope).removesuffix("/").replace("\\", r"\\")
@@ -39,7 +39,7 @@ def is_in_scope(name: str, export_scope: str | None) -> bool:
 def tensor_in_scope(name: str, import_scope: str | None) -> Any:
     """Return the tensor of the default graph that has this name under the scope.
 
-    Raise KeyError if there is none, and ValueError for the name of an operation.
+    Raises KeyError if there is none, and ValueError for the name of an operation.
     """
     return get_default_graph().get_tensor_by_name(prepend_name_scope(name, import_scope))
 
@@ -47,6 +47,6 @@ def tensor_in_scope(name: str, import_scope: str | None) -> Any:
 def operation_in_scope(name: str, import_scope: str | None) -> Any:
     """Return the operation of the default graph that has this name under the scope.
 
-    Raise KeyError if there is none, and ValueError for the name of a tensor.
+    Raises KeyError if there is none, and ValueError for the name of a tensor.
     """
     return get_default_graph().get_operation_by_name(prepend_name_scope(name, import_scope))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class _SymbolicTensorError(NotImplementedError, TypeError):
     """TensorFlow's NotImplementedError.
 
-    Also a TypeError, as for other values of an invalid type.
+    It is also a TypeError, as for other values of an invalid type.
     """
 
 
@@ -87,7 +87,7 @@ class Tensor:
     def set_shape(self, shape: Any) -> None:
         """Refine the static shape.
 
-        Raise ValueError if `shape` contradicts the known one or is too large.
+        Raises ValueError if `shape` contradicts the known one or is too large.
         """
         refinement = as_tensor_shape(shape)
         try:

@@ -61,7 +61,7 @@ class TensorSpec(ShapedTypeSpec):
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorSpec:
         """Return the most specific spec with which both specs are compatible.
 
-        The result has a name only if both names are equal. Raise ValueError for different dtypes.
+        The result has a name only if both names are equal. Raises ValueError for different dtypes.
         """
         if type(other) is not type(self) or self._dtype is not other._dtype:
             raise ValueError(f"Types are not compatible: {self!r} vs {other!r}")

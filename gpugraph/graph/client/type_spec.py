@@ -1,9 +1,9 @@
 """TypeSpec: the static type of a value. Each kind of value has a separate spec class.
 
 A spec is determined by its `_serialize()`: shapes, dtypes, names and flags, nested in tuples and
-dicts. Two specs are equal (or compatible) if each part of one serialization is equal to (or
-compatible with) the same part of the other. A value is determined by its components: a structure of
-tensors and of values that have specs, or the flat list of all tensors in it.
+dicts. Two specs are equal (or compatible) if the parts of their serializations are equal (or
+compatible), one by one. A value is determined by its components: a structure of tensors and of
+values that have specs, or the flat list of all tensors in that structure.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class TypeSpec(ABC):
     def _from_tensor_list(self, tensor_list: Any) -> Any:
         """Return the value of these tensors.
 
-        Raise ValueError for a wrong number, shape or dtype.
+        Raises ValueError for a wrong number, shape or dtype.
         """
         expected = self._flat_tensor_specs
         if len(tensor_list) != len(expected):
@@ -148,7 +148,7 @@ class BatchableTypeSpec(TypeSpec):
     def _to_batched_tensor_list(self, value: Any) -> list[Any]:
         """Return the flat tensors of a batched value.
 
-        Raise ValueError if one of them is a scalar.
+        Raises ValueError if one of them is a scalar.
         """
         tensors = self._to_tensor_list(value)
         if any(tensor.shape.rank == 0 for tensor in tensors):
@@ -181,7 +181,9 @@ class ShapedTypeSpec(BatchableTypeSpec):
 
 
 def _flat(specs: Any) -> list[Any]:
-    """Return the specs of all tensors in a structure of specs; composite values are expanded."""
+    """Return the specs of all tensors in a structure of specs. Composite values are replaced by
+    their components.
+    """
     return [
         part
         for leaf in flatten(specs)
@@ -190,7 +192,9 @@ def _flat(specs: Any) -> list[Any]:
 
 
 def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
-    """Return a structure of values like that of `specs`, built from the iterator's next tensors."""
+    """Return a structure of values like that of `specs`, built from the next tensors of the
+    iterator `tensors`.
+    """
     leaves = [
         next(tensors)
         if leaf._component_specs is leaf
@@ -201,7 +205,7 @@ def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
 
 
 def _comparable(value: Any, owner: str) -> Any:
-    """Return a hashable form of a part of a serialization; raise ValueError for an unsupported
+    """Return a hashable form of a part of a serialization. Raises ValueError for an unsupported
     type.
 
     owner: the name of the spec class, for the message.
@@ -228,7 +232,7 @@ def _as_tuple(value: Any) -> Any:
 def _common(x: Any, y: Any) -> Any:
     """Return the most specific serialization that is compatible with both.
 
-    Raise ValueError if they differ in anything but shapes.
+    Raises ValueError if they differ in anything but shapes.
     """
     if type(x) is type(y):
         if isinstance(x, TensorShape):
@@ -274,7 +278,7 @@ def type_spec_from_value(value: Any) -> TypeSpec:
     """Return the spec of a value; a spec is returned unchanged.
 
     A list of values of one batchable kind has the spec of a batch. A value without a registered
-    spec that can be converted to a tensor has the tensor's spec. Raise TypeError for other values.
+    spec that can be converted to a tensor has the tensor's spec. Raises TypeError for other values.
     """
     if isinstance(value, TypeSpec):
         return value

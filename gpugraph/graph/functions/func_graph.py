@@ -1,16 +1,16 @@
 """FuncGraph: the graph of a function, which may use tensors of the graphs around it.
 
-An operation of a function whose input is a tensor of an outer graph gets a tensor of the function
-in its place: a *capture*. The op that calls the function passes the outer tensors (`captured`)
-after the arguments. A capture is
+If an input of a function's operation is a tensor of an outer graph, a tensor of the function takes
+its place: a *capture*. The op that calls the function passes the outer tensors (`captured`) after
+the arguments. A capture is
 
     a constant, for a constant (the passes fold it, shape functions see its value)
     the op of a resource (a variable, a table, a queue), for a handle: it refers to the same object
         by its container and name
     a placeholder, for every other tensor
 
-Functions nest: the op that calls an inner function takes its captured tensors as inputs, so the
-outer function captures them in its turn.
+Functions can be nested. The op that calls an inner function takes the captured tensors as inputs,
+so the outer function captures them as well.
 """
 
 from __future__ import annotations
@@ -35,20 +35,25 @@ _SHARED_COLLECTIONS = (
     GraphKeys.TABLE_INITIALIZERS,
     GraphKeys.RESOURCES,
 )
-"""The collections that a function shares with the graph around it; it has copies of others."""
+"""The collections that a function shares with the graph around it. It has its own copies of all
+other collections.
+"""
 
 
 class FuncGraph(Graph):
     """The graph of a function.
 
-    inputs: the tensors that stand for the arguments, without captures. outputs: the results.
-    structured_outputs: the results as the Python function returned them. captures: by the tensor
-    of an outer graph, its tensor in the function. captures_by_value: whether captured tensors are
-    computed by copies of their ops in the function, which then has no captures. controls: the
-    operations that a call runs even if no result needs them. resource_uses: by the op of a handle,
-    or a key for other effects, whether the function only reads it. python_call: a Python function
-    of arrays that computes the same as the graph, faster. rows_function: the function for stacked
-    elements; False if there is none, None before it is first used.
+    inputs: the tensors of the arguments, without captures. outputs: the results.
+    structured_outputs: the results as the Python function returned them.
+    captures: for each captured tensor of an outer graph, its tensor in the function.
+    captures_by_value: whether captured tensors are computed by copies of their ops in the
+      function, which then has no captures.
+    controls: the operations that a call runs even if no result needs them.
+    resource_uses: for each op that creates a handle (or a key for other effects), whether the
+      function only reads it.
+    python_call: a Python function of arrays that computes the same as the graph, faster.
+    rows_function: the function for stacked elements; False if there is none, None before it is
+      first used.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:
@@ -96,7 +101,7 @@ class FuncGraph(Graph):
 
     @property
     def fed(self) -> list[Tensor]:
-        """The arguments that a run of the function feeds: those that are placeholders."""
+        """The arguments that a run of the function feeds, which are the placeholders among them."""
         return [tensor for tensor in self.arguments if tensor.op.type == "Placeholder"]
 
     @property
@@ -106,7 +111,9 @@ class FuncGraph(Graph):
 
     @contextmanager
     def as_default(self) -> Iterator[FuncGraph]:
-        """Make this the default graph; ops on tensors of outer graphs are added to it inside."""
+        """Make this the default graph in the block. Ops on tensors of outer graphs are also added
+        to it.
+        """
         TRACED.append(self)
         try:
             with graph_stack.using(self):
@@ -141,9 +148,10 @@ class FuncGraph(Graph):
         return outer is not None
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
-        """Return the function's tensor for one of an outer graph; a tensor of its own as it is.
+        """Return the function's tensor for a tensor of an outer graph. A tensor of the function
+        itself is returned unchanged.
 
-        ValueError for a tensor of a graph that is not around this one.
+        Raises ValueError for a tensor of a graph that does not contain this function.
         """
         if tensor.graph is self:
             return tensor
@@ -175,7 +183,9 @@ class FuncGraph(Graph):
         return [self.capture(tensor) for tensor in inputs]
 
     def _by_value(self, op: Operation) -> Operation:
-        """Return a copy of an operation of an outer graph, and of those from which it computes."""
+        """Return a copy of an operation of an outer graph, and copy the operations on which it
+        depends.
+        """
         copy = self._copies.get(op)
         if copy is None:
             makes_dataset = all(tensor._dtype is variant for tensor in op._outputs)
@@ -192,7 +202,9 @@ class FuncGraph(Graph):
         return copy
 
     def _twin(self, tensor: Tensor) -> Tensor | None:
-        """Return a copy of the op that makes a constant or a handle; None for other tensors."""
+        """Return the output of a copy of the op that creates a constant or a handle; None for other
+        tensors.
+        """
         maker = tensor.op
         if maker.type == "Const":
             return self._copied(maker, maker._attrs, ())
@@ -218,8 +230,8 @@ class FuncGraph(Graph):
     # -- scopes of outer operations
 
     def _ops_of(self, control_inputs: Any) -> list[Operation]:
-        """Return the operations of this graph among control inputs: those of outer graphs have run
-        before a call.
+        """Return those control inputs that are operations of this graph. Operations of outer graphs
+        have run before a call.
         """
         if not isinstance(control_inputs, (list, tuple)):
             control_inputs = [control_inputs]
@@ -227,7 +239,7 @@ class FuncGraph(Graph):
         return super()._ops_of(inner)
 
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Any:
-        """Colocate as `Graph.colocate_with`; operations of outer graphs have no effect."""
+        """Colocate as `Graph.colocate_with` does. Operations of outer graphs have no effect."""
         if op is not None and self._is_outer(op):
             return super().colocate_with(None, True)
         return super().colocate_with(op, ignore_existing)
@@ -240,7 +252,9 @@ class FuncGraph(Graph):
 
 
 def _own_name(op: Operation) -> str:
-    """Return the name by which the session keeps the object of an op without a `shared_name`."""
+    """Return the name under which the session keeps the object of an op that has no
+    `shared_name`.
+    """
     if op.type == "VarHandleOp" or op._attrs.get("use_node_name_sharing"):
         return op.name
     return f"{op.name}/private"

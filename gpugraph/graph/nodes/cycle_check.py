@@ -1,7 +1,7 @@
-"""Detection of cycles in a runtime graph: only an edge from a NextIteration to a Merge may close
-one.
+"""Detection of cycles in a runtime graph. Only an edge from a NextIteration to a Merge may close a
+cycle.
 
-A graph with another cycle could never run; the error lists the nodes of the cycle in order. Follows
+A graph with any other cycle can't run. The error lists the nodes of the cycle in order. Follows
 TensorFlow's core/graph/validate.cc.
 """
 
@@ -20,7 +20,7 @@ def validate_no_cycle(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, N
     """Check that only edges from a NextIteration to a Merge close loops.
 
     `extra_edges`, (before, after) pairs, count as edges. The time is linear in nodes and edges.
-    Raise InvalidArgumentError with the nodes of one cycle, in the order of its edges, and their
+    Raises InvalidArgumentError with the nodes of one cycle, in the order of its edges, and their
     origins.
     """
     followers: dict[int, list[Node]] = {}

@@ -11,10 +11,10 @@ dtype's name, `shape(2,?)` (`shape(*)` if even the rank is unknown), a Python li
 such values; any other value is dumped as `<...>` and cannot be read back. A line may use nodes that
 later lines describe.
 
-The reader takes the dtypes of a node from the OpDef of its op type. Attrs that are not written
-follow from the inputs of earlier lines, or else from defaults. An `op` line declares inputs and
-outputs, as a count of float32 tensors or as dtypes; an undeclared op type has any number of float32
-inputs and one float32 output.
+The reader takes the dtypes of a node from the OpDef of its op type. Attrs that are not written are
+derived from the inputs of earlier lines, or else have their defaults. An `op` line declares inputs
+and outputs, as a count of float32 tensors or as dtypes; an undeclared op type has any number of
+float32 inputs and one float32 output.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _LONGEST_OPAQUE = 60
 def format_graph(graph: RuntimeGraph) -> str:
     """Return the graph as text, one line per op, in topological order.
 
-    Raise InvalidArgumentError for a cycle.
+    Raises InvalidArgumentError for a cycle.
     """
     return "".join(format_node(node) + "\n" for node in topological_order(graph))
 
@@ -107,8 +107,8 @@ def parse_graph(text: str, op_defs: Mapping[str, OpDef]) -> RuntimeGraph:
 
     op_defs: signatures by op type.
 
-    Raise ValueError with the line that is malformed, that the graph rejects (the graph's error is
-    then the cause), or whose dtypes cannot be determined.
+    Raises ValueError, with the line, for a line that is malformed, that the graph rejects (the
+    graph's error is then the cause), or whose dtypes can't be determined.
     """
     graph = RuntimeGraph()
     known = dict(op_defs)
@@ -258,8 +258,8 @@ def _type_of(graph: RuntimeGraph, item: _Input) -> DType | None:
 
 
 def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None]) -> None:
-    """Add the attrs that the line omits to `attrs`: from the dtypes of the inputs, or else the
-    defaults.
+    """Add the attrs that the line omits to `attrs`. They follow from the dtypes of the inputs, or
+    else are the defaults.
     """
     start = 0
     for place, arg in enumerate(op_def.inputs):

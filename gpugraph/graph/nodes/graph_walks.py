@@ -1,12 +1,12 @@
 """Orders and traversals of a runtime graph.
 
-Every traversal takes time linear in nodes and edges (a heap adds a logarithmic factor to the
-orders), is iterative, so that it supports chains of any length, and is deterministic. Traversals
-visit only the ops of the program: _SOURCE and _SINK are never part of a result.
+Every traversal is linear in the number of nodes and edges (orders use a heap, which adds a
+logarithmic factor). It is iterative, so that it supports chains of any length, and deterministic.
+Traversals visit only the ops of the program: _SOURCE and _SINK are never part of a result.
 
-Edges that close a loop (NextIteration to Merge) are ignored by orders and depths, which have no
-meaning on a cycle; `reachable_backwards` and `reverse_dfs` follow them, since a loop needs its
-back edge. Any other cycle raises InvalidArgumentError with its nodes.
+Orders and depths ignore edges that close a loop (NextIteration to Merge), since they have no
+meaning on a cycle. `reachable_backwards` and `reverse_dfs` follow them, since a loop needs its back
+edge. Any other cycle raises InvalidArgumentError with its nodes.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 
 def topological_order(graph: RuntimeGraph) -> list[Node]:
-    """Return the ops in topological order; of several possible next ops, the one created first is
+    """Return the ops in topological order. If several ops can be next, the one created first is
     next.
 
-    Raise InvalidArgumentError for a cycle.
+    Raises InvalidArgumentError for a cycle.
     """
     pending = _count_inputs(graph)
     nodes = graph.op_nodes()
@@ -55,7 +55,9 @@ def reverse_topological_order(graph: RuntimeGraph) -> list[Node]:
 
 
 def reachable_backwards(graph: RuntimeGraph, roots: Iterable[Node]) -> set[int]:
-    """Return the ids of `roots` and all ops they need, over data, control and back edges."""
+    """Return the ids of `roots` and of all ops that they need, along data, control and back
+    edges.
+    """
     stack = [node for node in roots if node.id > SINK_ID]
     seen = {node.id for node in stack}
     while stack:
@@ -71,7 +73,7 @@ def depths(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ())
     """Return, by node id, the number of edges on the longest path that ends at the op.
 
     An op without inputs has depth 0. `extra_edges`, (before, after) pairs such as a Send and its
-    Recv, count as edges. Raise InvalidArgumentError for a cycle, also for one with extra edges.
+    Recv, count as edges. Raises InvalidArgumentError for a cycle, also for one with extra edges.
     """
     pending = _count_inputs(graph)
     extra: dict[int, list[Node]] = {}
@@ -143,7 +145,7 @@ def _count_inputs(graph: RuntimeGraph) -> list[int]:
 
 
 def _followers(node: Node) -> list[Node]:
-    """Return the ops that a node's edges lead to, once for each edge; back edges are left out."""
+    """Return the ops to which a node's edges lead, once for each edge. Back edges are ignored."""
     if node.node_class is NodeClass.NEXT_ITERATION:
         return [e.dst for e in node._out if e.dst.id > SINK_ID and not e.is_back_edge]
     return [e.dst for e in node._out if e.dst.id > SINK_ID]
@@ -156,7 +158,7 @@ def _inputs(node: Node) -> Iterator[Node]:
 def _ends(graph: RuntimeGraph) -> list[Node]:
     """Return the ops to start from: the ops without a consumer, then all ops, latest first.
 
-    The second part covers loops without an exit, whose ops all have consumers.
+    The second part is for loops without an exit, in which all ops have consumers.
     """
     nodes = graph.op_nodes()
     unread = [node for node in nodes if all(e.dst.id <= SINK_ID for e in node._out)]

@@ -85,7 +85,7 @@ def is_loop_merge(node: Node) -> bool:
 def enters_once(node: Node) -> bool:
     """Return whether only the first iteration uses the value of the node, an Enter.
 
-    That is an Enter that is not constant and feeds only the loop's Merges.
+    This is an Enter that is not constant and feeds only the loop's Merges.
     """
     return (
         node.node_class is NodeClass.ENTER
@@ -97,8 +97,8 @@ def enters_once(node: Node) -> bool:
 def loop_frames(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]] = ()) -> Frames:
     """Return the frames of `graph`. `ways`, pairs of Send and Recv, count as edges.
 
-    Raise InvalidArgumentError for a node with inputs from different frames, an Enter without a
-    frame name, an Exit or NextIteration outside of loops, or a second LoopCond in a loop; raise
+    Raises InvalidArgumentError for a node with inputs from different frames, an Enter without a
+    frame name, an Exit or NextIteration outside of loops, or a second LoopCond in a loop; raises
     InternalError for a frame that is entered from two different frames.
     """
     frames = Frames()
@@ -190,7 +190,7 @@ def _entered(frames: Frames, node: Node, parent: Frame) -> Frame:
 def _note(frame: Frame, node: Node) -> None:
     """Add a control flow node to its frame's lists.
 
-    Raise InvalidArgumentError for a node that is not allowed in the frame.
+    Raises InvalidArgumentError for a node that is not allowed in the frame.
     """
     kind = node.node_class
     if kind is NodeClass.ENTER:

@@ -106,12 +106,12 @@ def class_of_type(op_type: str) -> NodeClass:
 
 
 def _is_of(*classes: NodeClass) -> Any:
-    """Return a property of `Node` that tells whether the node's class is one of `classes`."""
+    """Return a property of `Node`: whether the node's class is one of `classes`."""
     return property(lambda node: node.node_class in classes, doc=f"Whether it is of {classes}.")
 
 
 class Edge:
-    """One edge of a runtime graph; the `id` of a removed edge is never reused in its graph."""
+    """One edge of a runtime graph. The `id` of a removed edge is not used again in its graph."""
 
     __slots__ = ("dst", "dst_input", "id", "src", "src_output")
 
@@ -217,7 +217,7 @@ class Node:
     def input_edge(self, index: int) -> Edge:
         """Return the edge into data input `index`; `input_edges` returns all of them faster.
 
-        Raise InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
+        Raises InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
         yet.
         """
         if not 0 <= index < len(self.input_types):

@@ -90,7 +90,7 @@ class RuntimeGraph:
         """Add a node like `node`, of this graph or another, without edges.
 
         Its name is `name`; if that is None, the name of `node`, or a new name derived from it if
-        that is in use. Raise the errors of `add_node`, and InvalidArgumentError for _SOURCE and
+        that is in use. Raises the errors of `add_node`, and InvalidArgumentError for _SOURCE and
         _SINK.
         """
         if not node.is_op:
@@ -119,7 +119,7 @@ class RuntimeGraph:
     def remove_nodes(self, nodes: Collection[Node]) -> None:
         """Remove several nodes, each listed once, and their edges; all nodes are removed or none.
 
-        Raise the errors of `remove_node`.
+        Raises the errors of `remove_node`.
         """
         for node in nodes:
             if self._nodes.get(node.id) is not node:
@@ -179,13 +179,14 @@ class RuntimeGraph:
 
     @property
     def num_node_ids(self) -> int:
-        """One more than the largest id ever assigned: the length of a table indexed by id."""
+        """The largest id ever assigned, plus 1: the length of a table that is indexed by id."""
         return self._next_node_id
 
     # Edges
 
     def add_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Add an edge from an output slot to an input slot; -1 on both sides is a control edge.
+        """Add an edge from an output slot to an input slot. If both slots are -1, it is a control
+        edge.
 
         Raises InvalidArgumentError for slots that do not exist, a control slot joined to a data
         slot, dtypes that do not fit (a reference may feed an input for values, but a value can't
@@ -209,7 +210,7 @@ class RuntimeGraph:
 
         allow_duplicates: whether to add an edge even then.
 
-        Raise InvalidArgumentError for nodes of another graph.
+        Raises InvalidArgumentError for nodes of another graph.
         """
         self._check_edge(src, CONTROL_SLOT, dst, CONTROL_SLOT)
         if not allow_duplicates and _control_edge(src, dst) is not None:
@@ -236,9 +237,9 @@ class RuntimeGraph:
             self._unlink(twin)
 
     def update_edge(self, new_src: Node, new_src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Connect data input `dst_input` of `dst` to another output in place of its present one.
+        """Connect data input `dst_input` of `dst` to another output instead of the present one.
 
-        Return the new edge. Raise the errors of `add_edge`, and InvalidArgumentError for a control
+        Return the new edge. Raises the errors of `add_edge`, and InvalidArgumentError for a control
         slot or an input without an edge.
         """
         if CONTROL_SLOT in (new_src_output, dst_input):

@@ -9,9 +9,10 @@ from gpugraph.plan import GraphRecord
 from gpugraph.runtime import StepTrace
 
 MAX_OWNERS, MAX_MOMENTS = 20, 2_000
-"""The maximum number of owners that are named at the peak (the bytes of all further owners are
-added up), and the maximum number of points of a curve (a longer curve keeps the maximum of each
-group of adjacent points)."""
+"""The maximum number of owners that are named at the peak (the bytes of all other owners are
+added), and the maximum number of points of a curve (a longer curve keeps the maximum of each group
+of adjacent points).
+"""
 
 
 def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[
 def owners_at(place: int, device: str, graph: GraphRecord) -> list[list[Any]]:
     """Return owner, kind and bytes of each storage that is live at a position of the node order.
 
-    The largest storages come first; storages after the first `MAX_OWNERS` are added up in one row.
+    The largest storages come first. Storages after the first `MAX_OWNERS` are added in one row.
     """
     live = sorted(graph.live(device, place), key=lambda storage: -storage.num_bytes)
     owners: list[list[Any]] = [

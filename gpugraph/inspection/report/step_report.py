@@ -44,7 +44,7 @@ class StepReport:
         return page.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
     def write(self, path: str | Path) -> None:
-        """Write the page to a file. Raise OSError if that fails."""
+        """Write the page to a file. Raises OSError if that fails."""
         Path(path).write_text(self.html(), "ascii")
 
     def __repr__(self) -> str:

@@ -1,1 +1,1 @@
-"""Bijectors: functions with an inverse, which transform distributions."""
+"""Bijectors: functions that have an inverse and so can transform distributions."""

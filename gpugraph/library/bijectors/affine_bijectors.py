@@ -24,7 +24,7 @@ from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag_part, matrix_set
 
 
 class AffineScalar(Bijector):
-    """y = scale * x + shift, elementwise; both may be None."""
+    """The bijector y = scale * x + shift, elementwise. scale and shift may be None."""
 
     def __init__(
         self,
@@ -70,8 +70,8 @@ class AffineScalar(Bijector):
 class AffineLinearOperator(Bijector):
     """y = scale @ x + shift of vectors, with a linear operator.
 
-    TypeError for a scale that is not an operator, ValueError for one with promises that are not
-    those of a square matrix with an inverse.
+    Raises TypeError if scale is not a LinearOperator. Raises ValueError if its promises exclude a
+    square matrix with an inverse.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class AffineLinearOperator(Bijector):
 
     @property
     def shift(self) -> Any:
-        """The vector that is added, or None."""
+        """The vector that is added to the product, or None."""
         return self._shift
 
     @property
@@ -134,8 +134,8 @@ def scale_operator(
 ) -> LinearOperator | None:
     """Return the operator multiplier * identity + diag + tril + factor @ diag @ factor^T.
 
-    like: a vector that determines the size, for a multiplier alone. None without any part;
-    ValueError for a perturbation of nothing.
+    like: a vector that determines the size if only a multiplier is given. Returns None if all
+    arguments are None. Raises ValueError if there is only a perturbation.
     """
     multiplier = None
     if scale_identity_multiplier is not None:
@@ -178,8 +178,8 @@ class Affine(Bijector):
     """y = scale @ x + shift of vectors.
 
     The scale is scale_identity_multiplier * identity + diag(scale_diag) + scale_tril +
-    scale_perturb_factor @ diag(scale_perturb_diag) @ transpose(scale_perturb_factor), of which all
-    but one may be None; without any, it is the identity. ValueError for a `scale_perturb_diag`
+    scale_perturb_factor @ diag(scale_perturb_diag) @ transpose(scale_perturb_factor). Terms may be
+    None; if all are, the scale is the identity. Raises ValueError for a `scale_perturb_diag`
     without a factor.
     """
 
@@ -219,12 +219,14 @@ class Affine(Bijector):
 
     @property
     def shift(self) -> Any:
-        """The vector that is added, or None."""
+        """The vector that is added to the product, or None."""
         return self._shift
 
     @property
     def scale(self) -> Any:
-        """The operator; for a multiplier alone, that number; None for the identity."""
+        """The scale as an operator; as a number if only a multiplier is given; None for the
+        identity.
+        """
         return self._multiplier if self._operator is None else self._operator
 
     def _forward(self, x: Any) -> Any:

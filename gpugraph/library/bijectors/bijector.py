@@ -1,8 +1,8 @@
 """Bijector: a function with an inverse, and the logarithms of the determinants of Jacobians.
 
-A subclass defines `_forward`, `_inverse`, and one of `_inverse_log_det_jacobian` and
-`_forward_log_det_jacobian`, for the last `min_event_ndims` axes; the public methods add the
-logarithms over further axes of an event.
+A subclass defines `_forward`, `_inverse`, and either `_inverse_log_det_jacobian` or
+`_forward_log_det_jacobian`, for the last `min_event_ndims` axes. The public methods add the
+logarithms over the remaining axes of an event.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Bijector:
     """A function y = forward(x) with an inverse, of events of some rank.
 
     Args:
-      graph_parents: tensors that it depends on.
+      graph_parents: tensors on which the bijector depends.
       is_constant_jacobian: whether the determinant does not depend on x.
       validate_args: whether runs check arguments.
-      dtype: that of x and y; None for any.
+      dtype: the dtype of x and y; None for any dtype.
       forward_min_event_ndims, inverse_min_event_ndims: the number of axes of x, or of y, that are
         transformed together; one of them is enough if they are equal.
       name: the scope of its operations; by default the class's name in snake case.
@@ -102,7 +102,7 @@ class Bijector:
 
     @property
     def dtype(self) -> Any:
-        """The dtype of x and y; None for any."""
+        """The dtype of x and y; None for any dtype."""
         return self._dtype
 
     @property
@@ -125,17 +125,17 @@ class Bijector:
         return output_shape
 
     def forward_event_shape(self, input_shape: Any) -> TensorShape:
-        """Return the static shape of y for that of an event x."""
+        """Return the static shape of y, given the shape of an event x."""
         return self._forward_event_shape(TensorShape(input_shape))
 
     def inverse_event_shape(self, output_shape: Any) -> TensorShape:
-        """Return the static shape of x for that of an event y."""
+        """Return the static shape of x, given the shape of an event y."""
         return self._inverse_event_shape(TensorShape(output_shape))
 
     def forward_event_shape_tensor(
         self, input_shape: Any, name: str = "forward_event_shape_tensor"
     ) -> Tensor:
-        """Return the shape of y for that of an event x, an int32 vector."""
+        """Return the shape of y as an int32 vector, given the shape of an event x."""
         with self._scope(name, input_shape):
             sizes = convert_to_tensor(input_shape, int32, name="input_shape")
             return self._forward_event_shape_tensor(sizes)
@@ -143,7 +143,7 @@ class Bijector:
     def inverse_event_shape_tensor(
         self, output_shape: Any, name: str = "inverse_event_shape_tensor"
     ) -> Tensor:
-        """Return the shape of x for that of an event y, an int32 vector."""
+        """Return the shape of x as an int32 vector, given the shape of an event y."""
         with self._scope(name, output_shape):
             sizes = convert_to_tensor(output_shape, int32, name="output_shape")
             return self._inverse_event_shape_tensor(sizes)
@@ -163,7 +163,7 @@ class Bijector:
         raise NotImplementedError("forward_log_det_jacobian not implemented.")
 
     def forward(self, x: Any, name: str = "forward", **kwargs: Any) -> Any:
-        """Return y for x; the inverse of this tensor is x itself."""
+        """Return y, given x. The inverse of the returned tensor is x itself."""
         with self._scope(name, x):
             x = self._argument(x, "x")
             if not self._is_injective or kwargs:
@@ -171,7 +171,7 @@ class Bijector:
             return self._known_y(x)
 
     def inverse(self, y: Any, name: str = "inverse", **kwargs: Any) -> Any:
-        """Return x for y; a tuple of all x if several have this y."""
+        """Return x, given y; return a tuple if several x have the same y."""
         with self._scope(name, y):
             y = self._argument(y, "y")
             if not self._is_injective or kwargs:
@@ -199,7 +199,7 @@ class Bijector:
     ) -> Any:
         """Return log |det dx/dy| of events of `event_ndims` axes.
 
-        ValueError for less axes than `inverse_min_event_ndims`.
+        Raises ValueError for less axes than `inverse_min_event_ndims`.
         """
         with self._scope(name, y):
             y = self._argument(y, "y")
@@ -223,8 +223,8 @@ class Bijector:
     ) -> Any:
         """Return log |det dy/dx| of events of `event_ndims` axes.
 
-        ValueError for less axes than `forward_min_event_ndims`; NotImplementedError if several x
-        have the same y.
+        Raises ValueError if event_ndims is less than `forward_min_event_ndims`, and
+        NotImplementedError if several x have the same y.
         """
         if not self._is_injective:
             raise NotImplementedError(
@@ -271,7 +271,9 @@ def _for_each(logs: Any, function: Any) -> Any:
 
 
 def _checked_rank(event_ndims: Any, minimum: int) -> Any:
-    """Return the number of axes as an int if it is known; ValueError for too few."""
+    """Return the number of axes, as an int if it is known; raise ValueError if it is less than
+    `minimum`.
+    """
     tensor = convert_to_tensor(event_ndims, name="event_ndims")
     if not tensor.dtype.is_integer:
         raise ValueError(f"Expected integer dtype, got dtype {tensor.dtype}")
@@ -286,7 +288,7 @@ def _checked_rank(event_ndims: Any, minimum: int) -> Any:
 
 
 def _summed(values: Tensor, logs: Any, minimum: int, ndims: Any) -> Any:
-    """Return logarithms, added over the axes of an event beyond the `minimum` last ones."""
+    """Return the logarithms, summed over the axes of an event before its last `minimum` axes."""
     logs = convert_to_tensor(logs)
     count = rank(values)
     sizes = shape(values)[count - ndims : count - minimum]

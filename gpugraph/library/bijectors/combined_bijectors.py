@@ -1,4 +1,4 @@
-"""Bijectors made of others or of functions: chains, inverses, inline functions."""
+"""Bijectors that combine other bijectors or functions: chains, inverses, inline functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpugraph.ops.framework.identity_and_shape import size
 class Chain(Bijector):
     """bijectors[0](bijectors[1](...(x))).
 
-    ValueError for bijectors that are not injective.
+    Raises ValueError for bijectors that are not injective.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ def _rank_after(bijector: Bijector, value: Tensor, ndims: Any, method: str) -> A
 
 
 def _needed(pairs: Sequence[tuple[int, int]]) -> int:
-    """Return the rank of an event that a chain needs.
+    """Return the rank of an event that a chain of bijectors requires.
 
     pairs: the ranks of each bijector's arguments and results, the last applied first.
     """
@@ -126,7 +126,7 @@ def _needed(pairs: Sequence[tuple[int, int]]) -> int:
 class Invert(Bijector):
     """The inverse of a bijector.
 
-    NotImplementedError for one that is not injective.
+    Raises NotImplementedError for one that is not injective.
     """
 
     def __init__(
@@ -180,10 +180,10 @@ class Invert(Bijector):
 
 
 class Inline(Bijector):
-    """A bijector of the program's functions.
+    """A bijector that consists of functions of the program.
 
-    The functions take and return what the methods of the same names do. NotImplementedError for a
-    method whose function is not passed.
+    Each function has the arguments and the result of the method of the same name. Raises
+    NotImplementedError for a method whose function is not passed.
     """
 
     def __init__(
@@ -224,7 +224,9 @@ class Inline(Bijector):
 
 
 class ConditionalBijector(Bijector):
-    """A bijector whose methods pass further keyword arguments on to `_forward` and the others."""
+    """A bijector whose methods pass additional keyword arguments to `_forward` and similar
+    methods.
+    """
 
 
 def rank_of_event(event_shape: Tensor, known: TensorShape) -> Any:

@@ -42,7 +42,7 @@ def softplus_inverse(x: Any, name: str | None = None) -> Any:
 
 
 class ElementwiseBijector(Bijector):
-    """The base class of bijectors of single elements."""
+    """The base class of bijectors that transform each element separately."""
 
     def __init__(
         self, validate_args: bool = False, name: str | None = None, **options: Any
@@ -74,7 +74,7 @@ class Identity(ElementwiseBijector):
 
 
 class PowerTransform(ElementwiseBijector):
-    """y = (1 + x * power)**(1 / power); exp(x) for power 0."""
+    """The bijector y = (1 + x * power)**(1 / power), which is exp(x) if power is 0."""
 
     def __init__(
         self, power: float = 0.0, validate_args: bool = False, name: str = "power_transform"
@@ -86,7 +86,7 @@ class PowerTransform(ElementwiseBijector):
 
     @property
     def power(self) -> float:
-        """The exponent; 0 for exponentials."""
+        """The exponent; 0 means y = exp(x)."""
         return self._power
 
     def _forward(self, x: Any) -> Any:
@@ -188,7 +188,7 @@ class Softsign(ElementwiseBijector):
 
 
 class Square(ElementwiseBijector):
-    """y = x**2, for x >= 0."""
+    """The bijector y = x**2, for x >= 0."""
 
     def __init__(self, validate_args: bool = False, name: str = "square") -> None:
         super().__init__(validate_args, name)
@@ -210,7 +210,7 @@ class Square(ElementwiseBijector):
 
 
 class AbsoluteValue(ElementwiseBijector):
-    """y = |x|; its inverse is the tuple (-y, y)."""
+    """The function y = |x|. Its inverse is the tuple (-y, y)."""
 
     _is_injective = False
 
@@ -369,12 +369,12 @@ class SinhArcsinh(ElementwiseBijector):
 
     @property
     def skewness(self) -> Any:
-        """The skewness; 0 for symmetry."""
+        """The skewness; 0 means symmetric."""
         return self._skewness
 
     @property
     def tailweight(self) -> Any:
-        """The weight of the tails; 1 for that of x."""
+        """The weight of the tails; with 1, it is the same as for x."""
         return self._tailweight
 
     def _forward(self, x: Any) -> Any:

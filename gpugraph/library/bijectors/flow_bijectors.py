@@ -1,4 +1,6 @@
-"""Flows: bijectors whose shift and scale a neural network computes from other elements."""
+"""Flows: bijectors in which a neural network computes shift and scale of an element from other
+elements.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,11 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_value
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 Network = Callable[..., Any]
-"""A function that returns (shift, log_scale), either of which may be None."""
+"""A function that returns (shift, log_scale). Each may be None."""
 
 
 def affine_masks(count: int, inputs: int, units: int, exclusive: bool) -> Any:
-    """Return the mask [inputs, units] of a masked layer with `count` blocks, of 0 and 1.
+    """Return the mask [inputs, units], of 0 and 1, of a masked layer with `count` blocks.
 
     Block i of the outputs depends on the blocks up to i of the inputs, without i if `exclusive`.
     """
@@ -52,10 +54,11 @@ def masked_dense(
     *args: Any,
     **kwargs: Any,
 ) -> Tensor:
-    """Return a dense layer whose kernel is masked: block i depends on the blocks up to i.
+    """Return the output of a dense layer with a masked kernel: block i depends only on the blocks
+    up to i.
 
-    Source: Germain et al., arXiv:1502.03509. kwargs: `activation`. NotImplementedError for an
-    unknown size of the inputs.
+    Source: Germain et al., arXiv:1502.03509. kwargs: `activation`. Raises NotImplementedError for
+    an unknown size of the inputs.
     """
     del reuse, args
     inputs = convert_to_tensor(inputs, name="inputs")
@@ -88,7 +91,8 @@ def masked_autoregressive_default_template(
 ) -> Network:
     """Return a network of masked layers for MaskedAutoregressiveFlow, with shared variables.
 
-    hidden_layers: the numbers of units. shift_only: whether the scale is 1. log_scale_min_clip,
+    hidden_layers: the number of units in each hidden layer. shift_only: whether the scale is 1.
+      log_scale_min_clip,
     log_scale_max_clip: bounds of the logarithm of the scale.
     """
     del log_scale_clip_gradient, kwargs
@@ -113,10 +117,10 @@ def masked_autoregressive_default_template(
 class MaskedAutoregressiveFlow(Bijector):
     """y[i] = x[i] * exp(log_scale(y[:i])) + shift(y[:i]).
 
-    shift_and_log_scale_fn: a function of y that returns the shift and the logarithm of the scale,
-    or None for them, where element i depends on y[:i] alone. The forward pass takes as many steps
-    as an event has elements. unroll_loop: whether they are no loop. Source: Papamakarios et al.,
-    arXiv:1705.07057.
+    shift_and_log_scale_fn: a function from y to (shift, logarithm of the scale). Element i of these
+    must depend only on y[:i]. Each may be None. The forward function needs as many steps as an
+    event has elements. unroll_loop: whether to build the steps without a while loop. Source:
+    Papamakarios et al., arXiv:1705.07057.
     """
 
     def __init__(
@@ -177,7 +181,7 @@ def real_nvp_default_template(
 ) -> Network:
     """Return a network of dense layers for RealNVP, with shared variables.
 
-    hidden_layers: the numbers of units. shift_only: whether the scale is 1.
+    hidden_layers: the number of units in each hidden layer. shift_only: whether the scale is 1.
     """
     del kwargs
 
@@ -199,11 +203,12 @@ def real_nvp_default_template(
 
 
 class RealNVP(Bijector):
-    """The first `num_masked` elements as they are, and an affine function of the others.
+    """A bijector that does not change the first `num_masked` elements, and applies an affine
+    function to the others.
 
-    shift_and_log_scale_fn: a function of the first elements and the number of others, which returns
-    the shift and the logarithm of the scale, or None for them. Source: Dinh et al.,
-    arXiv:1605.08803. ValueError for a negative number.
+    shift_and_log_scale_fn: a function from the first elements and the number of the others to
+    (shift, logarithm of the scale). Each may be None. Source: Dinh et al., arXiv:1605.08803. Raises
+    ValueError for a negative number.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def triangle_size(count: int) -> int:
-    """Return n for n (n + 1) / 2 elements of a triangle; ValueError for other counts."""
+    """Return n for n (n + 1) / 2 elements of a triangle; raise ValueError for other counts."""
     size = (math.isqrt(8 * count + 1) - 1) // 2
     if size * (size + 1) // 2 != count:
         raise ValueError(
@@ -46,8 +46,9 @@ def triangle_size(count: int) -> int:
 def fill_triangular(x: Any, upper: bool = False, name: str | None = None) -> Tensor:
     """Return triangular matrices [..., n, n] of vectors [..., n (n + 1) / 2].
 
-    The elements go around clockwise from the last row: [1, 2, 3, 4, 5, 6] is [[4, 0, 0], [6, 5, 0],
-    [3, 2, 1]]. upper: whether the triangles are the upper ones. ValueError for other lengths.
+    The elements are placed clockwise, starting with the last row: [1, 2, 3, 4, 5, 6] becomes [[4,
+    0, 0], [6, 5, 0], [3, 2, 1]]. upper: whether to fill the upper triangle. Raises ValueError for
+    other lengths.
     """
     with name_scope(name, "fill_triangular", [x]):
         x = convert_to_tensor(x, name="x")
@@ -68,7 +69,7 @@ def fill_triangular(x: Any, upper: bool = False, name: str | None = None) -> Ten
 
 
 def _places(size: int, upper: bool) -> list[int]:
-    """Return the place in a flat matrix [size * size] of each element that fills its triangle."""
+    """Return, for each element, its index in the flat matrix [size * size]."""
     count = size * (size + 1) // 2
     numbers = list(range(1, count + 1))
     rest = numbers[size:]
@@ -84,7 +85,7 @@ def _places(size: int, upper: bool) -> list[int]:
 def fill_triangular_inverse(x: Any, upper: bool = False, name: str | None = None) -> Tensor:
     """Return the vectors [..., n (n + 1) / 2] of triangular matrices [..., n, n].
 
-    ValueError for an unknown n.
+    Raises ValueError for an unknown n.
     """
     with name_scope(name, "fill_triangular_inverse", [x]):
         x = convert_to_tensor(x, name="x")
@@ -178,8 +179,8 @@ class TransformDiagonal(Bijector):
 class ScaleTriL(Chain):
     """Vectors as lower triangular matrices with a diagonal > `diag_shift`.
 
-    diag_bijector: that of the diagonal, Softplus by default. diag_shift: added to the diagonal,
-    1e-5 by default; None for nothing.
+    diag_bijector: the bijector of the diagonal, by default Softplus. diag_shift: a number that is
+    added to the diagonal, by default 1e-5; None for no number.
     """
 
     def __init__(
@@ -219,7 +220,7 @@ class CholeskyOuterProduct(Bijector):
 
 
 class MatrixInverseTriL(Bijector):
-    """Inverses of lower triangular matrices."""
+    """The bijector from a lower triangular matrix to its inverse."""
 
     def __init__(self, validate_args: bool = False, name: str = "matrix_inverse_tril") -> None:
         super().__init__(forward_min_event_ndims=2, validate_args=validate_args, name=name)

@@ -30,8 +30,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_prod, reduce_sum
 class Permute(Bijector):
     """y[..., i] = x[..., permutation[i]].
 
-    TypeError for a permutation that is not of integers, ValueError for one of other numbers than 0
-    to its length.
+    Raises TypeError if the permutation is not of integers, and ValueError if it does not consist of
+    the numbers from 0 to its length - 1.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class Permute(Bijector):
 
 
 class Reshape(Bijector):
-    """Events of shape `event_shape_in` as ones of shape `event_shape_out`.
+    """Reshapes events from `event_shape_in` to `event_shape_out`.
 
-    One size of each may be -1. event_shape_in: a vector by default. ValueError for sizes that do
-    not fit.
+    One size in each of the two shapes may be -1. event_shape_in: by default a vector. Raises
+    ValueError for sizes that do not fit.
     """
 
     def __init__(
@@ -195,7 +195,9 @@ class Ordered(Bijector):
 
 
 class SoftmaxCentered(Bijector):
-    """softmax of vectors with an added element 0: one more element, which sum to 1."""
+    """The bijector y = softmax of x with an appended 0. y has one more element than x, and its
+    elements add up to 1.
+    """
 
     def __init__(self, validate_args: bool = False, name: str = "softmax_centered") -> None:
         super().__init__(forward_min_event_ndims=1, validate_args=validate_args, name=name)

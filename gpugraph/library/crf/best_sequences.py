@@ -26,10 +26,10 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max
 
 
 class CrfDecodeForwardRnnCell(RNNCell):
-    """A cell whose step extends the best path to each tag by one tag.
+    """A cell whose step extends the best path to each tag by one more tag.
 
-    Its output is the preceding tag on the best path to each tag; its state is the scores of these
-    paths.
+    For each tag, its output is the previous tag on the best path to it, and its state is the score
+    of this path.
     """
 
     def __init__(self, transition_params: Any) -> None:
@@ -39,22 +39,21 @@ class CrfDecodeForwardRnnCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """The size of the state, which is the number of tags: the state holds a score for each
-        tag.
-        """
+        """The size of the state: the number of tags. The state has a score for each tag."""
         return self._num_tags
 
     @property
     def output_size(self) -> Any:
-        """The size of the output, which is the number of tags: the output holds the preceding tag
-        of each tag.
+        """The size of the output: the number of tags.
+
+        The output has the previous tag of each tag.
         """
         return self._num_tags
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
         """Return (the preceding tag on the best path to each tag, the scores of these paths).
 
-        Both are [batch, tags]. inputs: the unary scores of the step; state: the scores of the best
+        Both are [batch, tags]. inputs: the unary scores of the step. state: the scores of the best
         paths so far.
         """
         del scope
@@ -63,7 +62,7 @@ class CrfDecodeForwardRnnCell(RNNCell):
 
 
 class CrfDecodeBackwardRnnCell(RNNCell):
-    """A cell whose step goes back along the best path: from a tag to the tag before it."""
+    """A cell whose step goes back by one tag along the best path."""
 
     def __init__(self, num_tags: Any) -> None:
         super().__init__()
@@ -71,12 +70,12 @@ class CrfDecodeBackwardRnnCell(RNNCell):
 
     @property
     def state_size(self) -> int:
-        """The size of the state, which is one tag: 1."""
+        """The size of the state, a single tag: 1."""
         return 1
 
     @property
     def output_size(self) -> int:
-        """The size of the output, which is one tag: 1."""
+        """The size of the output, a single tag: 1."""
         return 1
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Scores of tag sequences in a linear chain: a unary score of each step and one of each transition.
+"""Scores of tag sequences in a linear chain: each step and each transition has a score.
 
 In all functions, inputs [batch, time, tags] are the unary scores, transition_params [tags, tags]
 are the scores of transitions from a tag (row) to another, tag_indices [batch, time] are integers,
@@ -39,7 +39,9 @@ def size_of(tensor: Tensor, axis: int) -> Any:
 
 
 def has_one_step(inputs: Tensor) -> Any:
-    """Return whether sequences have one step: a bool, or a tensor if only a run determines it."""
+    """Return whether the sequences have only one step. The result is a tensor if it is known only
+    in a run.
+    """
     steps = size_of(inputs, 1)
     return steps == 1 if isinstance(steps, int) else equal(steps, 1)
 

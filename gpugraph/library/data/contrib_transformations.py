@@ -1,4 +1,7 @@
-"""The transformations that only `tf.contrib.data` has."""
+"""The transformations that exist only in `tf.contrib.data`.
+
+Each is a function for `Dataset.apply`.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,10 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def assert_element_shape(expected_shapes: Any) -> Transformation:
-    """Return the transformation that sets the static shapes of components.
+    """Return a transformation that sets the static shapes of the elements' components.
 
-    ValueError for a shape that is known to differ; a run raises InvalidArgumentError for others.
+    It raises ValueError if a component's static shape is incompatible. A run raises
+    InvalidArgumentError if a shape that is known only in the run differs.
     """
 
     def check(*element: Any) -> Any:
@@ -39,14 +43,14 @@ def assert_element_shape(expected_shapes: Any) -> Transformation:
 
 
 def batch_and_drop_remainder(batch_size: Any) -> Transformation:
-    """Return the transformation to stacks of exactly `batch_size` elements."""
+    """Return a transformation that stacks exactly `batch_size` elements to one."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
 def padded_batch_and_drop_remainder(
     batch_size: Any, padded_shapes: Any, padding_values: Any = None
 ) -> Transformation:
-    """Return the transformation to padded stacks of exactly `batch_size` elements."""
+    """Return a transformation that pads and stacks exactly `batch_size` elements to one."""
     return lambda dataset: dataset.padded_batch(
         batch_size, padded_shapes, padding_values, drop_remainder=True
     )
@@ -55,9 +59,9 @@ def padded_batch_and_drop_remainder(
 def sliding_window_batch(
     window_size: Any, stride: Any = None, window_shift: Any = None, window_stride: Any = 1
 ) -> Transformation:
-    """Return the transformation to stacks of `window_size` neighbouring elements.
+    """Return a transformation that stacks `window_size` successive elements to one.
 
-    ValueError if both `stride` and its newer name `window_shift` are set.
+    Raises ValueError if both `stride` and its newer name `window_shift` are set.
     """
     if stride is not None and window_shift is not None:
         raise ValueError("Cannot specify both `stride` and `window_shift`")
@@ -78,12 +82,12 @@ def sliding_window_batch(
 def sloppy_interleave(
     map_func: Callable[..., Any], cycle_length: Any, block_length: Any = 1
 ) -> Transformation:
-    """Return `parallel_interleave`; the order is the same in every run here."""
+    """Return `parallel_interleave`. The order is the same in every run, unlike in TensorFlow."""
     return parallel_interleave(map_func, cycle_length, block_length, sloppy=True)
 
 
 def reduce_dataset(dataset: Any, reducer: Reducer) -> Any:
-    """Return the result of a reduction of all elements, as tensors."""
+    """Return the result of reducing all elements by `reducer`, as tensors."""
     return get_single_element(
         dataset.apply(group_by_reducer(lambda *_: convert_to_tensor(0, dtype=int64), reducer))
     )
@@ -107,7 +111,7 @@ def read_batch_features(
 def set_stats_aggregator(
     stats_aggregator: Any, prefix: str = "", counter_prefix: str = ""
 ) -> Transformation:
-    """Return the transformation that sets the aggregator in the options of a dataset."""
+    """Return a transformation that sets the aggregator in a dataset's options."""
 
     def apply(dataset: Any) -> Any:
         options = Options()

@@ -1,4 +1,6 @@
-"""Structures of elements: tuples, named tuples and dicts. A list is a value, a tensor."""
+"""Nested structures of elements: tuples, named tuples and dicts. Unlike in `tf.nest`, a list is not
+a structure: it is a value that is converted to a tensor.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +40,16 @@ def _keys(structure: Mapping[Any, Any]) -> list[Any]:
 
 
 def flatten(structure: Any) -> list[Any]:
-    """Return the leaves of a structure, those of a dict in the order of its keys."""
+    """Return the leaves of a structure. The leaves of a dict are in the order of its keys."""
     if not is_sequence(structure):
         return [structure]
     return [leaf for part in _parts(structure) for leaf in flatten(part)]
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
-    """Return a structure like another one, with other leaves; ValueError for a wrong number."""
+    """Return a structure of the same form as `structure`, with the leaves `flat_sequence`; raise
+    ValueError if their number does not fit.
+    """
     leaves = list(flat_sequence)
     expected = len(flatten(structure))
     if not is_sequence(structure) and len(leaves) == 1:
@@ -75,7 +79,9 @@ def _like(structure: Any, parts: list[Any]) -> Any:
 
 
 def map_structure(function: Callable[..., Any], *structures: Any, **_: Any) -> Any:
-    """Return a structure of a function's results for the leaves of structures of one form."""
+    """Call `function` with the corresponding leaves of the structures; return the results in a
+    structure of the same form.
+    """
     for other in structures[1:]:
         assert_same_structure(structures[0], other)
     leaves = zip(*map(flatten, structures))
@@ -114,7 +120,7 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> N
 
 
 def flatten_up_to(shallow_tree: Any, input_tree: Any) -> list[Any]:
-    """Return the parts of a structure that are at the places of another one's leaves."""
+    """Return the substructures of `input_tree` that correspond to the leaves of `shallow_tree`."""
     if not is_sequence(shallow_tree):
         return [input_tree]
     if isinstance(input_tree, list) and isinstance(shallow_tree, tuple):
@@ -134,6 +140,8 @@ def flatten_up_to(shallow_tree: Any, input_tree: Any) -> list[Any]:
 
 
 def map_structure_up_to(shallow_tree: Any, function: Callable[..., Any], *inputs: Any) -> Any:
-    """Return a structure of a function's results for the parts at a shallow structure's leaves."""
+    """Call `function` with the substructures of the inputs that correspond to each leaf of
+    `shallow_tree`. Return the results in the form of `shallow_tree`.
+    """
     groups = zip(*(flatten_up_to(shallow_tree, tree) for tree in inputs))
     return pack_sequence_as(shallow_tree, [function(*group) for group in groups])

@@ -1,4 +1,4 @@
-"""Optional: an element of a dataset, or nothing."""
+"""Optional: a value that may be an element of a dataset, or nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class Optional:
-    """A structure of tensors that may be missing, in a scalar variant tensor."""
+    """A structure of tensors that may be missing. It is stored in a scalar variant tensor."""
 
     def __init__(self) -> None:
         raise TypeError("Make optionals by Optional.from_value and Optional.none_from_structure")
@@ -35,7 +35,7 @@ class Optional:
     _element_spec: Any
 
     def has_value(self, name: str | None = None) -> Tensor:
-        """Return a bool tensor: whether there is a value."""
+        """Return a bool scalar tensor that is True if there is a value."""
         result: Tensor = raw_ops.OptionalHasValue(self._variant_tensor, name=name)
         return result
 
@@ -48,7 +48,7 @@ class Optional:
 
     @property
     def value_structure(self) -> Any:
-        """The specs of the value's components, in its structure."""
+        """The specs of the value's components, in the structure of the value."""
         return self._element_spec
 
     element_spec = value_structure
@@ -63,7 +63,9 @@ class Optional:
 
     @staticmethod
     def none_from_structure(value_structure: Any) -> Any:
-        """Return an empty optional for values of a structure."""
+        """Return an optional without a value. value_structure: the structure of specs of its
+        value.
+        """
         return Optional._of(raw_ops.OptionalNone(), value_structure)
 
     empty = none_from_structure
@@ -74,7 +76,7 @@ class Optional:
 
 
 class OptionalSpec(TypeSpec):
-    """The spec of an optional: the structure of its value."""
+    """The spec of an optional: it has the structure of the optional's value."""
 
     __slots__ = ("_value_structure",)
 
@@ -88,7 +90,7 @@ class OptionalSpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        """The class of the values."""
+        """The Python class of the values with this spec."""
         return Optional
 
     def _serialize(self) -> tuple[Any, ...]:

@@ -1,4 +1,6 @@
-"""Options of datasets: settings of TensorFlow's runtime, which are checked and kept."""
+"""Options of datasets. They are settings of TensorFlow's runtime: their types are checked and their
+values are stored, but most have no effect.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,9 @@ from typing import Any, ClassVar
 
 
 class OptionsBase:
-    """A set of options, each with a type and a default; other names are refused."""
+    """A set of options; each has a type and a default. Setting or reading any other name raises
+    AttributeError.
+    """
 
     fields: ClassVar[dict[str, tuple[Any, Any]]] = {}
 
@@ -47,7 +51,9 @@ class OptionsBase:
         return not self == other
 
     def merge(self, other: Any) -> Any:
-        """Return the options of both; ValueError for two values of one option."""
+        """Return the options that are set in either object; raise ValueError if an option is set to
+        different values.
+        """
         result = type(self)()
         for name in self.fields:
             ours, others = self._options.get(name), other._options.get(name)
@@ -105,7 +111,7 @@ class StatsOptions(OptionsBase):
 
 
 class AutoShardPolicy(enum.IntEnum):
-    """How an input is divided among workers."""
+    """The ways to divide an input among workers."""
 
     OFF = -1
     AUTO = 0
@@ -138,7 +144,7 @@ class Options(OptionsBase):
 
 
 def merge_options(*options: Any) -> Any:
-    """Return several options of one kind as one."""
+    """Merge several objects of the same options class into one."""
     result = options[0]
     for other in options[1:]:
         result = result.merge(other)

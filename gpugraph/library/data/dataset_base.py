@@ -1,4 +1,4 @@
-"""Datasets as objects of Python: a variant tensor, the structure of the elements, the options."""
+"""The base class of datasets: a variant tensor, the structure of the elements, and options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 class DatasetBase:
     """A dataset: a scalar variant tensor, and the structure of its elements.
 
-    `element_spec` is the structure. `inputs` are the datasets from which it is made.
+    `element_spec` is the structure. `inputs` are the datasets from which this one is computed.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class DatasetBase:
 
     @property
     def element_spec(self) -> Any:
-        """The specs of the components of an element, in its structure."""
+        """The specs of the components of an element, in the structure of the element."""
         return self._element_spec
 
     @property
@@ -62,7 +62,7 @@ class DatasetBase:
         return self._input_datasets
 
     def options(self) -> Options:
-        """Return the options of this dataset and those from which it is made."""
+        """Return the options of this dataset, merged with the options of its input datasets."""
         return self._options_attr
 
     @property
@@ -77,7 +77,7 @@ class DatasetBase:
 
     @classmethod
     def _of(cls, variant_tensor: Tensor, spec: Any, inputs: Sequence[Any] = ()) -> Any:
-        """Return a dataset of the same version of the API."""
+        """Return a dataset of the same API version (1 or 2) as this one."""
         return cls._plain_class()(variant_tensor, spec, inputs)
 
     @classmethod
@@ -85,7 +85,7 @@ class DatasetBase:
         return DatasetBase
 
     def _same(self, variant_tensor: Tensor) -> Any:
-        """Return a dataset with elements of the same structure."""
+        """Return a dataset of the same API version whose elements have the same structure."""
         return self._of(variant_tensor, self.element_spec, [self])
 
     def __repr__(self) -> str:
@@ -109,7 +109,9 @@ class DatasetBase:
 
 
 class DatasetSpec(TypeSpec):
-    """The spec of a dataset as a component of elements: the structure of its own elements."""
+    """The spec of a dataset that is a component of an element: it has the structure of the inner
+    dataset's elements.
+    """
 
     __slots__ = ("_dataset_shape", "_element_spec", "_version_2")
 
@@ -120,7 +122,7 @@ class DatasetSpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        """The class of the values."""
+        """The Python class of the values with this spec."""
         return DatasetBase
 
     @property
@@ -168,11 +170,11 @@ class DatasetSpec(TypeSpec):
 
 
 DATASET_CLASSES: dict[bool, Any] = {}
-"""The class of a dataset of version 1 (False) or 2 (True) around a variant tensor."""
+"""By API version (False: 1, True: 2), the class that wraps a variant tensor in a dataset."""
 
 
 def variant_of(dataset: Any) -> Tensor:
-    """Return the variant tensor of a dataset; raise TypeError for another object."""
+    """Return the variant tensor of a dataset; raise TypeError for any other object."""
     if not isinstance(dataset, DatasetBase):
         raise TypeError(
             f"`dataset` must be a `tf.data.Dataset` object. Got {type(dataset).__name__}: {dataset}"
@@ -186,7 +188,7 @@ def int64_tensor(value: Any, name: str) -> Tensor:
 
 
 def seed_tensors(seed: Any) -> tuple[Tensor, Tensor]:
-    """Return the seeds of the graph and the op as tensors; (0, 0) stands for random ones."""
+    """Return the graph's and the op's seed as tensors; (0, 0) means random seeds."""
     first, second = get_seed(seed)
     if first is None:
         return (constant(0, dtype=int64, name="seed"), constant(0, dtype=int64, name="seed2"))

@@ -1,7 +1,8 @@
-"""Loops of converted functions over datasets: `for element in dataset` as a reduction.
+"""`for element in dataset` in converted functions: the loop becomes a reduction of the dataset.
 
-The variables of the loop are the state of `Dataset.reduce`. After a `break` no further element is
-read: a scan computes the states, and the reduction returns the last one before the end.
+The variables of the loop are the state of `Dataset.reduce`. To end after a `break`, the states are
+computed by a scan, and the reduction returns the last state before the end. No further element is
+read.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def for_dataset(
     symbol_names: Sequence[str],
     opts: dict[str, Any],
 ) -> None:
-    """Build a loop over the elements of a dataset; parameters as of `for_stmt`."""
+    """Build a loop over the elements of a dataset. For the parameters, see `for_stmt`."""
     del opts
     names = list(symbol_names)
 
@@ -59,7 +60,7 @@ def for_dataset(
 
 
 def _element(parts: tuple[Any, ...]) -> Any:
-    """Return the element that a function of (state, element) received."""
+    """Return the element from the arguments (state, element) of a function."""
     return parts[0] if len(parts) == 1 else parts
 
 

@@ -1,4 +1,4 @@
-"""Functions of datasets that return tensors: the number of elements, the only element."""
+"""Functions from a dataset to a tensor: the number of its elements, and its only element."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 def cardinality(dataset: Any) -> Tensor:
-    """Return the number of elements, as far as it is known: -1 stands for infinite, -2 unknown."""
+    """Return the number of elements: -1 if it is infinite, -2 if it is unknown."""
     number: Tensor = raw_ops.DatasetCardinality(variant_of(dataset))
     return number
 
@@ -19,8 +19,8 @@ def cardinality(dataset: Any) -> Tensor:
 def get_single_element(dataset: Any) -> Any:
     """Return the only element of a dataset.
 
-    TypeError for anything but a dataset. A run raises InvalidArgumentError unless there is exactly
-    one element.
+    Raises TypeError for anything but a dataset. A run raises InvalidArgumentError unless there is
+    exactly one element.
     """
     variant, spec = variant_of(dataset), dataset.element_spec
     return from_tensor_list(spec, raw_ops.DatasetToSingleElement(variant, **flat_attrs(spec)))

@@ -1,4 +1,4 @@
-"""The class methods of datasets that make them: from tensors, generators, ranges and files."""
+"""The class methods that create datasets: from tensors, generators, ranges and files."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class DatasetSources(DatasetBase):
-    """The sources of datasets."""
+    """A mixin of datasets with the methods that create datasets."""
 
     @classmethod
     def from_tensors(cls, tensors: Any) -> Any:
-        """Return a dataset with one element, a structure of tensors."""
+        """Return a dataset whose only element is the structure `tensors`."""
         element = normalize_element(tensors)
         spec = type_spec_from_value(element)
         variant = raw_ops.TensorDataset(
@@ -53,9 +53,9 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any) -> Any:
-        """Return a dataset of the rows of a structure of tensors.
+        """Return a dataset with one element for each row of the tensors.
 
-        ValueError for a scalar and for different numbers of rows.
+        Raises ValueError for a scalar, and if the numbers of rows differ.
         """
         element = normalize_element(tensors)
         whole = type_spec_from_value(element)
@@ -67,7 +67,9 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def from_sparse_tensor_slices(cls, sparse_tensor: Any) -> Any:
-        """Return a dataset of the rows of a sparse tensor, as (indices, values, shape)."""
+        """Return a dataset with one element for each row of a sparse tensor: (indices, values,
+        shape).
+        """
         if not hasattr(sparse_tensor, "dense_shape"):
             raise TypeError(
                 f"`sparse_tensor` must be a `tf.SparseTensor` object. Was {sparse_tensor}."
@@ -86,7 +88,7 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def range(cls, *args: Any) -> Any:
-        """Return a dataset of the numbers of a range, as Python's `range`; in int64."""
+        """Return a dataset of int64 numbers; the arguments are those of Python's `range`."""
         if not 1 <= len(args) <= 3:
             raise ValueError(f"Invalid arguments to RangeDataset: {args}")
         start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
@@ -104,10 +106,11 @@ class DatasetSources(DatasetBase):
         cls, generator: Callable[..., Any], output_types: Any, output_shapes: Any = None,
         args: Any = None,
     ) -> Any:  # fmt: skip
-        """Return a dataset of the elements that an iterable yields.
+        """Return a dataset of the elements that a Python generator yields.
 
-        generator: returns the iterable for the values of `args`, at each iteration anew. A run
-        raises InvalidArgumentError for an element of another structure, dtype or shape.
+        generator: a function that is called with the values of `args` at the start of each
+        iteration, and returns an iterable. A run raises InvalidArgumentError if an element has
+        another structure, dtype or shape.
         """
         if not callable(generator):
             raise TypeError("`generator` must be callable.")
@@ -145,7 +148,7 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def zip(cls, datasets: Any) -> Any:
-        """Return a dataset of the elements of a structure of datasets, side by side."""
+        """Return a dataset whose elements are structures of one element from each dataset."""
         for dataset in data_nest.flatten(datasets):
             if not isinstance(dataset, DatasetBase):
                 if isinstance(dataset, list):
@@ -165,9 +168,10 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def list_files(cls, file_pattern: Any, shuffle: bool | None = None, seed: Any = None) -> Any:
-        """Return a dataset of the files that match patterns, by default in random order.
+        """Return a dataset of the paths of files that match the patterns. The order is random by
+        default.
 
-        A run raises InvalidArgumentError if there is none.
+        A run raises InvalidArgumentError if no file matches.
         """
         if shuffle is None:
             shuffle = True
@@ -198,9 +202,10 @@ _numbers = itertools.count()
 
 
 class _Generators:
-    """The running generators of a dataset, by number, and their steps.
+    """The running generators of one `from_generator` dataset, by number. The dataset's ops call
+    these methods.
 
-    spec: the structure of the elements.
+    spec: the structure of specs of the elements.
     """
 
     def __init__(self, generator: Callable[..., Any], spec: Any) -> None:
@@ -212,7 +217,7 @@ class _Generators:
         self._lock = new_lock()
 
     def start(self, *values: Any) -> Any:
-        """Start a generator, and return its number."""
+        """Start a generator with the values of `args`, and return its number."""
         number = next(_numbers)
         iterator = iter(self.generator(*values))
         with self._lock:
@@ -220,7 +225,7 @@ class _Generators:
         return np.int64(number)
 
     def end(self, number: Any) -> Any:
-        """Drop a generator."""
+        """Forget a generator that has ended."""
         with self._lock:
             iterator = self.running.pop(int(number), None)
         if hasattr(iterator, "close"):
@@ -228,7 +233,7 @@ class _Generators:
         return np.int64(0)
 
     def next_element(self, number: Tensor) -> Any:
-        """Add the op that returns the next element."""
+        """Add the op that returns the next element of a generator."""
         results = py_func(self._next, [number], [one.dtype for one in self.specs])
         for tensor, one in zip(results, self.specs):
             tensor.set_shape(one.shape)
@@ -238,13 +243,15 @@ class _Generators:
         return self.arrays(next(self.running[int(number)]))
 
     def step(self, number: Any) -> list[Any]:
-        """Return the arrays of the next element, without a graph; raise TensorFlow's errors."""
+        """Return the arrays of the next element of generator `number`. Python exceptions become
+        TensorFlow's errors. Dataset pipelines call this method in place of the traced function.
+        """
         return as_op_errors(lambda: self._next(number))
 
     def arrays(self, values: Any) -> list[Any]:
-        """Return the arrays of an element.
+        """Return the arrays of an element that a generator has yielded.
 
-        TypeError for another structure or dtype, ValueError for another shape.
+        Raises TypeError if its structure or a dtype is wrong, and ValueError if a shape is wrong.
         """
         if self.is_plain:
             flat = [values]
@@ -289,7 +296,9 @@ def _array(value: Any, spec: TensorSpec, values: Any) -> Any:
 
 
 def as_op_errors(call: Callable[[], Any]) -> Any:
-    """Return the result of a Python function; raise an `OpError` for its exception, as py_func."""
+    """Call a Python function and return its result. Its exceptions are converted to an `OpError`,
+    as in py_func.
+    """
     try:
         return call()
     except OpError:

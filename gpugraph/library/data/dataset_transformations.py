@@ -1,4 +1,4 @@
-"""The methods of datasets that return transformed datasets."""
+"""The methods of datasets that return a transformed dataset."""
 
 from __future__ import annotations
 
@@ -35,29 +35,35 @@ _INT64_MAX = 2**63 - 1
 
 
 class DatasetTransformations(DatasetBase):
-    """The transformations of datasets."""
+    """A mixin of datasets with the methods that return a transformed dataset."""
 
     # -- choice and order
 
     def take(self, count: Any) -> Any:
-        """Return the first `count` elements; all if it is negative."""
+        """Return a dataset of the first `count` elements; of all elements if `count` is
+        negative.
+        """
         tensor = int64_tensor(count, "count")
         return self._same(raw_ops.TakeDataset(self._variant_tensor, tensor, **self._flat_structure))
 
     def skip(self, count: Any) -> Any:
-        """Return all but the first `count` elements; none if it is negative."""
+        """Return a dataset without the first `count` elements; without any elements if `count` is
+        negative.
+        """
         tensor = int64_tensor(count, "count")
         return self._same(raw_ops.SkipDataset(self._variant_tensor, tensor, **self._flat_structure))
 
     def repeat(self, count: Any = None) -> Any:
-        """Return the elements `count` times; without end if it is None or -1."""
+        """Return a dataset that repeats the elements `count` times; endlessly if `count` is None or
+        -1.
+        """
         tensor = int64_tensor(-1 if count is None else count, "count")
         return self._same(
             raw_ops.RepeatDataset(self._variant_tensor, tensor, **self._flat_structure)
         )
 
     def shard(self, num_shards: Any, index: Any) -> Any:
-        """Return every `num_shards`-th element, from element `index` on."""
+        """Return a dataset of every `num_shards`-th element, starting with element `index`."""
         shards, number = int64_tensor(num_shards, "num_shards"), int64_tensor(index, "index")
         return self._same(
             raw_ops.ShardDataset(self._variant_tensor, shards, number, **self._flat_structure)
@@ -66,10 +72,10 @@ class DatasetTransformations(DatasetBase):
     def shuffle(
         self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None
     ) -> Any:
-        """Return the elements in random order, each chosen from a buffer of `buffer_size`.
+        """Return a dataset of the elements in random order. Each is chosen from a buffer of
+        `buffer_size` elements.
 
-        reshuffle_each_iteration: whether the order differs from iteration to iteration, True by
-        default.
+        reshuffle_each_iteration: whether each iteration has a different order; by default True.
         """
         size = int64_tensor(buffer_size, "buffer_size")
         seeds = seed_tensors(seed)
@@ -81,9 +87,9 @@ class DatasetTransformations(DatasetBase):
         return self._same(variant)
 
     def concatenate(self, dataset: Any) -> Any:
-        """Return the elements of this dataset, then those of another one.
+        """Return a dataset of this dataset's elements, followed by the elements of `dataset`.
 
-        TypeError if the dtypes or classes differ.
+        Raises TypeError if the dtypes or classes differ.
         """
         if legacy_types(self.element_spec) != legacy_types(dataset.element_spec):
             raise TypeError(
@@ -106,18 +112,22 @@ class DatasetTransformations(DatasetBase):
         return self._of(variant, spec, [self, dataset])
 
     def enumerate(self, start: Any = 0) -> Any:
-        """Return pairs of a number, counted from `start`, and an element."""
+        """Return a dataset of pairs (number, element); the numbers start at `start`."""
         return self.zip((self.range(start, _INT64_MAX), self))  # type: ignore[attr-defined]
 
     def prefetch(self, buffer_size: Any) -> Any:
-        """Return the elements, of which a thread reads up to `buffer_size` ahead."""
+        """Return a dataset of the same elements. A thread computes up to `buffer_size` of them in
+        advance.
+        """
         tensor = int64_tensor(-1 if buffer_size is None else buffer_size, "buffer_size")
         return self._same(
             raw_ops.PrefetchDataset(self._variant_tensor, tensor, **self._flat_structure)
         )
 
     def cache(self, filename: Any = "") -> Any:
-        """Return the elements, kept in memory or in a file after the first iteration."""
+        """Return a dataset of the same elements. The first iteration stores them, in memory or in
+        the file `filename`; later iterations read them from there.
+        """
         tensor = convert_to_tensor(filename, dtype=string, name="filename")
         return self._same(
             raw_ops.CacheDataset(self._variant_tensor, tensor, **self._flat_structure)
@@ -126,7 +136,8 @@ class DatasetTransformations(DatasetBase):
     # -- batches
 
     def batch(self, batch_size: Any, drop_remainder: Any = False) -> Any:
-        """Return stacks of `batch_size` elements; the last may have fewer.
+        """Return a dataset of batches: `batch_size` elements are stacked to one. The last batch may
+        be smaller.
 
         drop_remainder: whether to omit a last batch with fewer elements.
         """
@@ -140,9 +151,10 @@ class DatasetTransformations(DatasetBase):
         self, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None,
         drop_remainder: Any = False,
     ) -> Any:  # fmt: skip
-        """Return stacks of `batch_size` elements that are padded to common shapes.
+        """Return a dataset of batches: `batch_size` elements are padded to a common shape and
+        stacked to one.
 
-        padded_shapes: None or -1 for a size stands for the maximum of the batch.
+        padded_shapes: a size None or -1 means the maximum size in the batch.
         """
         if padded_shapes is None:
             padded_shapes = data_nest.map_structure(lambda one: one.shape, self.element_spec)
@@ -165,7 +177,7 @@ class DatasetTransformations(DatasetBase):
         return self._of(variant, spec, [self])
 
     def unbatch(self) -> Any:
-        """Return the rows of the elements."""
+        """Return a dataset with one element for each row of this dataset's elements."""
         spec = unbatched(self.element_spec)
         variant = raw_ops.UnbatchDataset(self._variant_tensor, **flat_attrs(spec))
         return self._of(variant, spec, [self])
@@ -173,7 +185,7 @@ class DatasetTransformations(DatasetBase):
     def window(
         self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False
     ) -> Any:
-        """Return datasets of `size` neighbouring elements."""
+        """Return a dataset whose elements are datasets of `size` elements each."""
         numbers = [
             int64_tensor(size, "size"),
             int64_tensor(size if shift is None else shift, "shift"),
@@ -189,7 +201,7 @@ class DatasetTransformations(DatasetBase):
     # -- functions
 
     def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None) -> Any:
-        """Return the results of a function of each element, in order."""
+        """Return a dataset of the results of `map_func` for the elements, in order."""
         return self._mapped(map_func, num_parallel_calls, keeps_number=self._is_v2)
 
     def _mapped(
@@ -207,7 +219,9 @@ class DatasetTransformations(DatasetBase):
         return self._of(variant, function.spec, [self])
 
     def flat_map(self, map_func: Callable[..., Any]) -> Any:
-        """Return the elements of the datasets that a function returns for each element."""
+        """Return a dataset that concatenates the datasets that `map_func` returns for the
+        elements.
+        """
         function = self._nested(map_func, "Dataset.flat_map()", "flat_map")
         variant = raw_ops.FlatMapDataset(
             self._variant_tensor, function.captured, f=function.function,
@@ -219,10 +233,10 @@ class DatasetTransformations(DatasetBase):
         self, map_func: Callable[..., Any], cycle_length: Any = -1, block_length: Any = 1,
         num_parallel_calls: Any = None,
     ) -> Any:  # fmt: skip
-        """Return elements of the datasets that a function returns, side by side.
+        """Return a dataset that interleaves the elements of the datasets that `map_func` returns.
 
-        cycle_length: how many datasets are read together. block_length: how many elements of each
-        follow one another.
+        cycle_length: the number of datasets that are read in turn. block_length: the number of
+        successive elements that are read from a dataset.
         """
         function = self._nested(map_func, "Dataset.interleave()", "interleave")
         numbers = [int64_tensor(cycle_length, "cycle_length")]
@@ -237,7 +251,7 @@ class DatasetTransformations(DatasetBase):
         return self._of(variant, function.spec.element_spec, [self])
 
     def _nested(self, function: Callable[..., Any], method: str, name: str) -> StructuredFunction:
-        """Return a function whose result is a dataset; TypeError for another one."""
+        """Return the traced function; raise TypeError unless its result is a dataset."""
         traced = self._function(function, method)
         if not isinstance(traced.spec, DatasetSpec):
             raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(traced.spec)}")
@@ -245,7 +259,7 @@ class DatasetTransformations(DatasetBase):
         return traced
 
     def filter(self, predicate: Callable[..., Any]) -> Any:
-        """Return the elements for which a function is true."""
+        """Return a dataset of the elements for which `predicate` returns true."""
         function = self._function(predicate, "Dataset.filter()")
         if not are_compatible(function.spec, TensorSpec([], bool_type)):
             raise ValueError(
@@ -259,7 +273,10 @@ class DatasetTransformations(DatasetBase):
         return self._same(variant)
 
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
-        """Return the last state: `reduce_func(state, element)` is the next one."""
+        """Return the final state of a reduction.
+
+        The next state is `reduce_func(state, element)`.
+        """
         initial = normalize_element(initial_state)
         function, spec = stateful_function(
             reduce_func, type_spec_from_value(initial), self.element_spec, "reduce()"
@@ -271,7 +288,7 @@ class DatasetTransformations(DatasetBase):
         return from_tensor_list(spec, results)
 
     def apply(self, transformation_func: Callable[..., Any]) -> Any:
-        """Return the dataset that a function makes of this one; TypeError for something else."""
+        """Return `transformation_func(self)`; raise TypeError unless that is a dataset."""
         dataset = transformation_func(self)
         if not isinstance(dataset, DatasetBase):
             raise TypeError(f"`transformation_func` must return a Dataset. Got {dataset}.")
@@ -279,14 +296,18 @@ class DatasetTransformations(DatasetBase):
         return dataset
 
     def with_options(self, options: Options) -> Any:
-        """Return the dataset with options; ValueError for two values of one option."""
+        """Return a dataset of the same elements with these options; raise ValueError if an option
+        is already set to another value.
+        """
         result = self._of(self._variant_tensor, self.element_spec, [self])
         result._options_attr = merge_options(result._options_attr, options)
         return result
 
 
 def static_batch_size(size: Any, drop: Any) -> int | None:
-    """Return the size of all batches, if it is known and the last one is not smaller."""
+    """Return the batch size if it is constant and the last batch is never smaller; otherwise
+    None.
+    """
     if constant_value(drop) is None or not constant_value(drop):
         return None
     known = constant_value(size)

@@ -27,7 +27,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class DatasetV2(DatasetTransformations, DatasetSources):
-    """A dataset, as `tf.compat.v2.data.Dataset`."""
+    """The class of datasets in `tf.compat.v2.data`."""
 
     @classmethod
     def _plain_class(cls) -> type[DatasetBase]:
@@ -36,7 +36,9 @@ class DatasetV2(DatasetTransformations, DatasetSources):
 
 @legacy_properties
 class DatasetV1(DatasetV2):
-    """A dataset of `tf.data`, with the methods that make iterators."""
+    """The class of datasets in `tf.data`; unlike DatasetV2, it has methods that create
+    iterators.
+    """
 
     _is_v2 = False
 
@@ -45,9 +47,9 @@ class DatasetV1(DatasetV2):
         return DatasetV1Adapter
 
     def make_one_shot_iterator(self) -> Iterator:
-        """Return an iterator that needs no initializer, and iterates once.
+        """Return an iterator that needs no initialization, and iterates over the dataset once.
 
-        ValueError if the dataset uses placeholders, variables, or other state.
+        Raises ValueError if the dataset depends on placeholders, variables or other state.
         """
         return self._make_one_shot_iterator()
 
@@ -72,22 +74,23 @@ class DatasetV1(DatasetV2):
         return Iterator._of(resource, None, self.element_spec)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
-        """Return an iterator, which its `initializer` sets to the beginning.
+        """Return an iterator that a run of its `initializer` sets to the first element.
 
-        shared_name: iterators of one name share their position between sessions of a server.
+        shared_name: iterators with the same name share their position among all sessions of a
+          server.
         """
         return make_initializable(self, shared_name)
 
     _make_initializable_iterator = make_initializable_iterator
 
     def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> Any:
-        """Return the elements for which a function is true."""
+        """Return a dataset of the elements for which `predicate` returns true."""
         return self.filter(predicate)
 
     def map_with_legacy_function(
         self, map_func: Callable[..., Any], num_parallel_calls: Any = None
     ) -> Any:
-        """Return the results of a function of each element."""
+        """Return a dataset of the results of `map_func` for the elements."""
         return self.map(map_func, num_parallel_calls)
 
     def _as_version_1(self) -> DatasetV1:
@@ -95,8 +98,8 @@ class DatasetV1(DatasetV2):
 
 
 class DatasetV1Adapter(DatasetV1):
-    """A dataset around a variant tensor, or one of `tf.compat.v2.data`, with the methods of
-    version 1.
+    """A DatasetV1 that is created from a variant tensor, or from a dataset of
+    `tf.compat.v2.data`.
     """
 
     def __init__(self, dataset: Any, spec: Any = None, inputs: Any = ()) -> None:
@@ -110,7 +113,7 @@ DATASET_CLASSES[False], DATASET_CLASSES[True] = DatasetV1Adapter, DatasetV2
 
 
 def make_one_shot_iterator(dataset: Any) -> Iterator:
-    """Return an iterator over a dataset that needs no initializer, and iterates once."""
+    """Return an iterator that needs no initialization, and iterates over `dataset` once."""
     if hasattr(dataset, "_make_one_shot_iterator"):  # also a distributed dataset
         return dataset._make_one_shot_iterator()
     variant_of(dataset)
@@ -118,7 +121,9 @@ def make_one_shot_iterator(dataset: Any) -> Iterator:
 
 
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
-    """Return an iterator over a dataset, which its `initializer` sets to the beginning."""
+    """Return an iterator over `dataset` that a run of its `initializer` sets to the first
+    element.
+    """
     if hasattr(dataset, "_make_initializable_iterator"):
         return dataset._make_initializable_iterator(shared_name)
     return make_initializable(dataset, shared_name)
@@ -140,7 +145,9 @@ def get_legacy_output_classes(dataset_or_iterator: Any) -> Any:
 
 
 def get_structure(dataset_or_iterator: Any) -> Any:
-    """Return the specs of the elements; TypeError for anything but a dataset or an iterator."""
+    """Return the structure of specs of the elements; raise TypeError unless this is a dataset or an
+    iterator.
+    """
     try:
         return dataset_or_iterator.element_spec
     except AttributeError:
@@ -156,5 +163,7 @@ def to_variant(dataset: Any) -> Tensor:
 
 
 def from_variant(variant: Tensor, structure: Any) -> DatasetV1Adapter:
-    """Return a dataset around a variant tensor, with elements of a structure."""
+    """Return a dataset that wraps a variant tensor. structure: the structure of specs of its
+    elements.
+    """
     return DatasetV1Adapter(variant, structure)

@@ -1,7 +1,8 @@
-"""The structure of a dataset's elements: specs in tuples and dicts, and conversion to flat tensors.
+"""The structure of a dataset's elements: nested tuples and dicts of specs, and the conversion of
+elements to lists of tensors.
 
-An element is a structure of tensors, sparse tensors, TensorArrays, datasets and optionals. The ops
-of datasets pass it as flat tensors: one for each of these.
+An element is a structure of tensors, sparse tensors, TensorArrays, datasets and optionals. Dataset
+ops have an element as a flat list of tensors: one tensor for each component.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from gpugraph.ops.tensor_arrays.tensor_array_spec import TensorArraySpec
 
 
 def type_spec_from_value(element: Any) -> Any:
-    """Return the structure of specs of an element; TypeError for a value without a spec."""
+    """Return the structure of the specs of an element's components; raise TypeError for a value
+    that has no spec.
+    """
     if data_nest.is_sequence(element):
         return data_nest.map_structure(type_spec_from_value, element)
     return _leaf_spec(element)
@@ -46,7 +49,7 @@ def _leaf_spec(value: Any) -> TypeSpec:
 
 
 def normalize_element(element: Any) -> Any:
-    """Return an element with tensors in place of arrays, numbers and texts."""
+    """Return an element in which arrays, numbers and strings are converted to tensors."""
     with name_scope("normalize_element"):
         leaves = [
             _normalized(leaf, f"component_{number}")
@@ -64,7 +67,7 @@ def _normalized(leaf: Any, name: str) -> Any:
 
 
 def to_tensor_list(spec: Any, element: Any) -> list[Tensor]:
-    """Return the flat tensors of an element."""
+    """Return the flat list of tensors of an element."""
     return [
         tensor
         for one, leaf in zip(data_nest.flatten(spec), data_nest.flatten(element))
@@ -79,7 +82,9 @@ def _tensors(spec: Any, leaf: Any) -> Sequence[Tensor]:
 
 
 def to_batched_tensor_list(spec: Any, element: Any) -> list[Tensor]:
-    """Return the flat tensors of an element whose rows are elements; ValueError for scalars."""
+    """Return the flat list of tensors of a batch, whose rows are elements; raise ValueError for
+    scalars.
+    """
     tensors: list[Tensor] = []
     for one, leaf in zip(data_nest.flatten(spec), data_nest.flatten(element)):
         tensors += one._to_batched_tensor_list(leaf)
@@ -87,7 +92,7 @@ def to_batched_tensor_list(spec: Any, element: Any) -> list[Tensor]:
 
 
 def from_tensor_list(spec: Any, tensors: Sequence[Any]) -> Any:
-    """Return the element of flat tensors."""
+    """Return the element with this flat list of tensors."""
     rest, leaves = list(tensors), []
     for one in data_nest.flatten(spec):
         count = len(one._flat_tensor_specs)
@@ -100,12 +105,12 @@ def from_tensor_list(spec: Any, tensors: Sequence[Any]) -> Any:
 
 
 def flat_specs(spec: Any) -> list[TensorSpec]:
-    """Return the specs of the flat tensors of elements."""
+    """Return the specs of an element's flat list of tensors."""
     return [part for one in data_nest.flatten(spec) for part in one._flat_tensor_specs]
 
 
 def flat_attrs(spec: Any) -> dict[str, Any]:
-    """Return the attrs of ops that return such elements."""
+    """Return the attrs of an op that outputs such elements: their dtypes and shapes."""
     specs = flat_specs(spec)
     return {
         "output_types": [one.dtype for one in specs],
@@ -114,37 +119,39 @@ def flat_attrs(spec: Any) -> dict[str, Any]:
 
 
 def flat_shapes(spec: Any) -> list[TensorShape]:
-    """Return the shapes of the flat tensors of elements."""
+    """Return the shapes of an element's flat list of tensors."""
     return [one.shape for one in flat_specs(spec)]
 
 
 def batched(spec: Any, size: int | None) -> Any:
-    """Return the structure of batches of elements."""
+    """Return the structure of specs of batches of such elements."""
     return data_nest.map_structure(lambda one: one._batch(size), spec)
 
 
 def unbatched(spec: Any) -> Any:
-    """Return the structure of the rows of elements; ValueError for scalars."""
+    """Return the structure of specs of the elements that are the rows of such elements; raise
+    ValueError for scalars.
+    """
     return data_nest.map_structure(lambda one: one._unbatch(), spec)
 
 
 def legacy_types(spec: Any) -> Any:
-    """Return the dtypes of elements."""
+    """Return the dtypes of the components of such elements, in their structure."""
     return data_nest.map_structure(lambda one: one._to_legacy_output_types(), spec)
 
 
 def legacy_shapes(spec: Any) -> Any:
-    """Return the shapes of elements."""
+    """Return the shapes of the components of such elements, in their structure."""
     return data_nest.map_structure(lambda one: one._to_legacy_output_shapes(), spec)
 
 
 def legacy_classes(spec: Any) -> Any:
-    """Return the classes of elements."""
+    """Return the Python classes of the components of such elements, in their structure."""
     return data_nest.map_structure(lambda one: one._to_legacy_output_classes(), spec)
 
 
 def from_legacy(output_types: Any, output_shapes: Any, output_classes: Any) -> Any:
-    """Return the structure of elements with these dtypes, shapes and classes."""
+    """Return the structure of specs of elements with these dtypes, shapes and classes."""
     types = data_nest.flatten(output_types)
     shapes = data_nest.flatten_up_to(output_types, output_shapes)
     classes = data_nest.flatten_up_to(output_types, output_classes)
@@ -168,7 +175,7 @@ def _of_legacy(dtype: Any, shape: Any, kind: Any) -> Any:
 
 
 def are_compatible(one: Any, other: Any) -> bool:
-    """Return whether elements of one structure may stand for those of another."""
+    """Return whether two structures of specs have the same form and compatible specs."""
     try:
         data_nest.assert_same_structure(one, other)
     except (TypeError, ValueError):
@@ -178,15 +185,15 @@ def are_compatible(one: Any, other: Any) -> bool:
 
 
 def parsed_types(types: Any) -> Any:
-    """Return a structure of dtypes."""
+    """Return a structure in which each type is converted to a DType."""
     return data_nest.map_structure(as_dtype, types)
 
 
 def variant_spec() -> TensorSpec:
-    """Return the spec of a scalar that holds a dataset or an optional."""
+    """Return the spec of a variant scalar, which can contain a dataset or an optional."""
     return TensorSpec([], variant)
 
 
 def is_type(value: Any) -> bool:
-    """Return whether a value is a dtype or converts to one."""
+    """Return whether a value is a DType or can be converted to one."""
     return isinstance(value, DType)

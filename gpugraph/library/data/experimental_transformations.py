@@ -1,4 +1,6 @@
-"""The transformations of `tf.data.experimental`: functions that return one for `Dataset.apply`."""
+"""The transformations of `tf.data.experimental`. Each function returns a transformation: a function
+for `Dataset.apply`.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +32,17 @@ Transformation = Callable[[Any], Any]
 
 
 def unbatch() -> Transformation:
-    """Return the transformation to the rows of elements."""
+    """Return a transformation to a dataset with one element for each row of the elements."""
     return lambda dataset: dataset.unbatch()
 
 
 def enumerate_dataset(start: Any = 0) -> Transformation:
-    """Return the transformation to pairs of a number and an element."""
+    """Return a transformation to a dataset of pairs (number, element)."""
     return lambda dataset: dataset.enumerate(start)
 
 
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
-    """Return the transformation to several epochs of elements, each in random order."""
+    """Return a transformation that repeats the elements, in a new random order each time."""
 
     def apply(dataset: Any) -> Any:
         size = int64_tensor(buffer_size, "buffer_size")
@@ -58,9 +60,9 @@ def map_and_batch(
     map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any = None,
     drop_remainder: Any = False, num_parallel_calls: Any = None,
 ) -> Transformation:  # fmt: skip
-    """Return the transformation to batches of a function's results.
+    """Return a transformation to a dataset of batches of the results of `map_func`.
 
-    ValueError if both `num_parallel_batches` and `num_parallel_calls` are set.
+    Raises ValueError if both `num_parallel_batches` and `num_parallel_calls` are set.
     """
     if num_parallel_batches is not None and num_parallel_calls is not None:
         raise ValueError(
@@ -92,9 +94,11 @@ def parallel_interleave(
     map_func: Callable[..., Any], cycle_length: Any, block_length: Any = 1, sloppy: Any = False,
     buffer_output_elements: Any = None, prefetch_input_elements: Any = None,
 ) -> Transformation:  # fmt: skip
-    """Return the transformation to the elements of datasets that a function returns, side by side.
+    """Return a transformation that interleaves the elements of the datasets that `map_func`
+    returns.
 
-    sloppy: whether the order may differ from run to run; here it is always the same.
+    sloppy: whether the order may differ between runs. It has no effect: the order is always the
+      same.
     """
 
     def apply(dataset: Any) -> Any:
@@ -119,7 +123,9 @@ def parallel_interleave(
 
 
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
-    """Return the transformation to batches of elements of different shapes, as sparse tensors."""
+    """Return a transformation to a dataset of batches, as sparse tensors, of elements with
+    different shapes.
+    """
 
     def apply(dataset: Any) -> Any:
         types = data_nest.flatten(dataset.element_spec)
@@ -143,7 +149,7 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
 def dense_to_ragged_batch(
     batch_size: Any, drop_remainder: Any = False, row_splits_dtype: Any = int64
 ) -> Transformation:
-    """Raise NotImplementedError: there are no ragged tensors."""
+    """Raise NotImplementedError: this package has no ragged tensors."""
     raise NotImplementedError(
         "There are no ragged tensors: use tf.data.experimental.dense_to_sparse_batch or "
         f"Dataset.padded_batch({batch_size}, ...)"
@@ -151,14 +157,14 @@ def dense_to_ragged_batch(
 
 
 def ignore_errors() -> Transformation:
-    """Return the transformation that omits elements which can't be computed."""
+    """Return a transformation that omits elements whose computation raises an error."""
     return lambda dataset: dataset._same(
         raw_ops.IgnoreErrorsDataset(dataset._variant_tensor, **dataset._flat_structure)
     )
 
 
 def unique() -> Transformation:
-    """Return the transformation that omits elements which have come before."""
+    """Return a transformation that omits elements equal to an earlier element."""
 
     def apply(dataset: Any) -> Any:
         names = [one.dtype.name for one in data_nest.flatten(dataset.element_spec)]
@@ -175,7 +181,9 @@ def unique() -> Transformation:
 
 
 def take_while(predicate: Callable[..., Any]) -> Transformation:
-    """Return the transformation to the elements before the first for which a function is false."""
+    """Return a transformation that ends the dataset before the first element for which `predicate`
+    returns false.
+    """
 
     def apply(dataset: Any) -> Any:
         function = dataset._function(predicate, "tf.data.experimental.take_while()")
@@ -194,9 +202,10 @@ def take_while(predicate: Callable[..., Any]) -> Transformation:
 
 
 def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
-    """Return the transformation to the outputs of a function of a state and an element.
+    """Return a transformation to a dataset of the outputs of `scan_func`, a function of a state and
+    an element.
 
-    scan_func: returns the next state and the output.
+    scan_func: returns the next state, and an output.
     """
 
     def apply(dataset: Any) -> Any:
@@ -226,7 +235,7 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
 
 
 def assert_cardinality(expected_cardinality: Any) -> Transformation:
-    """Return the transformation that declares the number of elements, which a run checks."""
+    """Return a transformation that declares the number of elements. A run checks it."""
 
     def apply(dataset: Any) -> Any:
         number = int64_tensor(expected_cardinality, "expected_cardinality")
@@ -240,12 +249,14 @@ def assert_cardinality(expected_cardinality: Any) -> Transformation:
 
 
 def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transformation:
-    """Return the transformation that has elements on another device: its consumers fetch them."""
+    """Return a transformation that does not change the dataset. In TensorFlow, it copies the
+    elements to a device; here, the ops that use them do so.
+    """
     del target_device, source_device
     return lambda dataset: dataset._same(dataset._variant_tensor)
 
 
 def prefetch_to_device(device: str, buffer_size: Any = None) -> Transformation:
-    """Return the transformation that reads elements ahead for a device."""
+    """Return a transformation that computes elements in advance; `device` has no effect."""
     del device
     return lambda dataset: dataset.prefetch(buffer_size)

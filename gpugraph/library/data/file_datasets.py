@@ -1,4 +1,4 @@
-"""Datasets of the records of files: lines of text, TFRecords, records of fixed length."""
+"""Datasets of the records in files: lines of text, TFRecords, and records of fixed length."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _optional(value: Any, name: str, default: Any, dtype: Any = int64) -> Tensor
 
 
 class _OfFiles(DatasetV2):
-    """A dataset of the records of the files that are named."""
+    """The base class of datasets of the records in files. The paths of the files are a tensor."""
 
     @classmethod
     def _plain_class(cls) -> type[DatasetBase]:
@@ -50,7 +50,7 @@ class _OfFiles(DatasetV2):
 
 
 class TextLineDatasetV2(_OfFiles):
-    """The lines of text files, without line ends."""
+    """A dataset of the lines of text files, without line ends."""
 
     def __init__(
         self, filenames: Any, compression_type: Any = None, buffer_size: Any = None,
@@ -65,11 +65,11 @@ class TextLineDatasetV2(_OfFiles):
 
 
 class TextLineDatasetV1(TextLineDatasetV2, DatasetV1):
-    """The lines of text files, without line ends."""
+    """A dataset of the lines of text files, without line ends."""
 
 
 class TFRecordDatasetV2(_OfFiles):
-    """The records of TFRecord files."""
+    """A dataset of the records of TFRecord files."""
 
     def __init__(
         self, filenames: Any, compression_type: Any = None, buffer_size: Any = None,
@@ -84,11 +84,13 @@ class TFRecordDatasetV2(_OfFiles):
 
 
 class TFRecordDatasetV1(TFRecordDatasetV2, DatasetV1):
-    """The records of TFRecord files."""
+    """A dataset of the records of TFRecord files."""
 
 
 class FixedLengthRecordDatasetV2(_OfFiles):
-    """The records of files of records of one length, between a header and a footer."""
+    """A dataset of the records of files that consist of a header, records of equal length, and a
+    footer.
+    """
 
     def __init__(
         self, filenames: Any, record_bytes: Any, header_bytes: Any = None, footer_bytes: Any = None,
@@ -108,4 +110,6 @@ class FixedLengthRecordDatasetV2(_OfFiles):
 
 
 class FixedLengthRecordDatasetV1(FixedLengthRecordDatasetV2, DatasetV1):
-    """The records of files of records of one length, between a header and a footer."""
+    """A dataset of the records of files that consist of a header, records of equal length, and a
+    footer.
+    """

@@ -1,4 +1,4 @@
-"""Transformations that group elements: by key, by length."""
+"""Transformations that group elements by a key or by their length."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ def group_by_window(
     key_func: Callable[..., Any], reduce_func: Callable[..., Any], window_size: Any = None,
     window_size_func: Callable[..., Any] | None = None,
 ) -> Transformation:  # fmt: skip
-    """Return the transformation to datasets made of groups of elements with equal keys.
+    """Return a transformation that groups elements with equal keys, and concatenates the datasets
+    made from the groups.
 
-    key_func: returns a scalar of int64. reduce_func: returns a dataset for a key and a dataset of
-    its elements. ValueError unless one of the sizes is set.
+    key_func: returns an int64 scalar. reduce_func: returns a dataset, given a key and a dataset of
+    a group's elements. Raises ValueError unless exactly one of `window_size` and `window_size_func`
+    is passed.
     """
     if (window_size is None) == (window_size_func is None):
         raise ValueError("Must pass either window_size or window_size_func.")
@@ -56,7 +58,7 @@ def group_by_window(
 
 
 def functions_of(parts: dict[str, StructuredFunction]) -> dict[str, Any]:
-    """Return the functions as the attrs of an op."""
+    """Return the attrs of an op that calls these functions."""
     return {name: part.function for name, part in parts.items()}
 
 
@@ -70,7 +72,9 @@ def _int64_function(
 
 
 class Reducer:
-    """The functions of `group_by_reducer`: first state, next state, and result of a key."""
+    """The three functions of `group_by_reducer`: they compute the first state, the next state, and
+    the result for a key.
+    """
 
     def __init__(
         self, init_func: Callable[..., Any], reduce_func: Callable[..., Any],
@@ -82,22 +86,24 @@ class Reducer:
 
     @property
     def init_func(self) -> Callable[..., Any]:
-        """The function of a key that returns the first state."""
+        """The function that returns the first state, given a key."""
         return self._init_func
 
     @property
     def reduce_func(self) -> Callable[..., Any]:
-        """The function of a state and an element that returns the next state."""
+        """The function that returns the next state, given a state and an element."""
         return self._reduce_func
 
     @property
     def finalize_func(self) -> Callable[..., Any]:
-        """The function of the last state that returns the result."""
+        """The function that returns the result, given the last state."""
         return self._finalize_func
 
 
 def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transformation:
-    """Return the transformation to a result for each key, in ascending order."""
+    """Return a transformation to a dataset with one result for each key, in ascending order of the
+    keys.
+    """
 
     def apply(dataset: Any) -> Any:
         method = "tf.data.experimental.group_by_reducer()"
@@ -124,9 +130,9 @@ def bucket_by_sequence_length(
     bucket_batch_sizes: Sequence[int], padded_shapes: Any = None, padding_values: Any = None,
     pad_to_bucket_boundary: bool = False, no_padding: bool = False, drop_remainder: bool = False,
 ) -> Transformation:  # fmt: skip
-    """Return the transformation to padded batches of elements of similar lengths.
+    """Return a transformation to a dataset of padded batches of elements of similar length.
 
-    ValueError unless there is one batch size more than boundaries.
+    Raises ValueError unless there is exactly one batch size more than there are boundaries.
     """
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
         raise ValueError("len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1")
@@ -167,7 +173,9 @@ def _single_shape(group: Any) -> TensorShape:
 
 
 def _to_boundary(shapes: Any, number: Any, boundaries: Sequence[int]) -> Any:
-    """Return padded shapes with the boundary of a bucket in place of unknown sizes."""
+    """Return the padded shapes of bucket `number`: unknown sizes are replaced by the bucket's
+    boundary.
+    """
     check = raw_ops.Assert(
         raw_ops.Less(number, convert_to_tensor(len(boundaries), dtype=int64)),
         [convert_to_tensor(

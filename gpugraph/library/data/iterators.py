@@ -1,4 +1,4 @@
-"""Iterators: positions in datasets, which runs of a session advance."""
+"""Iterators: each has a position in a dataset, which runs of a session advance."""
 
 from __future__ import annotations
 
@@ -39,12 +39,14 @@ GET_NEXT_CALL_WARNING_MESSAGE = (
 )
 
 GLOBAL_ITERATORS = "iterators"
-"""The collection of all iterators of a graph."""
+"""The graph collection of all iterators."""
 
 
 @legacy_properties
 class Iterator:
-    """A position in a dataset. `initializer` is the op that sets it to the beginning."""
+    """An iterator: a position in a dataset. A run of the op `initializer` sets the position to the
+    first element.
+    """
 
     def __init__(
         self,
@@ -73,9 +75,9 @@ class Iterator:
         output_types: Any, output_shapes: Any = None, shared_name: str | None = None,
         output_classes: Any = None,
     ) -> Iterator:  # fmt: skip
-        """Return an iterator without a dataset, for elements of a structure.
+        """Return an iterator without a dataset, for elements of the given structure.
 
-        `make_initializer` gives it a dataset.
+        An op from `make_initializer` sets its dataset.
         """
         types = parsed_types(output_types)
         spec = _structure(types, output_shapes, output_classes)
@@ -88,7 +90,7 @@ class Iterator:
     def from_string_handle(
         string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
     ) -> Iterator:
-        """Return the iterator for which a string handle stands, for elements of a structure."""
+        """Return the iterator with the given string handle, for elements of the given structure."""
         spec = _structure(parsed_types(output_types), output_shapes, output_classes)
         handle = convert_to_tensor(string_handle, dtype=string)
         with colocate_with(handle):
@@ -97,7 +99,7 @@ class Iterator:
 
     @property
     def initializer(self) -> Operation:
-        """The op that initializes the iterator; ValueError if there is none."""
+        """The op that initializes the iterator. Raises ValueError if there is none."""
         if self._initializer is None:
             raise ValueError("Iterator does not have an initializer.")
         return self._initializer
@@ -105,7 +107,7 @@ class Iterator:
     def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
         """Return an op that initializes the iterator with a dataset.
 
-        TypeError if the dataset's elements have other dtypes, shapes or classes.
+        Raises TypeError if the dataset's elements have other dtypes, shapes or classes.
         """
         ours, other = self._spec, dataset.element_spec
         data_nest.assert_same_structure(legacy_types(ours), legacy_types(other))
@@ -135,7 +137,7 @@ class Iterator:
         return operation
 
     def get_next(self, name: str | None = None) -> Any:
-        """Return the next element, as tensors that each run sets anew.
+        """Return the next element. Each run of its tensors advances the iterator.
 
         A run raises OutOfRangeError at the end.
         """
@@ -149,7 +151,9 @@ class Iterator:
         return from_tensor_list(self._spec, results)
 
     def string_handle(self, name: str | None = None) -> Tensor:
-        """Return a string tensor that stands for the iterator in a run's feeds."""
+        """Return a string tensor whose value identifies the iterator; it can be fed to
+        `from_string_handle`.
+        """
         if name is None:
             return self._string_handle
         handle: Tensor = raw_ops.IteratorToStringHandle(self._iterator_resource, name=name)
@@ -157,7 +161,7 @@ class Iterator:
 
     @property
     def element_spec(self) -> Any:
-        """The specs of the components of an element, in its structure."""
+        """The specs of the components of an element, in the structure of the element."""
         return self._spec
 
     @property
@@ -169,7 +173,7 @@ class Iterator:
 
 
 class IteratorSpec(TypeSpec):
-    """The spec of an iterator: the structure of its elements."""
+    """The spec of an iterator: it has the structure of the iterator's elements."""
 
     __slots__ = ("_element_spec",)
 
@@ -178,7 +182,7 @@ class IteratorSpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        """The class of the values."""
+        """The Python class of the values with this spec."""
         return Iterator
 
     def _serialize(self) -> tuple[Any, ...]:
@@ -207,7 +211,7 @@ def _structure(types: Any, shapes: Any, classes: Any) -> Any:
 
 
 def check_graph(dataset: Any) -> None:
-    """Raise ValueError for a dataset of another graph than the default graph."""
+    """Raise ValueError unless the dataset belongs to the default graph."""
     graph = variant_of(dataset).graph
     if graph is not get_default_graph():
         raise ValueError(
@@ -219,7 +223,9 @@ def check_graph(dataset: Any) -> None:
 
 
 def make_initializable(dataset: Any, shared_name: str | None = None) -> Iterator:
-    """Return an iterator over a dataset, which its `initializer` sets to the beginning."""
+    """Return an iterator over `dataset` that a run of its `initializer` sets to the first
+    element.
+    """
     check_graph(dataset)
     spec = dataset.element_spec
     with colocate_with(dataset._variant_tensor):

@@ -1,4 +1,6 @@
-"""The arguments of `padded_batch`: shapes and values of the padding, as tensors."""
+"""Converts the arguments of `padded_batch`, the padded shapes and the padding values, to
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 def padded_shape(shape: Any, shape_of_input: TensorShape) -> tuple[Tensor, TensorShape]:
     """Return a padded shape as a vector of int64, with -1 for unknown sizes, and the static shape.
 
-    shape_of_input: the static shape of the component. ValueError if it does not fit, or is not a
-    shape.
+    shape_of_input: the static shape of the component. Raises ValueError if the padded shape does
+    not fit the component, or is not a shape.
     """
     if isinstance(shape, Tensor):
         if shape.shape.rank not in (None, 1):
@@ -61,7 +63,7 @@ def padded_shape(shape: Any, shape_of_input: TensorShape) -> tuple[Tensor, Tenso
 def padding_values_of(values: Any, spec: Any) -> list[Tensor]:
     """Return the padding value of each component; by default zeros and empty strings.
 
-    TypeError for a component that can't be padded, and for a value of another dtype.
+    Raises TypeError for a component that can't be padded, and for a value of the wrong dtype.
     """
     specs = data_nest.flatten(spec)
     for one in specs:

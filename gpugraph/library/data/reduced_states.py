@@ -1,4 +1,6 @@
-"""Functions of a state and an element, whose state keeps its structure: reduce, scan."""
+"""Traces functions from a state and an element to the next state, for reduce and scan. The
+structure of the state must not change.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,11 @@ def stateful_function(
     method: str,
     picks: Callable[[Any], Any] = lambda spec: spec,
 ) -> tuple[StructuredFunction, Any]:
-    """Return a traced function of (state, element), and the structure of the states.
+    """Return a traced function of (state, element), and the structure of specs of the states.
 
-    Static shapes of the state are relaxed until the function keeps them. picks: returns the
-    structure of the state in that of the function's results. TypeError if dtypes or classes of the
-    state change.
+    The static shapes of the state are made less specific until the function preserves them. picks:
+    a function from the structure of the results to the structure of the state in it. Raises
+    TypeError if the function changes a dtype or a class of the state.
     """
     for _ in range(_TRIES):
         traced = StructuredFunction(function, method, (state_spec, element_spec))

@@ -1,8 +1,8 @@
-"""Rejection resampling: elements are dropped so that their classes get a distribution.
+"""Rejection resampling: drops elements so that the classes have a given distribution.
 
-With p the distribution before and t that after, class i is accepted with probability
-(r_i - min r) / (max r - min r), where r = t / p. With probability min r an element is taken without
-a draw, which loses no more elements than necessary.
+Let p be the distribution before and t the distribution after, and r = t / p. An element of class i
+is accepted with probability (r_i - min r) / (max r - min r). With probability min r, an element is
+accepted regardless of its class. So no more elements than necessary are dropped.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def resampled(
     seed: Any,
     sample: Callable[..., Any],
 ) -> Any:
-    """Return pairs (class, element) with the target distribution of classes.
+    """Return a dataset of pairs (class, element) with the target distribution of classes.
 
-    sample: `sample_from_datasets`.
+    sample: the function `sample_from_datasets`.
     """
     target_dist = convert_to_tensor(target, name="target_dist")
     source = DatasetV2(dataset._variant_tensor, dataset.element_spec, [dataset])
@@ -66,7 +66,9 @@ def resampled(
 
 
 def _acceptance(initial: Any, target: Any) -> tuple[Any, Any]:
-    """Return the probabilities with which classes are accepted, and that of no draw."""
+    """Return the probability with which each class is accepted, and the probability of acceptance
+    regardless of the class.
+    """
     tiny = np.finfo(initial.dtype.as_numpy_dtype).tiny
     ratio = target / (initial + tiny)
     axis = convert_to_tensor([0])
@@ -75,7 +77,7 @@ def _acceptance(initial: Any, target: Any) -> tuple[Any, Any]:
 
 
 def _estimates(target: Any, classes: Any) -> Any:
-    """Return a dataset of distributions, estimated from the classes read so far."""
+    """Return a dataset of distributions of the classes, estimated from the elements read so far."""
     count = target.shape[0].value if hasattr(target.shape[0], "value") else target.shape[0]
     first = raw_ops.Fill([count], convert_to_tensor(np.int64(_SMOOTHING)))
 
@@ -92,7 +94,7 @@ def _estimates(target: Any, classes: Any) -> Any:
 def _accepted(
     source: Any, acceptances: Any, initial_dists: Any, class_func: Callable[..., Any], seed: Any
 ) -> Any:
-    """Return pairs (class, element) of the elements that are accepted."""
+    """Return a dataset of pairs (class, element) of the accepted elements."""
     acceptances = DatasetV2.zip((acceptances, initial_dists)).map(lambda accepted, _: accepted)
 
     def with_probability(accepted: Any, element: Any) -> Any:

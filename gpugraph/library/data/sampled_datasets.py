@@ -1,4 +1,4 @@
-"""Datasets of elements chosen at random, and of random numbers."""
+"""Datasets whose elements are chosen at random, and datasets of random numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class RandomDatasetV2(DatasetV2):
-    """Endless random numbers of 32 bits, in int64."""
+    """An endless dataset of random 32-bit numbers, as int64."""
 
     def __init__(self, seed: Any = None) -> None:
         spec = TensorSpec([], int64)
@@ -29,16 +29,16 @@ class RandomDatasetV2(DatasetV2):
 
 
 class RandomDatasetV1(RandomDatasetV2, DatasetV1):
-    """Endless random numbers of 32 bits, in int64."""
+    """An endless dataset of random 32-bit numbers, as int64."""
 
 
 def Counter(start: Any = 0, step: Any = 1, dtype: Any = int64) -> Any:
-    """Return an endless dataset of numbers from `start` on."""
+    """Return an endless dataset of numbers: start, start + step, and so on."""
     return _counter(DatasetV1, start, step, dtype)
 
 
 def CounterV2(start: Any = 0, step: Any = 1, dtype: Any = int64) -> Any:
-    """Return an endless dataset of numbers from `start` on, of version 2."""
+    """Return an endless dataset of numbers, as `Counter` does, of API version 2."""
     return _counter(DatasetV2, start, step, dtype)
 
 
@@ -50,7 +50,9 @@ def _counter(kind: Any, start: Any, step: Any, dtype: Any) -> Any:
 
 
 def choose_from_datasets(datasets: Sequence[Any], choice_dataset: Any) -> Any:
-    """Return elements of datasets, by the numbers in a dataset of scalars of int64."""
+    """Return a dataset that takes its next element from the dataset whose index is the next element
+    of `choice_dataset`.
+    """
     if choice_dataset.element_spec != TensorSpec([], int64):
         raise TypeError("`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")
     return _directed(choice_dataset, datasets)
@@ -75,10 +77,11 @@ def _directed(selector: Any, datasets: Sequence[Any]) -> Any:
 
 
 def sample_from_datasets(datasets: Sequence[Any], weights: Any = None, seed: Any = None) -> Any:
-    """Return elements of datasets, of which each is chosen with a probability.
+    """Return a dataset that takes each element from a dataset chosen at random.
 
-    weights: a list, a tensor, or a dataset of vectors; by default all are equally likely.
-    TypeError for weights of another dtype, ValueError for another number of them.
+    weights: the probabilities of the datasets: a list, a tensor, or a dataset of vectors. By
+    default they are equal. Raises TypeError if the weights have a wrong dtype, and ValueError if
+    their number is wrong.
     """
     if isinstance(weights, DatasetBase):
         weights_dataset: Any = weights
@@ -110,7 +113,7 @@ def _pairs(seed: Any) -> Any:
 
 
 def _drawn(logits: Tensor, seed: Tensor) -> Tensor:
-    """Return the number of a dataset, drawn with probabilities."""
+    """Return the index of a dataset, drawn with the probabilities softmax(logits)."""
     if logits.shape.rank == 1:
         logits = raw_ops.ExpandDims(logits, 0)
     drawn: Tensor = raw_ops.StatelessMultinomial(logits, 1, seed, output_dtype=int64)
@@ -120,10 +123,12 @@ def _drawn(logits: Tensor, seed: Tensor) -> Tensor:
 def rejection_resample(
     class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None
 ) -> Transformation:
-    """Return the transformation that drops elements so that classes have a distribution.
+    """Return a transformation that drops elements so that the classes have the distribution
+    `target_dist`.
 
-    class_func: returns the class of an element, a number. initial_dist: the distribution before;
-    by default it is estimated while elements are read. Elements become pairs with their class.
+    class_func: returns the class of an element, an int. initial_dist: the distribution of classes
+    before; by default it is estimated from the elements read so far. The elements of the result are
+    pairs (class, element).
     """
     return lambda dataset: resampled(
         dataset, class_func, target_dist, initial_dist, seed, sample_from_datasets

@@ -1,4 +1,6 @@
-"""Positions of iterators in checkpoints, and iterators for several devices."""
+"""Saves the positions of iterators in checkpoints; also has MultiDeviceIterator, for several
+devices.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class IteratorSaveable(SaveableObject):
-    """The position of an iterator, as an object that savers save and restore."""
+    """The position of an iterator, as a SaveableObject for a Saver."""
 
     def __init__(self, iterator_resource: Any) -> None:
         position = raw_ops._IteratorPosition(iterator_resource, name="IteratorPosition")
@@ -40,7 +42,7 @@ class IteratorSaveable(SaveableObject):
         super().__init__(iterator_resource, [spec], name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Return the op that goes to a position."""
+        """Return the op that sets the iterator to a saved position."""
         with colocate_with(self.op):
             return raw_ops._SetIteratorPosition(
                 self.op, restored_tensors[0], name="SetIteratorPosition"
@@ -48,7 +50,9 @@ class IteratorSaveable(SaveableObject):
 
 
 def make_saveable_from_iterator(iterator: Any) -> IteratorSaveable:
-    """Return an object by which a `Saver` saves and restores the position of an iterator."""
+    """Return a SaveableObject with which a `Saver` saves and restores the position of an
+    iterator.
+    """
     if not isinstance(iterator, Iterator):
         raise TypeError(f"`iterator` must be a `tf.data.Iterator`, not {iterator!r}")
     return IteratorSaveable(iterator._iterator_resource)
@@ -158,10 +162,10 @@ class _PositionListener(CheckpointSaverListener):
 
 
 class MultiDeviceIterator:
-    """An iterator whose elements go to several devices in turn.
+    """An iterator that distributes its elements to several devices in turn.
 
-    devices: their names. `get_next()` returns an element for each; `initializer` is the op that
-    sets the iterator to the beginning.
+    devices: the names of the devices. `get_next()` returns a list with one element for each device.
+    A run of the op `initializer` sets the iterator to the first element.
     """
 
     def __init__(
@@ -180,11 +184,13 @@ class MultiDeviceIterator:
 
     @property
     def initializer(self) -> Any:
-        """The op that sets the iterator to the beginning of the dataset."""
+        """The op whose run sets the iterator to the first element of the dataset."""
         return self._incarnation.op
 
     def get_next(self, device: str | None = None) -> Any:
-        """Return the next element of a device, or a list with the next elements of all."""
+        """Return the next element of `device`; without it, a list with the next element of each
+        device.
+        """
         if device is not None:
             return self._next_of(self._devices.index(device))
         return [self._next_of(shard) for shard in range(len(self._devices))]
@@ -197,5 +203,5 @@ class MultiDeviceIterator:
 
     @property
     def element_spec(self) -> Any:
-        """The specs of the components of an element, in its structure."""
+        """The specs of the components of an element, in the structure of the element."""
         return self._spec

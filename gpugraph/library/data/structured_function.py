@@ -1,4 +1,4 @@
-"""Functions of elements: traced with the structure of a dataset's elements.
+"""StructuredFunction: a Python function that is traced with the structure of a dataset's elements.
 
 Each function is converted by AutoGraph, as in TensorFlow 1.15.
 """
@@ -24,9 +24,10 @@ from gpugraph.library.data.element_structure import (
 
 
 class StructuredFunction:
-    """A function of elements of a structure, and the structure of its results.
+    """A traced function of elements, and the structure of its results.
 
-    function: the traced function, in the library of the default graph. spec: of the results.
+    function: the traced function; it is added to the default graph. spec: the structure of specs of
+      the results.
     """
 
     def __init__(
@@ -71,14 +72,16 @@ class StructuredFunction:
 
     @property
     def captured(self) -> list[Tensor]:
-        """The captured tensors, which the op takes after the elements."""
+        """The tensors that the function captures; they are inputs of the dataset op, after its own
+        inputs.
+        """
         return self.function.graph.captured
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The attrs with the dtypes and shapes of the results."""
+        """The attrs of the dataset op for the dtypes and shapes of the results."""
         return flat_attrs(self.spec)
 
     def arguments(self, name: str = "other_arguments", attr: str = "f") -> dict[str, Any]:
-        """Return the arguments of an op that calls the function."""
+        """Return the keyword arguments of an op that calls the function."""
         return {name: self.captured, attr: self.function}

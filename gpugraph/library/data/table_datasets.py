@@ -1,4 +1,6 @@
-"""Datasets of rows with columns: CSV files, SQLite queries, batches of parsed examples."""
+"""Datasets whose elements have columns: rows of CSV files, rows of SQLite queries, and batches of
+parsed Examples.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,11 @@ _CSV_TYPES = (int32, int64, float32, float64, string)
 
 
 class CsvDatasetV2(DatasetV2):
-    """The rows of CSV files, as tuples of scalars.
+    """A dataset of the rows of CSV files, as tuples of scalars.
 
-    record_defaults: for each column that is read its default, or its dtype if it must have a value.
-    select_cols: the columns to read, in ascending order; by default all.
+    record_defaults: for each selected column, its default value; or its dtype if the column must
+      have a value in every row.
+    select_cols: the columns to read, in ascending order; by default all columns.
     """
 
     def __init__(
@@ -65,7 +68,9 @@ class CsvDatasetV2(DatasetV2):
 
 
 class CsvDatasetV1(CsvDatasetV2, DatasetV1):
-    """The rows of CSV files, as tuples of scalars; arguments as of `CsvDatasetV2`."""
+    """A dataset of the rows of CSV files, as tuples of scalars. For the arguments, see
+    `CsvDatasetV2`.
+    """
 
     @classmethod
     def _plain_class(cls) -> type[DatasetBase]:
@@ -73,7 +78,9 @@ class CsvDatasetV1(CsvDatasetV2, DatasetV1):
 
 
 def _default(value: Any) -> Any:
-    """Return a default as a tensor; an empty one for a dtype."""
+    """Return a default value as a tensor; for a dtype, which means no default, return an empty
+    tensor.
+    """
     dtype: DType | None = None
     if isinstance(value, DType) or (isinstance(value, type) and issubclass(value, np.generic)):
         dtype = as_dtype(value)
@@ -89,7 +96,7 @@ def _default(value: Any) -> Any:
 
 
 class SqlDatasetV2(DatasetV2):
-    """The rows that a query of a SQLite database returns, as tuples of scalars."""
+    """A dataset of the rows that a query of a SQLite database returns, as tuples of scalars."""
 
     def __init__(
         self, driver_name: Any, data_source_name: Any, query: Any, output_types: Sequence[Any]
@@ -103,7 +110,7 @@ class SqlDatasetV2(DatasetV2):
 
 
 class SqlDatasetV1(SqlDatasetV2, DatasetV1):
-    """The rows that a query of a SQLite database returns, as tuples of scalars."""
+    """A dataset of the rows that a query of a SQLite database returns, as tuples of scalars."""
 
     @classmethod
     def _plain_class(cls) -> type[DatasetBase]:
@@ -111,7 +118,7 @@ class SqlDatasetV1(SqlDatasetV2, DatasetV1):
 
 
 def parse_example_dataset(features: Any, num_parallel_calls: Any = 1) -> Transformation:
-    """Return the transformation from batches of serialized `Example`s to dicts of tensors."""
+    """Return a transformation from batches of serialized `Example`s to dicts of tensors."""
     if features is None:
         raise ValueError("Missing: features was None.")
 
@@ -137,10 +144,11 @@ def make_batched_features_dataset_v2(
     reader_num_threads: Any = None, parser_num_threads: Any = None, sloppy_ordering: bool = False,
     drop_final_batch: bool = False,
 ) -> Any:  # fmt: skip
-    """Return a dataset of batches of the features of `Example`s in files, as dicts.
+    """Return a dataset of batches of the `Example`s in files. Each is a dict of the parsed
+    features.
 
-    reader: the class of a dataset of files, by default of TFRecords. label_key: the feature that is
-    returned apart from the others.
+    reader: the class of a dataset of the records in files, by default TFRecordDataset. label_key: a
+    feature; if passed, the elements are pairs (dict of the other features, this feature).
     """
     del sloppy_ordering
     read = reader or TFRecordDatasetV2
@@ -167,7 +175,7 @@ def make_batched_features_dataset_v2(
 
 
 def data_is_pairs(dataset: Any) -> bool:
-    """Return whether elements are pairs, of a key and a record."""
+    """Return whether the elements are pairs (key, record)."""
     return isinstance(dataset.element_spec, tuple)
 
 
@@ -183,7 +191,10 @@ def _in_epochs(dataset: Any, shuffle: bool, size: int, seed: Any, epochs: Any) -
 
 @functools.wraps(make_batched_features_dataset_v2)
 def make_batched_features_dataset(*arguments: Any, **named: Any) -> Any:
-    """Return a dataset of version 1; arguments as of `make_batched_features_dataset_v2`."""
+    """Return a dataset of API version 1.
+
+    For the arguments, see `make_batched_features_dataset_v2`.
+    """
     return _version_1(make_batched_features_dataset_v2(*arguments, **named))
 
 
@@ -201,7 +212,9 @@ def _column_names(name: str, delimiter: str, quotes: bool) -> list[str]:
 def _inferred_defaults(
     names: Sequence[str], columns: int, chosen: Sequence[int], options: Any
 ) -> list[Any]:
-    """Return a default for each column, of the narrowest dtype that holds its first values."""
+    """Return a default value for each column; its dtype is the narrowest that can hold the column's
+    first values.
+    """
     has_header, delimiter, quotes, missing, most = options
     kinds: list[int] = [0] * len(chosen)
     order = (int32, int64, float32, float64, string)
@@ -231,7 +244,7 @@ def _inferred_defaults(
 
 
 def _kind(text: str, missing: str) -> int:
-    """Return the place of a text's dtype in the order int32, int64, float32, float64, string."""
+    """Return the index of a text's dtype in (int32, int64, float32, float64, string)."""
     if text in ("", missing):
         return 0
     try:
@@ -257,10 +270,11 @@ def make_csv_dataset_v2(
     prefetch_buffer_size: Any = None, num_parallel_reads: Any = None, sloppy: bool = False,
     num_rows_for_inference: Any = 100, compression_type: Any = None, ignore_errors: bool = False,
 ) -> Any:  # fmt: skip
-    """Return a dataset of batches of the columns of CSV files, as dicts.
+    """Return a dataset of batches of the rows of CSV files. Each is a dict of columns.
 
-    column_names: by default those of the first file's header. column_defaults: by default inferred
-    from the first rows. label_name: the column that is returned apart from the others.
+    column_names: by default, the names in the first file's header. column_defaults: by default,
+    inferred from the first rows. label_name: a column; if passed, the elements are pairs (dict of
+    the other columns, this column).
     """
     del sloppy
     names = _of_files(file_pattern)
@@ -332,7 +346,7 @@ def _to_dict(keys: Sequence[str], label_name: Any) -> Callable[..., Any]:
 
 @functools.wraps(make_csv_dataset_v2)
 def make_csv_dataset(*arguments: Any, **named: Any) -> Any:
-    """Return a dataset of version 1; arguments as of `make_csv_dataset_v2`."""
+    """Return a dataset of API version 1. For the arguments, see `make_csv_dataset_v2`."""
     return _version_1(make_csv_dataset_v2(*arguments, **named))
 
 
@@ -346,7 +360,9 @@ class RecordWriter:
         )
 
     def write(self, dataset: Any) -> Any:
-        """Return the op that writes a dataset; TypeError unless its elements are strings."""
+        """Return the op that writes the elements of a dataset; raise TypeError unless they are
+        strings.
+        """
         if not isinstance(dataset, DatasetBase):
             raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
         if dataset.element_spec != TensorSpec([], string):
@@ -360,18 +376,20 @@ class RecordWriter:
 
 
 class StatsAggregator:
-    """Statistics of a pipeline; they are accepted and kept, and stay empty.
+    """Statistics of a pipeline. The class is accepted for compatibility; its statistics stay empty.
 
-    `trace` and `explain` show the times of a pipeline's stages here.
+    To see the times of a pipeline's stages, use the commands `trace` and `explain`.
     """
 
     def get_summary(self) -> Any:
-        """Return a string tensor with an empty `Summary`."""
+        """Return a string tensor: an empty `Summary`."""
         return convert_to_tensor("", dtype=string)
 
 
 def latency_stats(tag: Any) -> Transformation:
-    """Return the transformation that records latencies; the dataset stays as it is."""
+    """Return a transformation that does not change the dataset; in TensorFlow, it records
+    latencies.
+    """
     del tag
     return lambda dataset: dataset._same(dataset._variant_tensor)
 

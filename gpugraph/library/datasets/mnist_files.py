@@ -24,7 +24,7 @@ from gpugraph.base.whole_files import open_to_read
 from gpugraph.ops.random.seeds_and_streams import get_seed
 
 SOURCE_URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
-"""The address from which TensorFlow downloads the files; here it has no effect."""
+"""The address from which TensorFlow downloads the files. It has no effect in this package."""
 
 TRAIN_IMAGES = "train-images-idx3-ubyte.gz"
 TRAIN_LABELS = "train-labels-idx1-ubyte.gz"
@@ -35,7 +35,7 @@ _FAKE_IMAGE = (1.0,) * 784
 
 
 class Datasets(NamedTuple):
-    """The three parts of a data set, each a `DataSet`."""
+    """The training, validation and test sets, each a `DataSet`."""
 
     train: Any
     validation: Any
@@ -48,8 +48,8 @@ class DataSet:
 
     Args:
       images: uint8 [number, rows, columns, 1]. labels: [number], or [number, classes] if one_hot.
-      fake_data: whether `images` and `labels` are ignored and num_examples is 10000; `next_batch`
-        has an argument of the same name, which returns images of ones.
+      fake_data: whether `images` and `labels` are ignored and num_examples is 10000. The argument
+        `fake_data` of `next_batch` then returns images of ones.
       dtype: uint8, or float32, for which images are scaled to [0, 1].
       reshape: whether images are flattened to [number, rows * columns].
       seed: the seed for NumPy's random order; by default the graph's seed.
@@ -114,7 +114,7 @@ class DataSet:
     ) -> tuple[Any, Any]:
         """Return (images, labels) of the next batch.
 
-        After the last image, a new epoch begins; `shuffle` gives it another random order.
+        After the last image, a new epoch begins. With `shuffle`, it has another random order.
         fake_data: whether to return images of ones, all with the label 0 or its one-hot vector.
         """
         if fake_data:
@@ -162,8 +162,8 @@ def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
 def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
     """Read the array of an IDX file; decompress no more bytes than the header of the file declares.
 
-    magic: the number with which the file must begin. Raise ValueError for any other number, or
-    if the file is shorter or longer than its header declares.
+    magic: the number with which the file must begin. Raises ValueError for any other number, or if
+    the file is shorter or longer than its header declares.
     """
     name = getattr(file, "name", file)
     number = int.from_bytes(stream.read(4), "big")
@@ -183,9 +183,9 @@ def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
 
 
 def _first_bytes(stream: BufferedIOBase, size: int) -> bytearray:
-    """Read at most `size` bytes of `stream` in parts.
+    """Read at most `size` bytes of `stream`, a chunk at a time.
 
-    The header of a file may declare far more bytes than the file has; so no buffer of `size` bytes
+    The header of a file may declare many more bytes than the file has, so no buffer of `size` bytes
     is allocated in advance.
     """
     content = bytearray()
@@ -211,10 +211,11 @@ def read_data_sets(
 
     The first `validation_size` training images become the validation set. The files are
     `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and the same with `t10k`, either plain or
-    gzipped with the suffix `.gz`. Other arguments are those of `DataSet`.
+    gzipped with the suffix `.gz`. The other arguments are as in `DataSet`.
 
-    Raise NotFoundError with the names of missing files, since nothing is downloaded, and ValueError
-    if validation_size exceeds the number of images and for a file with another magic number.
+    Raises NotFoundError with the names of missing files, since nothing is downloaded, and
+    ValueError if validation_size exceeds the number of images and for a file with another magic
+    number.
     """
     options = {"dtype": dtype, "reshape": reshape, "seed": seed}
     if fake_data:

@@ -1,4 +1,4 @@
-"""Texts as rows of word ids: `tf.contrib.learn.preprocessing.VocabularyProcessor`."""
+"""`tf.contrib.learn.preprocessing.VocabularyProcessor`: converts texts to rows of word ids."""
 
 from __future__ import annotations
 
@@ -32,15 +32,18 @@ class CategoricalVocabulary:
         self._frozen = False
 
     def __len__(self) -> int:
-        """Return the number of words, with the unknown word."""
+        """Return the number of words, including the unknown word."""
         return len(self._mapping)
 
     def freeze(self, freeze: bool = True) -> None:
-        """Stop or resume adding words that `get` does not know."""
+        """Set whether the vocabulary is frozen, so that `get` adds no words."""
         self._frozen = freeze
 
     def get(self, category: str) -> int:
-        """Return the id of a word; a new word gets the next id, or 0 if this is frozen."""
+        """Return the id of a word.
+
+        A new word gets the next id, or 0 if the vocabulary is frozen.
+        """
         if category not in self._mapping:
             if self._frozen:
                 return 0
@@ -50,14 +53,15 @@ class CategoricalVocabulary:
         return self._mapping[category]
 
     def add(self, category: str, count: int = 1) -> None:
-        """Count a word, which gets an id unless this is frozen."""
+        """Increase the count of a word. A new word gets an id unless the vocabulary is frozen."""
         if self.get(category) > 0:
             self._counts[category] += count
 
     def trim(self, min_frequency: int, max_frequency: int = -1) -> None:
-        """Keep the words that were counted more than `min_frequency` times, most frequent first.
+        """Remove words that were counted at most `min_frequency` times; sort the others by
+        frequency, the most frequent first.
 
-        max_frequency: words counted as often or more are removed too, if it is positive.
+        max_frequency: if positive, words that were counted at least this often are removed too.
         """
         ordered = sorted(sorted(self._counts.items(), key=lambda pair: pair[0]), key=_rarity)
         kept = [
@@ -70,7 +74,7 @@ class CategoricalVocabulary:
         self._counts = Counter(dict(kept))
 
     def reverse(self, class_id: int) -> str:
-        """Return the word of an id; raise ValueError if words by id are not kept."""
+        """Return the word of an id; raise ValueError if the vocabulary does not support this."""
         if not self._support_reverse:
             raise ValueError("This vocabulary wasn't initialized with support_reverse=True.")
         return self._reverse_mapping[class_id]
@@ -81,9 +85,10 @@ def _rarity(pair: tuple[str, int]) -> int:
 
 
 class VocabularyProcessor:
-    """Maps texts to rows of word ids, cut or filled with 0 to `max_document_length`.
+    """Converts texts to rows of word ids. Rows are cut, or filled with 0, to `max_document_length`.
 
-    min_frequency: words are kept that occur more often. vocabulary: a CategoricalVocabulary.
+    min_frequency: words that occur at most this often are removed. vocabulary: a
+      CategoricalVocabulary.
     tokenizer_fn: a function from texts to their lists of words.
     """
 
@@ -100,7 +105,7 @@ class VocabularyProcessor:
         self._tokenizer = tokenizer_fn or tokenizer
 
     def fit(self, raw_documents: Iterable[Any], unused_y: Any = None) -> VocabularyProcessor:
-        """Learn the words of texts, and learn no further words afterwards."""
+        """Learn the words of the texts. No words are learned afterwards."""
         for words in self._tokenizer(raw_documents):
             for word in words:
                 self.vocabulary_.add(word)
@@ -123,7 +128,7 @@ class VocabularyProcessor:
             yield row
 
     def reverse(self, documents: Iterable[Iterable[int]]) -> Iterator[str]:
-        """Yield the text of each row, words between spaces."""
+        """Yield the text of each row, with spaces between the words."""
         for row in documents:
             yield " ".join(self.vocabulary_.reverse(class_id) for class_id in row)
 
@@ -133,6 +138,6 @@ class VocabularyProcessor:
 
     @classmethod
     def restore(cls, filename: str) -> VocabularyProcessor:
-        """Return a processor that `save` wrote; as any pickle, the file can run code."""
+        """Return a processor that `save` wrote. The file is a pickle, so it can run any code."""
         loaded: VocabularyProcessor = pickle.loads(Path(filename).read_bytes())
         return loaded

@@ -1,4 +1,6 @@
-"""`tf.contrib.distribute`'s strategies: those of `tf.distribute` with older arguments."""
+"""The strategies of `tf.contrib.distribute`: the strategies of `tf.distribute` with older
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,11 @@ from gpugraph.library.distribute.parameter_strategies import CentralStorageStrat
 
 
 class MirroredStrategy(Strategy):
-    """Trains on several devices of one process, each with a copy of the variables.
+    """Trains on several devices of one process; each device has a copy of the variables.
 
-    devices: names; or num_gpus or num_gpus_per_worker: how many GPUs. auto_shard_dataset: accepted,
-    without effect: a process reads all of its dataset. ValueError for devices and a number of GPUs.
+    devices: the names of the devices. num_gpus, num_gpus_per_worker: the number of GPUs, in place
+    of `devices`. auto_shard_dataset: accepted for compatibility; no effect, since a process reads
+    all of its dataset. Raises ValueError if both `devices` and a number of GPUs are passed.
     """
 
     def __init__(
@@ -45,9 +48,10 @@ class MirroredStrategy(Strategy):
 
 
 class CollectiveAllReduceStrategy(MultiWorkerMirroredStrategy):
-    """Synchronous training on all workers of TF_CONFIG's cluster.
+    """Synchronous training on all workers of the cluster in TF_CONFIG.
 
-    num_gpus_per_worker: accepted; each worker uses all of its GPUs.
+    num_gpus_per_worker: accepted for compatibility; no effect, since each worker uses all of its
+      GPUs.
     """
 
     def __init__(
@@ -62,7 +66,7 @@ class CollectiveAllReduceStrategy(MultiWorkerMirroredStrategy):
 class ParameterServerStrategy(CentralStorageStrategy):
     """Trains on several devices of one process, with the variables on one of them.
 
-    num_gpus_per_worker: how many GPUs are used.
+    num_gpus_per_worker: the number of GPUs to use.
     """
 
     def __init__(self, num_gpus_per_worker: int = 0) -> None:

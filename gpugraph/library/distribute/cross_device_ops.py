@@ -17,7 +17,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def devices_of(destinations: Any) -> tuple[str, ...]:
-    """Return the devices of a value, or of a name or a list of names."""
+    """Return the devices of a value, of a device name, or of a list of device names."""
     if isinstance(destinations, str):
         return (canonical_device(destinations),)
     if isinstance(destinations, (list, tuple)):
@@ -28,32 +28,34 @@ def devices_of(destinations: Any) -> tuple[str, ...]:
 
 
 class CrossDeviceOps:
-    """Base class: how a strategy reduces values over its devices and copies them there."""
+    """Base class of the ways in which a strategy reduces values over its devices and copies them to
+    devices.
+    """
 
     def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any) -> Any:
-        """Return the sum or mean of a value per replica on the devices of `destinations`."""
+        """Return the sum or mean of the replicas' values, on the devices of `destinations`."""
         return self.reduce_implementation(as_reduce_op(reduce_op), per_replica_value, destinations)
 
     def batch_reduce(self, reduce_op: Any, value_destination_pairs: Any) -> list[Any]:
-        """Return the results of `reduce` for pairs of a value and destinations."""
+        """Return the results of `reduce` for (value, destinations) pairs."""
         return self.batch_reduce_implementation(
             as_reduce_op(reduce_op), list(value_destination_pairs)
         )
 
     def broadcast(self, tensor: Any, destinations: Any) -> Any:
-        """Return a tensor, copied to the devices of `destinations`."""
+        """Return copies of a tensor on the devices of `destinations`."""
         return self.broadcast_implementation(tensor, destinations)
 
     def reduce_implementation(
         self, reduce_op: ReduceOp, per_replica_value: Any, destinations: Any
     ) -> Any:
-        """Reduce one value; for subclasses."""
+        """Reduce one value. `reduce` calls this method, which subclasses define."""
         raise NotImplementedError("_reduce method must be implemented in descendants.")
 
     def batch_reduce_implementation(
         self, reduce_op: ReduceOp, value_destination_pairs: Sequence[tuple[Any, Any]]
     ) -> list[Any]:
-        """Reduce several values; by default one after another."""
+        """Reduce several values. By default, this is done one after another."""
         return [
             self.reduce_implementation(reduce_op, value, destinations)
             for value, destinations in value_destination_pairs
@@ -65,10 +67,10 @@ class CrossDeviceOps:
 
 
 class ReductionToOneDevice(CrossDeviceOps):
-    """Adds up all values on one device, then copies the result to the others.
+    """Adds up all values on one device, then copies the result to the other devices.
 
-    reduce_to_device: the device that adds; by default the first of the destinations.
-    accumulation_fn: adds a list of tensors; by default `tf.add_n`.
+    reduce_to_device: the device that computes the sum; by default, the first of the destinations.
+    accumulation_fn: the function that adds up a list of tensors; by default `tf.add_n`.
     """
 
     def __init__(self, reduce_to_device: Any = None, accumulation_fn: Any = None) -> None:
@@ -87,11 +89,11 @@ class ReductionToOneDevice(CrossDeviceOps):
 
 
 class AllReduceCrossDeviceOps(ReductionToOneDevice):
-    """All-reduce: each result is on all devices. The sum is computed once here, on the first one,
-    since the devices are of one process.
+    """All-reduce: the result of each reduction is on all devices. The devices belong to one
+    process, so the sum is computed only once, on the first device, and is then copied.
 
-    all_reduce_alg, num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group: accepted, and
-    without effect.
+    all_reduce_alg, num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group: accepted for
+    compatibility; no effect.
     """
 
     def __init__(
@@ -114,7 +116,7 @@ class NcclAllReduce(AllReduceCrossDeviceOps):
 
 
 class HierarchicalCopyAllReduce(AllReduceCrossDeviceOps):
-    """All-reduce as `NcclAllReduce` does it."""
+    """All-reduce, computed in the same way as by `NcclAllReduce`."""
 
     def __init__(self, num_packs: int = 1) -> None:
         super().__init__("hierarchical_copy", num_packs)
@@ -140,7 +142,8 @@ def _total(reduce_op: ReduceOp, values: Sequence[Any], add: Any) -> Any:
 
 
 def mirrored(value: Any, devices: Sequence[str], home: str | None = None) -> Any:
-    """Return copies of a tensor or of slices on these devices; on a single one, the copy itself.
+    """Return a value with a copy of a tensor, or of IndexedSlices, on each of these devices. For a
+    single device, return the copy itself.
 
     home: the device of the value, if known.
     """

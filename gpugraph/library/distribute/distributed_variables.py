@@ -1,10 +1,10 @@
 """Variables with a copy on the device of each replica.
 
-A `MirroredVariable` has equal copies: an update in the cross-replica context changes all of them,
-and one in a replica context first aggregates the values of all replicas. A `SyncOnReadVariable`
-has copies that replicas change independently; a read in the cross-replica context aggregates them.
-Both stand for the copy of the current replica, or for the first copy outside of replicas. A
-checkpoint holds one value under the name of the first copy, as that of a single variable.
+A `MirroredVariable` has equal copies. An update in the cross-replica context changes all of them.
+An update in a replica context first aggregates the values of all replicas. A `SyncOnReadVariable`
+has copies that each replica changes independently. A read in the cross-replica context aggregates
+them. In a replica, each of the two means the replica's own copy; outside of replicas, the first
+copy. A checkpoint has one value for all copies, under the name of the first one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ _NO_AGGREGATION = (
 
 
 class DistributedVariable(Components, ResourceVariable):
-    """A variable with one component per replica, for the component of the current replica."""
+    """A variable with one component per replica. In a replica, operations on it use that replica's
+    component.
+    """
 
     _is_distributed = True
 
@@ -112,7 +114,9 @@ class DistributedVariable(Components, ResourceVariable):
             component.load(value, session)
 
     def _in_copies(self, change: Callable[[Any], Any]) -> Any:
-        """Return `change(copy)`: in a replica of its own copy, elsewhere of all copies."""
+        """In a replica, return `change(copy)` for the replica's own copy. Elsewhere, call `change`
+        for all copies.
+        """
         context = get_replica_context()
         if (context is not None and has_strategy()) or update_replica() is not None:
             return change(self.get())
@@ -167,7 +171,9 @@ class MirroredVariable(DistributedVariable):
 
 
 class SyncOnReadVariable(DistributedVariable):
-    """A variable whose components replicas change independently, and reads aggregate."""
+    """A variable whose components are changed by the replicas independently, and aggregated by
+    reads.
+    """
 
     _shared_read: Tensor | None = None
 
@@ -198,7 +204,9 @@ class SyncOnReadVariable(DistributedVariable):
         return results
 
     def value(self) -> Tensor:
-        """Return the component of the current replica; outside of replicas, the aggregate."""
+        """In a replica, return the replica's own component. Outside of replicas, return the
+        aggregate.
+        """
         context = get_replica_context()
         if (context is not None and has_strategy()) or update_replica() is not None:
             return super().value()
@@ -230,13 +238,13 @@ class SyncOnReadVariable(DistributedVariable):
 
 
 def _share(tensor: Tensor, count: int) -> Tensor:
-    """Return the share of each of `count` copies in a sum."""
+    """Return the value of each of `count` copies whose sum is to be `tensor`."""
     shared: Tensor = tensor / count if tensor.dtype.is_floating else tensor // count
     return shared
 
 
 def aggregated(strategy: Any, value: Any, aggregation: Any, destinations: Any) -> Any:
-    """Return the aggregate of a value per replica on the devices of `destinations`."""
+    """Return the aggregate of the replicas' values, on the devices of `destinations`."""
     if aggregation == VariableAggregation.ONLY_FIRST_REPLICA:
         first = value.values[0] if isinstance(value, DistributedValues) else value
         return strategy.extended.broadcast_to(first, destinations)
@@ -268,7 +276,9 @@ class _SyncOnReadSaveable(SaveableObject):
         super().__init__(variable, [spec], name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Return the operation that assigns the value's shares to all components."""
+        """Return the operation that assigns the value to the components, so that their aggregate is
+        the value.
+        """
         tensor = restored_tensors[0]
         if self._variable._aggregation == VariableAggregation.SUM:
             tensor = _share(tensor, len(self._variable.values))

@@ -1,7 +1,7 @@
 """Distributions over integers and counts: Bernoulli, Categorical, Multinomial,
 DirichletMultinomial.
 
-All except DirichletMultinomial take either `logits` or `probs`.
+All except DirichletMultinomial take exactly one of `logits` and `probs`.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from gpugraph.ops.special_functions.gamma_and_zeta import lgamma
 
 
 def logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, Tensor]:
-    """Return (logits, probs), one taken from the constructor's arguments, the other computed from
+    """Return (logits, probs). One of them is the constructor's argument; the other is computed from
     it.
 
-    arguments: the constructor's, by name; exactly one of `logits` and `probs` is not None, or
-    ValueError is raised. classes: whether the last axis holds the classes; otherwise each element
+    arguments: the constructor's arguments by name; raises ValueError unless exactly one of `logits`
+    and `probs` is not None. classes: whether the last axis is the classes; otherwise each element
     is a separate probability.
     """
     logits, probs, validate = (arguments[k] for k in ("logits", "probs", "validate_args"))
@@ -374,8 +374,8 @@ class DirichletMultinomial(_Counts):
         return self.concentration / self.total_concentration[..., None]
 
     def _scale(self) -> Any:
-        """Return the standard deviation of a count divided by that of a multinomial with the same
-        mean.
+        """Return the ratio of a count's standard deviation to its standard deviation in a
+        multinomial with the same mean.
 
         The shape of the result is [..., 1].
         """

@@ -1,4 +1,6 @@
-"""The part of Distribution that holds parameters: checks, shapes, and copies with other values."""
+"""The mixin of Distribution for parameters: their checks and shapes, and copies with other
+values.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +126,7 @@ class DistributionParameters:
     ) -> dict[str, Tensor]:
         """Return, by name, the shapes that the parameters need for samples of shape `sample_shape`.
 
-        The shapes are int32 tensors. Raise NotImplementedError if events are not scalars.
+        The shapes are int32 tensors. Raises NotImplementedError if events are not scalars.
         """
         with name_scope(name, values=[sample_shape]):
             return cls._param_shapes(sample_shape)
@@ -133,7 +135,7 @@ class DistributionParameters:
     def param_static_shapes(cls, sample_shape: Any) -> dict[str, TensorShape]:
         """Return the result of `param_shapes` as static shapes.
 
-        Raise ValueError if a shape is not fully known when the graph is built.
+        Raises ValueError if a shape is not fully known when the graph is built.
         """
         if isinstance(sample_shape, TensorShape):
             if not sample_shape.is_fully_defined():

@@ -33,7 +33,7 @@ def kl_divergence(
     """Return KL(a || b) = E_a[log a(X) - log b(X)], one value for each distribution of the batch.
 
     If allow_nan_stats is false, a run raises InvalidArgumentError where the divergence is NaN.
-    Raise NotImplementedError for classes without a registered divergence.
+    Raises NotImplementedError for classes without a registered divergence.
     """
     divergence = _registered(type(distribution_a), type(distribution_b))
     if divergence is None:

@@ -1,4 +1,4 @@
-"""Distributions with a location and a scale: Normal, Laplace, StudentT; and Uniform."""
+"""Distributions with a location and a scale: Normal, Laplace and StudentT. Also Uniform."""
 
 from __future__ import annotations
 

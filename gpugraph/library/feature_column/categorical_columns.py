@@ -1,4 +1,4 @@
-"""Columns of categories: identities, hashes, words of a vocabulary."""
+"""Categorical columns of integer ids, hashes, or words of a vocabulary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def require_string_or_int(dtype: DType, prefix: str) -> None:
 
 
 class _KeyedColumn(CategoricalColumn):
-    """A categorical column of one feature, whose name is the field `key`."""
+    """A categorical column of one feature. The field `key` is the feature's name."""
 
     key: str
     dtype: DType
@@ -90,7 +90,7 @@ class HashedCategoricalColumn(
 
 
 class _VocabularyColumn(_KeyedColumn):
-    """A column that looks words up in a table."""
+    """A column that looks up words in a table."""
 
     def _table(self, key_dtype: DType, name: str) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define `_table`")
@@ -116,7 +116,7 @@ class VocabularyFileCategoricalColumn(
         ("key", "vocabulary_file", "vocabulary_size", "num_oov_buckets", "dtype", "default_value"),
     ),
 ):
-    """A column of words, whose ids are their lines in a file."""
+    """A column of words. The id of a word is its line number in a file."""
 
     def _table(self, key_dtype: DType, name: str) -> Any:
         return index_table_from_file(
@@ -130,7 +130,7 @@ class VocabularyFileCategoricalColumn(
 
     @property
     def num_buckets(self) -> int:
-        """The number of words and of buckets for other words."""
+        """The number of words, plus the number of buckets for unknown words."""
         count: int = self.vocabulary_size + self.num_oov_buckets
         return count
 
@@ -142,7 +142,7 @@ class VocabularyListCategoricalColumn(
         ("key", "vocabulary_list", "dtype", "default_value", "num_oov_buckets"),
     ),
 ):
-    """A column of words, whose ids are their positions in a list."""
+    """A column of words. The id of a word is its position in a list."""
 
     def _table(self, key_dtype: DType, name: str) -> Any:
         return index_table_from_tensor(
@@ -155,7 +155,7 @@ class VocabularyListCategoricalColumn(
 
     @property
     def num_buckets(self) -> int:
-        """The number of words and of buckets for other words."""
+        """The number of words, plus the number of buckets for unknown words."""
         count: int = len(self.vocabulary_list) + self.num_oov_buckets
         return count
 
@@ -164,7 +164,7 @@ class IdentityCategoricalColumn(
     _KeyedColumn,
     namedtuple("IdentityCategoricalColumn", ("key", "number_buckets", "default_value")),
 ):
-    """A column of integers, which are ids."""
+    """A column of integers that are used as ids."""
 
     dtype = int64
 

@@ -1,10 +1,10 @@
-"""The base classes of feature columns, in both generations of TensorFlow 1.15.
+"""The base classes of feature columns, of both generations in TensorFlow 1.15.
 
-The older generation (`_FeatureColumn` there, `OldFeatureColumn` here) computes with a builder of
-features and creates variables in the current variable scope. The newer one, `FeatureColumn`,
-receives a cache of transformed features and a state manager that has the variables. Here a column
-of the newer generation is one of the older too: its older methods call the newer ones, with a state
-manager that creates variables in the current scope.
+The older generation (`_FeatureColumn` in TensorFlow, `OldFeatureColumn` here) computes with a
+builder of features. It creates variables in the current variable scope. The newer generation,
+`FeatureColumn`, receives a cache of transformed features, and a state manager that stores the
+variables. In this package, a column of the newer generation is also one of the older: its older
+methods call the newer ones, with a state manager that creates variables in the current scope.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpugraph.library.feature_column.state_managers import StateManager
 
 
 class OldFeatureColumn:
-    """The base class of columns of the older generation: how one input of a model is computed."""
+    """The base class of columns of the older generation. A column computes one input of a model."""
 
     @property
     def name(self) -> str:
@@ -35,11 +35,13 @@ class OldFeatureColumn:
 
     @property
     def _var_scope_name(self) -> str:
-        """The variable scope of the column's variables, below that of the model."""
+        """The variable scope of the column's variables, relative to the model's scope."""
         return self.name
 
     def _transform_feature(self, inputs: Any) -> Any:
-        """Compute the column from features and other columns, which `inputs.get` returns."""
+        """Compute the column from features and other columns; `inputs.get` returns their
+        tensors.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define `_transform_feature`")
 
     @property
@@ -48,7 +50,7 @@ class OldFeatureColumn:
         raise NotImplementedError(f"{type(self).__name__} does not define `_parse_example_spec`")
 
     def _reset_config(self) -> None:
-        """Do nothing; columns that cache values override it."""
+        """Do nothing. Columns that cache values override this method."""
 
 
 class OldDenseColumn(OldFeatureColumn):
@@ -62,12 +64,12 @@ class OldDenseColumn(OldFeatureColumn):
     def _get_dense_tensor(
         self, inputs: Any, weight_collections: Any = None, trainable: bool | None = None
     ) -> Any:
-        """Return the dense tensor; variables are created in the current variable scope."""
+        """Return the dense tensor. Variables are created in the current variable scope."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_get_dense_tensor`")
 
 
 IdWeightPair = namedtuple("IdWeightPair", ("id_tensor", "weight_tensor"))
-"""A SparseTensor of ids, and one of weights at the same indices, or None."""
+"""A SparseTensor of ids, and a SparseTensor of weights at the same indices, or None."""
 
 TensorSequenceLengthPair = namedtuple(
     "TensorSequenceLengthPair", ("dense_tensor", "sequence_length")
@@ -148,7 +150,7 @@ class ScopeVariables(StateManager):
 
 
 class FeatureColumn(OldFeatureColumn):
-    """The base class of columns: how one input of a model is computed from features."""
+    """The base class of columns. A column computes one input of a model from features."""
 
     _is_v2_column = True
     """Whether the column and all columns that it uses are of the newer generation."""
@@ -163,11 +165,13 @@ class FeatureColumn(OldFeatureColumn):
         raise NotImplementedError(f"{type(self).__name__} does not define `parse_example_spec`")
 
     def create_state(self, state_manager: Any) -> None:
-        """Create the column's variables by `state_manager.create_variable`; none by default."""
+        """Create the column's variables by `state_manager.create_variable`; by default, there are
+        none.
+        """
 
     @property
     def parents(self) -> list[Any]:
-        """The columns and names of features from which the column is computed."""
+        """The columns, and the names of features, from which the column is computed."""
         raise NotImplementedError(f"{type(self).__name__} does not define `parents`")
 
     def _transform_feature(self, inputs: Any) -> Any:

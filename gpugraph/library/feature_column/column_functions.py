@@ -1,4 +1,4 @@
-"""The functions that make columns, which check their arguments."""
+"""The functions that check arguments and create columns."""
 
 from __future__ import annotations
 
@@ -49,9 +49,10 @@ def numeric_column(
 ) -> NumericColumn:
     """Return a column of the numbers of a feature, as float32.
 
-    shape: that of one example. default_value: that of missing features in parsed examples, a number
-    or one for each element. dtype: that of the parsed feature. normalizer_fn: a function of the
-    tensor. ValueError and TypeError for other arguments.
+    shape: the shape of one example. default_value: the value of missing features in parsed
+    examples; a number, or one for each element. dtype: the dtype of the parsed feature.
+    normalizer_fn: a function that is applied to the tensor. Raises ValueError or TypeError for
+    invalid arguments.
     """
     sizes = checked_shape(shape, key)
     check_numbers(dtype, None, key)
@@ -70,8 +71,9 @@ def sequence_numeric_column(
 ) -> SequenceNumericColumn:
     """Return a column of sequences of numbers, from a SparseTensor.
 
-    shape: that of one step. default_value: the number after the end of a sequence. normalizer_fn: a
-    function of the SparseTensor. ValueError and TypeError for other arguments.
+    shape: the shape of one step. default_value: the number that fills the steps after the end of a
+    sequence. normalizer_fn: a function that is applied to the SparseTensor. Raises ValueError or
+    TypeError for invalid arguments.
     """
     sizes = checked_shape(shape, key)
     check_numbers(dtype, normalizer_fn, key)
@@ -81,8 +83,9 @@ def sequence_numeric_column(
 def bucketized_column(source_column: Any, boundaries: Sequence[float]) -> BucketizedColumn:
     """Return a column of the buckets of a numeric column's numbers.
 
-    Boundaries (0., 1.) make buckets (-inf, 0.), [0., 1.), [1., inf). ValueError for another column,
-    for a shape of more than one axis, and for boundaries that are not ascending.
+    Boundaries (0., 1.) make buckets (-inf, 0.), [0., 1.), [1., inf). Raises ValueError if
+    source_column is not a numeric column, if it has more than one axis, and if the boundaries are
+    not ascending.
     """
     if not isinstance(source_column, NumericColumn):
         raise ValueError(
@@ -106,7 +109,7 @@ def categorical_column_with_hash_bucket(
 ) -> HashedCategoricalColumn:
     """Return a column of strings or integers, each of which is hashed to one of the buckets.
 
-    ValueError for less than one bucket and other dtypes.
+    Raises ValueError for less than one bucket and other dtypes.
     """
     if hash_bucket_size is None:
         raise ValueError(f"hash_bucket_size must be set. key: {key}")
@@ -136,11 +139,11 @@ def categorical_column_with_vocabulary_file(
     default_value: int | None = None,
     dtype: DType = string,
 ) -> VocabularyFileCategoricalColumn:
-    """Return a column of words, whose ids are their lines in a file.
+    """Return a column of words. The id of a word is its line number in a file.
 
-    vocabulary_size: the number of lines that are used, by default all. Other words get the id of
-    one of `num_oov_buckets` buckets, or `default_value`, by default -1, which is ignored.
-    ValueError for other arguments and a file that does not exist.
+    vocabulary_size: the number of lines to use, by default all. A word that is not in the file gets
+    the id of one of `num_oov_buckets` buckets, or `default_value`. The default, -1, means that the
+    word is ignored. Raises ValueError for other arguments and a file that does not exist.
     """
     if not vocabulary_file:
         raise ValueError(f"Missing vocabulary_file in {key}.")
@@ -182,7 +185,7 @@ def categorical_column_with_vocabulary_file_v2(
     default_value: int | None = None,
     num_oov_buckets: int = 0,
 ) -> VocabularyFileCategoricalColumn:
-    """Return `categorical_column_with_vocabulary_file` with the arguments in another order."""
+    """Call `categorical_column_with_vocabulary_file`, whose arguments have another order."""
     return categorical_column_with_vocabulary_file(
         key, vocabulary_file, vocabulary_size, num_oov_buckets, default_value, dtype
     )
@@ -195,10 +198,11 @@ def categorical_column_with_vocabulary_list(
     default_value: int = -1,
     num_oov_buckets: int = 0,
 ) -> VocabularyListCategoricalColumn:
-    """Return a column of words, whose ids are their positions in a list.
+    """Return a column of words. The id of a word is its position in a list.
 
-    Other words get the id of one of `num_oov_buckets` buckets, or `default_value`; -1 is ignored.
-    ValueError for no words, equal words, and other arguments.
+    A word that is not in the list gets the id of one of `num_oov_buckets` buckets, or
+    `default_value`; -1 means that it is ignored. Raises ValueError for an empty list, for equal
+    words, and for invalid arguments.
     """
     if vocabulary_list is None or len(vocabulary_list) < 1:
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
@@ -225,8 +229,8 @@ def categorical_column_with_identity(
 ) -> IdentityCategoricalColumn:
     """Return a column of integers, which are ids in [0, num_buckets).
 
-    Other integers become `default_value`; without one, a run raises InvalidArgumentError.
-    ValueError for less than one bucket and a default out of range.
+    An integer out of range becomes `default_value`. Without a default value, the run raises
+    InvalidArgumentError. Raises ValueError for less than one bucket and a default out of range.
     """
     if num_buckets < 1:
         raise ValueError(f"num_buckets {num_buckets} < 1, column_name {key}")
@@ -246,9 +250,9 @@ def indicator_column(categorical_column: Any) -> IndicatorColumn:
 def weighted_categorical_column(
     categorical_column: Any, weight_feature_key: str, dtype: DType = float32
 ) -> WeightedCategoricalColumn:
-    """Return a categorical column whose ids have the weights of another feature.
+    """Return a categorical column whose ids have weights, which are another feature.
 
-    ValueError for a dtype that is not that of numbers.
+    Raises ValueError for a dtype that is not that of numbers.
     """
     if dtype is None or not (dtype.is_integer or dtype.is_floating):
         raise ValueError(f"dtype {dtype} is not convertible to float.")
@@ -260,8 +264,8 @@ def crossed_column(
 ) -> CrossedColumn:
     """Return a column of all combinations of the values of features, hashed to buckets.
 
-    keys: names of string features, and categorical columns that do not hash. ValueError for less
-    than two keys, and for other keys.
+    keys: names of string features, and categorical columns that do not hash. Raises ValueError for
+    fewer than two keys, and for invalid keys.
     """
     if not hash_bucket_size or hash_bucket_size < 1:
         raise ValueError(f"hash_bucket_size must be > 1. hash_bucket_size: {hash_bucket_size}")
@@ -313,8 +317,8 @@ def embedding_column(
 
     combiner: "mean", "sum" or "sqrtn". initializer: by default a truncated normal distribution of
     standard deviation 1/sqrt(dimension). ckpt_to_load_from, tensor_name_in_ckpt: the checkpoint and
-    the tensor that initialize the variable. max_norm: the maximum norm of an embedding. ValueError
-    for other arguments.
+    the tensor that initialize the variable. max_norm: the maximum norm of an embedding. Raises
+    ValueError for other arguments.
     """
     initializer = embedding_initializer(
         dimension,

@@ -1,4 +1,6 @@
-"""Categorical columns made of others: weighted ones, crossed ones, sequences."""
+"""Categorical columns that are computed from other columns: weighted columns, crossed columns,
+sequences.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ class WeightedCategoricalColumn(
 
     @property
     def name(self) -> str:
-        """The name of the column of ids, and that of the feature of weights."""
+        """The name of the column of ids, followed by the name of the feature of weights."""
         return f"{self.categorical_column.name}_weighted_by_{self.weight_feature_key}"
 
     @property
@@ -114,7 +116,7 @@ class CrossedColumn(
         return list(self.keys)
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return a SparseTensor of hashes; ValueError for a column with weights."""
+        """Return a SparseTensor of hashes; raise ValueError if a column has weights."""
         features = [
             self._feature(key, transformation_cache, state_manager) for key in leaf_keys(self)
         ]
@@ -139,8 +141,8 @@ class CrossedColumn(
 
 
 def leaf_keys(cross: Any) -> list[Any]:
-    """Return the names and columns that a crossed column combines, with those of crossed columns
-    among them in place of these.
+    """Return the names and columns that a crossed column combines. A crossed column among them is
+    replaced by its own.
     """
     nested = [leaf_keys(key) if isinstance(key, CrossedColumn) else [key] for key in cross.keys]
     return [key for keys in nested for key in keys]
@@ -195,7 +197,7 @@ class SequenceCategoricalColumn(
 
 
 def refuse_sequence(column: Any, kind: str) -> None:
-    """Raise ValueError if a dense column is asked for a batch, but its ids are sequences."""
+    """Raise ValueError if the ids of a dense column are sequences."""
     if isinstance(column.categorical_column, SequenceCategoricalColumn):
         raise ValueError(
             f"In {kind}: {column.name}. categorical_column must not be of type "
@@ -207,7 +209,7 @@ def refuse_sequence(column: Any, kind: str) -> None:
 
 
 def require_sequence(column: Any, kind: str) -> None:
-    """Raise ValueError if a dense column is asked for sequences, but its ids are a batch."""
+    """Raise ValueError unless the ids of a dense column are sequences."""
     if not isinstance(column.categorical_column, SequenceCategoricalColumn):
         raise ValueError(
             f"In {kind}: {column.name}. categorical_column must be of type "

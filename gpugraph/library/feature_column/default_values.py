@@ -9,7 +9,9 @@ from gpugraph.base.nest import flatten, is_nested
 
 
 def checked_shape(shape: Any, key: str) -> tuple[int, ...]:
-    """Return a shape as a tuple of sizes; TypeError and ValueError unless all are ints above 0."""
+    """Return a shape as a tuple of sizes; raise TypeError or ValueError unless all sizes are
+    positive ints.
+    """
     sizes = tuple(shape) if is_nested(shape) else (shape,)
     for size in sizes:
         if not isinstance(size, int):
@@ -26,7 +28,7 @@ def require_name(key: Any) -> None:
 
 
 def check_numbers(dtype: DType, normalizer_fn: Any, key: str) -> None:
-    """Raise ValueError unless the dtype is that of numbers, TypeError for a normalizer that is not
+    """Raise ValueError unless the dtype is numeric, and TypeError if the normalizer is not
     callable.
     """
     if not (dtype.is_integer or dtype.is_floating):
@@ -36,9 +38,10 @@ def check_numbers(dtype: DType, normalizer_fn: Any, key: str) -> None:
 
 
 def checked_default(shape: tuple[int, ...], default_value: Any, dtype: DType, key: str) -> Any:
-    """Return a default value as nested tuples of the shape; a scalar is repeated.
+    """Return a default value as nested tuples of the given shape. A scalar is repeated.
 
-    ValueError for another shape, TypeError for numbers that the dtype can't represent.
+    Raises ValueError if its shape differs, and TypeError for numbers that the dtype can't
+    represent.
     """
     if default_value is None:
         return None

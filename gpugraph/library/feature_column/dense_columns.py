@@ -41,7 +41,7 @@ class NumericColumn(
     DenseColumn,
     namedtuple("NumericColumn", ("key", "shape", "default_value", "dtype", "normalizer_fn")),
 ):
-    """A column of numbers, as float32."""
+    """A column of numbers, with dtype float32."""
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class NumericColumn(
         return [self.key]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the feature, normalized, as float32; ValueError for a SparseTensor."""
+        """Return the normalized feature as float32; raise ValueError for a SparseTensor."""
         feature = transformation_cache.get(self.key, state_manager)
         if isinstance(feature, SparseTensor):
             raise ValueError(
@@ -77,7 +77,7 @@ class NumericColumn(
         return cast(feature, float32)
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the feature, normalized, as float32."""
+        """Return the normalized feature as float32."""
         return transformation_cache.get(self, state_manager)
 
 
@@ -184,12 +184,14 @@ class IndicatorColumn(
         return reduce_sum(one_hot(dense, depth=depth, on_value=1.0, off_value=0.0), axis=[-2])
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the counts [batch, categories]; ValueError for sequences."""
+        """Return the counts [batch, categories]; raise ValueError if the ids are sequences."""
         refuse_sequence(self, "indicator_column")
         return transformation_cache.get(self, state_manager)
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the counts [batch, time, categories]; ValueError for ids without time."""
+        """Return the counts [batch, time, categories]; raise ValueError unless the ids are
+        sequences.
+        """
         require_sequence(self, "indicator_column")
         dense = transformation_cache.get(self, state_manager)
         ids, _ = sparse_tensors_of(self.categorical_column, transformation_cache, state_manager)

@@ -37,14 +37,14 @@ _KIND = "embedding_column"
 
 
 def _restore(checkpoint: Any, tensor_name: Any, variable: Any) -> None:
-    """Let a variable's initializer read a checkpoint, unless that is None."""
+    """Make a variable's initializer read a checkpoint, unless `checkpoint` is None."""
     if checkpoint is not None:
         parts = list(variable) if isinstance(variable, PartitionedVariable) else variable
         init_from_checkpoint(checkpoint, {tensor_name: parts})
 
 
 class _LookupColumn:
-    """The part of embedding columns that looks ids up in a variable."""
+    """A mixin of embedding columns that looks up ids in a variable."""
 
     categorical_column: Any
     combiner: str
@@ -123,12 +123,14 @@ class EmbeddingColumn(
         return self._looked_up(pair, variable)
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, dimension]; ValueError for sequences."""
+        """Return the embeddings [batch, dimension]; raise ValueError if the ids are sequences."""
         refuse_sequence(self, _KIND)
         return self._embedded(self._pair(transformation_cache, state_manager), state_manager)
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, time, dimension]; ValueError for ids without time."""
+        """Return the embeddings [batch, time, dimension]; raise ValueError unless the ids are
+        sequences.
+        """
         require_sequence(self, _KIND)
         pair = self._pair(transformation_cache, state_manager)
         dense = self._embedded(pair, state_manager)
@@ -145,7 +147,7 @@ class OldSharedEmbeddingColumn(
         "ckpt_to_load_from tensor_name_in_ckpt max_norm trainable",
     ),
 ):
-    """A column of embeddings of the older generation, which shares its variable with others.
+    """A column of embeddings, of the older generation; several columns share one variable.
 
     The graph's collection `shared_embedding_collection_name` has the variable.
     """
@@ -226,7 +228,7 @@ class OldSharedEmbeddingColumn(
 
 
 class SharedEmbeddingColumnCreator(AutoTrackable):
-    """The owner of the variable that several columns share: it makes them, and creates it once."""
+    """Creates several columns that share one variable, and creates that variable once."""
 
     def __init__(
         self,
@@ -278,7 +280,7 @@ class SharedEmbeddingColumn(
         ("categorical_column", "shared_embedding_column_creator", "combiner", "max_norm"),
     ),
 ):
-    """A column of embeddings of the newer generation, which shares its variable with others."""
+    """A column of embeddings, of the newer generation; several columns share one variable."""
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -306,12 +308,14 @@ class SharedEmbeddingColumn(
             return pair, self._looked_up(pair, variable)
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, dimension]; ValueError for sequences."""
+        """Return the embeddings [batch, dimension]; raise ValueError if the ids are sequences."""
         refuse_sequence(self, _KIND)
         return self._pair_and_embedded(transformation_cache, state_manager)[1]
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, time, dimension]; ValueError for ids without time."""
+        """Return the embeddings [batch, time, dimension]; raise ValueError unless the ids are
+        sequences.
+        """
         require_sequence(self, _KIND)
         pair, dense = self._pair_and_embedded(transformation_cache, state_manager)
         return TensorSequenceLengthPair(dense, sequence_lengths(pair.id_tensor))

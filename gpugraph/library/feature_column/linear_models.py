@@ -41,7 +41,7 @@ def input_size(column: Any) -> int:
 
 
 def weighted_ids(pair: Any, weights: Any, combiner: str) -> Tensor:
-    """Return the weights of the ids of each example, combined: [batch, units]."""
+    """Return the combined weights of each example's ids: [batch, units]."""
     ids, factors = pair
     ids = sparse_reshape(ids, [shape(ids)[0], -1])
     if factors is not None:
@@ -52,14 +52,14 @@ def weighted_ids(pair: Any, weights: Any, combiner: str) -> Tensor:
 
 
 def weighted_numbers(tensor: Tensor, size: int, weights: Any) -> Tensor:
-    """Return the product of the numbers of each example and the weights: [batch, units]."""
+    """Return the product of each example's numbers and the weights: [batch, units]."""
     return matmul(reshape(tensor, (shape(tensor)[0], size)), weights, name="weighted_sum")
 
 
 def weighted_column(
     column: Any, cache: Any, state_manager: Any, combiner: str, weights: Any
 ) -> Tensor:
-    """Return the part of a linear model that a column of the newer generation contributes."""
+    """Return the term that a column of the newer generation contributes to a linear model."""
     if isinstance(column, CategoricalColumn):
         return weighted_ids(column.get_sparse_tensors(cache, state_manager), weights, combiner)
     tensor = column.get_dense_tensor(cache, state_manager)
@@ -90,7 +90,7 @@ class OldLinearModel:
         self.bias: Any = None
 
     def cols_to_vars(self) -> dict[Any, Any]:
-        """Return the list of variables of each column, and that of `"bias"`."""
+        """Return a dict from each column to its variables, and from `"bias"` to the bias."""
         return self._cols_to_vars
 
     @property
@@ -159,10 +159,11 @@ def linear_model(
     trainable: bool = True,
     cols_to_vars: dict[Any, Any] | None = None,
 ) -> Tensor:
-    """Return a linear model of dense and categorical columns: [batch_size, units], float32.
+    """Return the output of a linear model of dense and categorical columns: [batch_size, units],
+    float32.
 
-    All weights are 0 at first. sparse_combiner: how to combine the weights of an example's
-    categories, "sum", "mean" or "sqrtn". Other arguments are those of `input_layer`; cols_to_vars
+    All weights are initialized to 0. sparse_combiner: how to combine the weights of an example's
+    categories: "sum", "mean" or "sqrtn". The other arguments are as in `input_layer`; cols_to_vars
     also receives the list of `"bias"`.
     """
     name = _unique_scope_name("linear_model")

@@ -26,7 +26,9 @@ from gpugraph.ops.framework.identity_and_shape import shape
 
 
 def model_collections(weight_collections: Iterable[str] | None) -> list[str]:
-    """Return the collections with those of all variables and of model variables."""
+    """Return the collections, with the collections of all variables and of model variables
+    added.
+    """
     collections = list(weight_collections or ())
     standard = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES)
     return collections + [name for name in standard if name not in collections]
@@ -42,7 +44,7 @@ def input_layer_in_scope(
     cols_to_output_tensors: dict[Any, Any] | None = None,
     from_template: bool = False,
 ) -> Tensor:
-    """Return `input_layer`, in the variable scope `scope`, or in the current one in a template."""
+    """Return `input_layer` in the variable scope `scope`; in a template, in the current scope."""
     columns = sorted_columns(feature_columns)
     for column in columns:
         if not isinstance(column, OldDenseColumn):
@@ -88,14 +90,14 @@ def input_layer(
 
     Args:
       features: a dict from names to tensors and sparse tensors [batch_size, ...].
-      feature_columns: dense columns; the order of their names is that in the result.
-      weight_collections: names of collections for the variables, besides those of all variables and
-        of model variables.
+      feature_columns: dense columns; their tensors are concatenated in the order of their names.
+      weight_collections: names of additional collections for the variables. They are always added
+        to the collections of all variables and of model variables.
       trainable: whether to train the variables.
       cols_to_vars: a dict that receives the list of variables of each column.
       cols_to_output_tensors: a dict that receives the tensor of each column.
     Raises:
-      ValueError: columns that are not dense, unknown features, different batch sizes.
+      ValueError: a column is not dense, a feature is unknown, or batch sizes differ.
     """
     return input_layer_in_scope(
         features,
@@ -108,7 +110,7 @@ def input_layer(
 
 
 class InputLayer:
-    """`input_layer` as an object, whose calls share their variables."""
+    """`input_layer` as an object; all calls share its variables."""
 
     def __init__(
         self,
@@ -148,7 +150,7 @@ class InputLayer:
 
     @property
     def non_trainable_variables(self) -> Any:
-        """The other variables."""
+        """The variables that are not trainable."""
         return self._template.non_trainable_variables
 
     @property
@@ -164,7 +166,8 @@ class InputLayer:
 def make_parse_example_spec(feature_columns: Iterable[Any]) -> dict[str, Any]:
     """Return the features that the columns need, for `tf.io.parse_example`.
 
-    ValueError for other objects, and for columns that need one feature in different kinds.
+    Raises ValueError if an object is not a column, and if two columns need the same feature in
+    different kinds.
     """
     return _joined_specs(feature_columns, OldFeatureColumn, "_FeatureColumn")
 

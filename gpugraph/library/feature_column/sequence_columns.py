@@ -82,7 +82,7 @@ class SequenceNumericColumn(
 def concatenate_context_input(context_input: Tensor, sequence_input: Tensor) -> Tensor:
     """Return sequences [batch, time, a] with a context [batch, b] at each step: [batch, time, a+b].
 
-    Both must be float32. ValueError and TypeError for other ranks and dtypes.
+    Both tensors must be float32. Raises ValueError or TypeError for other ranks and dtypes.
     """
     dtypes = [
         f"{name} must have dtype float32; got {tensor.dtype}."
@@ -115,8 +115,8 @@ def sequence_input_layer(
 ) -> tuple[Tensor, Tensor]:
     """Return the columns of sequences, [batch, time, numbers], and the lengths [batch].
 
-    A run raises InvalidArgumentError if two columns have sequences of different lengths. ValueError
-    for other columns.
+    A run raises InvalidArgumentError if two columns have sequences of different lengths. Raises
+    ValueError for other columns.
     """
     columns = sorted_columns(feature_columns)
     for column in columns:

@@ -20,7 +20,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def sequence_lengths(sp_tensor: SparseTensor, num_elements: int = 1) -> Tensor:
     """Return the number of steps of each sequence in a SparseTensor [batch, time, ...], int64.
 
-    num_elements: the number of positions along the second axis that make up one step.
+    num_elements: the number of positions along the second axis that are one step.
     """
     with name_scope(None, "sequence_length") as scope:
         rows, columns = sp_tensor.indices[:, 0], sp_tensor.indices[:, 1]
@@ -31,7 +31,9 @@ def sequence_lengths(sp_tensor: SparseTensor, num_elements: int = 1) -> Tensor:
 
 
 def equal_lengths(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the first of several tensors; a run raises InvalidArgumentError if another differs."""
+    """Return the first of several tensors; a run raises InvalidArgumentError if they are not all
+    equal.
+    """
     with name_scope(None, "assert_all_equal", list(tensors)):
         first, *others = tensors
         if not others:

@@ -1,4 +1,4 @@
-"""Columns that share one matrix of embeddings."""
+"""Embedding columns that share one matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from gpugraph.library.feature_column.embedding_columns import (
 
 
 def _check_alike(categorical_columns: Sequence[Any]) -> str:
-    """Return the default name of the shared matrix; ValueError if the columns differ in kind."""
+    """Return the default name of the shared matrix; raise ValueError if the columns are of
+    different kinds.
+    """
     columns = sorted(categorical_columns, key=lambda column: str(column.name))
     first = columns[0]
     if not isinstance(first, OldCategoricalColumn):
@@ -57,11 +59,12 @@ def shared_embedding_columns(
     max_norm: float | None = None,
     trainable: bool = True,
 ) -> list[OldSharedEmbeddingColumn]:
-    """Return a dense column for each categorical column; they share the variable of embeddings.
+    """Return a dense column for each categorical column. All of them share one variable of
+    embeddings.
 
-    The graph's collection of the name `shared_embedding_collection_name` has the variable; by
-    default, the names of the columns make the name. Other arguments are those of
-    `embedding_column`. ValueError for columns of different kinds or numbers of categories.
+    shared_embedding_collection_name: the name of the graph collection to which the variable is
+    added. By default, it is made from the names of the columns. The other arguments are as in
+    `embedding_column`. Raises ValueError for columns of different kinds or numbers of categories.
     """
     initializer = embedding_initializer(
         dimension, initializer, (ckpt_to_load_from, tensor_name_in_ckpt)

@@ -1,4 +1,4 @@
-"""State managers: who has the variables and tables of feature columns.
+"""State managers: they create and store the variables and tables of feature columns.
 
 A layer has a `LayerStateManager`, which creates the variables as weights of the layer.
 """
@@ -24,7 +24,9 @@ class StateManager:
         use_resource: bool = True,
         initializer: Any = None,
     ) -> Any:
-        """Create a variable of a column; ValueError if it has one of this name."""
+        """Create a variable of a column; raise ValueError if the column already has one of this
+        name.
+        """
         raise NotImplementedError("StateManager.create_variable")
 
     def add_variable(self, feature_column: Any, var: Any) -> None:
@@ -32,7 +34,7 @@ class StateManager:
         raise NotImplementedError("StateManager.add_variable")
 
     def get_variable(self, feature_column: Any, name: str) -> Any:
-        """Return a variable of a column; ValueError if there is none of this name."""
+        """Return a variable of a column; raise ValueError if the column has none of this name."""
         raise NotImplementedError("StateManager.get_var")
 
     def add_resource(self, feature_column: Any, name: str, resource: Any) -> None:
@@ -40,7 +42,7 @@ class StateManager:
         raise NotImplementedError("StateManager.add_resource")
 
     def get_resource(self, feature_column: Any, name: str) -> Any:
-        """Return a table of a column; ValueError if there is none of this name."""
+        """Return a table of a column; raise ValueError if the column has none of this name."""
         raise NotImplementedError("StateManager.get_resource")
 
 
@@ -65,7 +67,9 @@ class LayerStateManager(StateManager):
         use_resource: bool = True,
         initializer: Any = None,
     ) -> Any:
-        """Create a variable of the layer; ValueError if the column has one of this name."""
+        """Create a variable of the layer; raise ValueError if the column already has one of this
+        name.
+        """
         variables = self._variables[feature_column]
         if name in variables:
             raise ValueError("Variable already exists.")
@@ -81,21 +85,21 @@ class LayerStateManager(StateManager):
         return variables[name]
 
     def _creation(self) -> dict[str, Any]:
-        """Return further arguments of the layer's `add_weight`."""
+        """Return additional arguments for the layer's `add_weight`."""
         return {"getter": get_variable}
 
     def get_variable(self, feature_column: Any, name: str) -> Any:
-        """Return a variable of a column; ValueError if there is none of this name."""
+        """Return a variable of a column; raise ValueError if the column has none of this name."""
         if name in self._variables[feature_column]:
             return self._variables[feature_column][name]
         raise ValueError("Variable does not exist.")
 
     def add_resource(self, feature_column: Any, name: str, resource: Any) -> None:
-        """Keep a table of a column."""
+        """Store a table of a column."""
         self._resources[feature_column][name] = resource
 
     def get_resource(self, feature_column: Any, name: str) -> Any:
-        """Return a table of a column; ValueError if there is none of this name."""
+        """Return a table of a column; raise ValueError if the column has none of this name."""
         if name in self._resources[feature_column]:
             return self._resources[feature_column][name]
         raise ValueError("Resource does not exist.")

@@ -1,4 +1,4 @@
-"""Features and columns as tensors, each of which is computed once."""
+"""The tensors of features and columns; each is computed only once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from gpugraph.platform import logging
 
 
 class FeatureTransformationCache:
-    """The tensors of features and columns. `get` computes each of them once.
+    """The tensors of features and columns. `get` computes a tensor on first use.
 
-    features: a dict from names to tensors or sparse tensors; columns may be keys too.
+    features: a dict from names to tensors or SparseTensors. Columns may be keys too.
     """
 
     def __init__(self, features: Mapping[Any, Any]) -> None:
@@ -35,8 +35,8 @@ class FeatureTransformationCache:
     def get(self, key: Any, state_manager: Any = None) -> Any:
         """Return the tensor of a feature, by its name, or of a column.
 
-        A feature of rank 1 becomes one of rank 2, [batch_size, 1]. ValueError for an unknown name,
-        TypeError for other keys.
+        A feature of rank 1 becomes a tensor of rank 2, [batch_size, 1]. Raises ValueError for an
+        unknown name, and TypeError if the key is neither a name nor a column.
         """
         if key not in self._tensors:
             if key in self._features:
@@ -64,7 +64,7 @@ class FeatureTransformationCache:
 
 
 def _with_two_axes(feature: Any, key: Any) -> Any:
-    """Return a feature as a tensor of rank 2 or more; ValueError for a scalar."""
+    """Return a feature as a tensor of rank 2 or more; raise ValueError for a scalar."""
     tensor = convert_to_tensor_or_sparse_tensor(feature)
     rank = tensor.get_shape().ndims
     scalar = f"Feature (key: {key}) cannot have rank 0. Given: {tensor}"
@@ -85,8 +85,8 @@ def _with_two_axes(feature: Any, key: Any) -> Any:
 def to_sparse_input(input_tensor: Any, ignore_value: Any = None) -> SparseTensor:
     """Return a tensor as a SparseTensor of the elements that differ from `ignore_value`.
 
-    Its default is "" for strings, -1 for integers, and 0 for other numbers. A SparseTensor is
-    returned as it is.
+    ignore_value: by default "" for strings, -1 for integers, and 0 for other numbers. A
+    SparseTensor is returned unchanged.
     """
     tensor = convert_to_tensor_or_sparse_tensor(input_tensor)
     if isinstance(tensor, SparseTensor):
@@ -104,8 +104,8 @@ def to_sparse_input(input_tensor: Any, ignore_value: Any = None) -> SparseTensor
 def sorted_columns(feature_columns: Any, base: type = OldFeatureColumn) -> list[Any]:
     """Return the columns as a list, sorted by their names.
 
-    ValueError for a dict, no columns, objects that are not of the class `base`, and two columns
-    with the same name.
+    Raises ValueError for a dict, an empty list, objects that are not of the class `base`, and two
+    columns with the same name.
     """
     if isinstance(feature_columns, base):
         feature_columns = [feature_columns]

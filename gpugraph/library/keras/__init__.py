@@ -2,7 +2,7 @@
 
 `engine` has layers, nodes and networks. `backend` has the functions that layers and models are
 written with, and `layers` has the classes of `tf.keras.layers`. `training` has `Model` and
-`Sequential`, which are trained with `losses`, `metrics`, `optimizers` and `callbacks`; `inputs` has
+`Sequential`, which are trained with `losses`, `metrics`, `optimizers` and `callbacks`. `inputs` has
 the threads and processes that prepare batches in advance.
 """
 

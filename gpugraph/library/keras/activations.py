@@ -16,8 +16,8 @@ from gpugraph.ops.nn.activations.softmax import softmax as softmax_of
 
 
 def softmax(x: Any, axis: int = -1) -> Tensor:
-    """Return exp(x) / sum(exp(x)), the sum along `axis`. Raise ValueError if `x` has fewer than two
-    axes.
+    """Return exp(x) / sum(exp(x)), the sum along `axis`. Raises ValueError if `x` has fewer than
+    two axes.
     """
     x = convert_to_tensor(x)
     if x.shape.rank is not None and x.shape.rank < 2:
@@ -67,7 +67,7 @@ def serialize(activation: Callable[..., Any]) -> str:
 def deserialize(name: Any, custom_objects: Any = None) -> Any:
     """Return the activation with this name, from `custom_objects` or this module.
 
-    Raise ValueError for an unknown name.
+    Raises ValueError for an unknown name.
     """
     return deserialize_keras_object(name, _ACTIVATIONS, custom_objects, "activation function")
 
@@ -75,7 +75,7 @@ def deserialize(name: Any, custom_objects: Any = None) -> Any:
 def get(identifier: Any) -> Any:
     """Return an activation function: the function with this name, `linear` for None.
 
-    A callable is returned unchanged. Raise TypeError for anything else.
+    A callable is returned unchanged. Raises TypeError for anything else.
     """
     if identifier is None:
         return linear

@@ -41,9 +41,9 @@ def export_saved_model(
     saved_model_path: a folder that does not exist or is empty; otherwise raise AssertionError.
     custom_objects: classes and functions of the program, by their names in the configuration.
     as_text: whether to write the graph as a text protobuf. serving_only: whether to leave out the
-      configuration, without which `load_from_saved_model` cannot load the model.
-    Raise NotImplementedError for a subclass that defines `call`, which has no configuration, and
-      for `input_signature`, which would describe the subclass's inputs. The ops of training are not
+      configuration, without which `load_from_saved_model` cannot load the model. Raises
+      NotImplementedError for a subclass that defines `call`, which has no configuration, and for
+      `input_signature`, which would describe the subclass's inputs. The ops of training are not
       exported.
     """
     if not model.is_graph_network or input_signature is not None:
@@ -89,11 +89,11 @@ class _SaverByKeys(Saver):
 def load_from_saved_model(
     saved_model_path: Any, custom_objects: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return the model that `export_saved_model` wrote, with its variables; it is not compiled.
+    """Return the model that `export_saved_model` wrote, with its variables. It is not compiled.
 
     custom_objects: classes and functions of the program, by their names in the configuration.
-    Raise NotFoundError if the folder has no configuration; other errors are those of
-      `model_from_json` and `load_weights`.
+    Raises NotFoundError if the folder has no configuration. For other errors, see `model_from_json`
+    and `load_weights`.
     """
     path = Path(os.fspath(saved_model_path))
     with files.GFile(str(path / model_names.ASSETS_DIRECTORY / _CONFIGURATION)) as file:

@@ -41,9 +41,9 @@ _COLUMNS = ("categorical_column", "source_column")
 
 
 def serialize_feature_column(column: Any) -> Any:
-    """Return a column's class name and configuration, or the name of a feature as it is.
+    """Return a column's class name and configuration. The name of a feature is returned unchanged.
 
-    ValueError for other objects, and for columns that share variables.
+    Raises ValueError for any other object, and for columns that share variables.
     """
     if isinstance(column, str):
         return column
@@ -71,10 +71,11 @@ def deserialize_feature_column(
     custom_objects: Mapping[str, Any] | None = None,
     columns_by_name: dict[str, Any] | None = None,
 ) -> Any:
-    """Return the column of a configuration, or the name of a feature as it is.
+    """Return the column of a configuration. The name of a feature is returned unchanged.
 
-    columns_by_name: columns that were made before; one of an equal name is returned in place of a
-    new one. ValueError for an unknown class and other fields than those of the class.
+    columns_by_name: columns that exist already. If one has the same name, it is returned in place
+    of a new one. Raises ValueError for an unknown class, and for fields that the class does not
+    have.
     """
     if isinstance(config, str):
         return config
@@ -112,7 +113,7 @@ def _object(
 
 
 def _tuples(value: Any) -> Any:
-    """Return nested lists as tuples; columns are keys of dicts."""
+    """Convert nested lists to tuples. Columns must be hashable, because they are keys of dicts."""
     return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
 
 
@@ -124,6 +125,8 @@ def serialize_feature_columns(feature_columns: Sequence[Any]) -> list[Any]:
 def deserialize_feature_columns(
     configs: Sequence[Any], custom_objects: Mapping[str, Any] | None = None
 ) -> list[Any]:
-    """Return the columns of several configurations; equal parts of them are one object."""
+    """Return the columns of several configurations. Columns that occur repeatedly become a single
+    object.
+    """
     known: dict[str, Any] = {}
     return [deserialize_feature_column(config, custom_objects, known) for config in configs]

@@ -137,7 +137,7 @@ def serialize(constraint: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the constraint with a name or configuration. Raise ValueError for an unknown name."""
+    """Return the constraint with a name or configuration. Raises ValueError for an unknown name."""
     return deserialize_keras_object(config, _CONSTRAINTS, custom_objects, "constraint")
 
 
@@ -145,7 +145,7 @@ def get(identifier: Any) -> Any:
     """Return the constraint with a name or a configuration; None and callables are returned
     unchanged.
 
-    Raise ValueError for anything else.
+    Raises ValueError for anything else.
     """
     if identifier is None:
         return None

@@ -45,8 +45,8 @@ class RandomNormal(variable_initializers.RandomNormal):
 
 
 class TruncatedNormal(variable_initializers.TruncatedNormal):
-    """An initializer that draws normal numbers, again if beyond two standard deviations from the
-    mean.
+    """An initializer that draws normally distributed numbers; a number beyond two standard
+    deviations from the mean is drawn again.
     """
 
     def __init__(
@@ -99,7 +99,10 @@ def serialize(initializer: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the initializer with a name or configuration. Raise ValueError for an unknown name."""
+    """Return the initializer with a name or configuration.
+
+    Raises ValueError for an unknown name.
+    """
     initializer = deserialize_keras_object(config, _INITIALIZERS, custom_objects, "initializer")
     makers = (he_normal, he_uniform, lecun_normal, lecun_uniform)
     return initializer() if any(initializer is maker for maker in makers) else initializer
@@ -109,7 +112,7 @@ def get(identifier: Any) -> Any:
     """Return the initializer with a name or a configuration, or a new object of an initializer
     class.
 
-    None and other callables are returned unchanged. Raise ValueError for anything else.
+    None and other callables are returned unchanged. Raises ValueError for anything else.
     """
     if identifier is None:
         return None

@@ -1,8 +1,8 @@
 """The lookup of Keras's objects by name: classes and functions named by configurations and
 arguments.
 
-Configurations may contain code, such as that of a Lambda layer; this module also decides whether
-the code may run.
+Configurations may contain code, such as a Lambda layer's. This module also decides whether the code
+may be run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CUSTOM_OBJECTS: dict[str, Any] = {}
 _SCOPES = _Scopes()
 
 _OWN_CODE: set[bytes] = set()
-"""Digests of the code that this process has put into configurations; such code may run again."""
+"""Digests of the code that this process has put into configurations. Such code may be run again."""
 
 _OWN_FUNCTIONS: dict[str, WeakSet[Any]] = {}
 """By module and name: the functions whose names this process has put into configurations."""
@@ -120,8 +120,8 @@ def object_named(
     """Return a class or function by name.
 
     The sources are, in this order: `custom_objects`, the scopes of the thread from the innermost
-    on, `get_custom_objects()`, and `known`. Raise ValueError for an unknown name. kind: the kind of
-    object, for the message.
+    on, `get_custom_objects()`, and `known`. Raises ValueError for an unknown name. kind: the kind
+    of object, for the message.
     """
     for objects in (custom_objects or {}, *reversed(_SCOPES.stack), _CUSTOM_OBJECTS, known):
         if name in objects:
@@ -135,8 +135,8 @@ def object_named(
 def config_entry(config: Any, key: str, owner: str) -> Any:
     """Return `config[key]` of a configuration that may be damaged.
 
-    owner: the class whose configuration it is, for the message. Raise ValueError if `config` is not
-      a dict or lacks the key.
+    owner: the class whose configuration it is, for the message. Raises ValueError if `config` is
+      not a dict or lacks the key.
     """
     if not isinstance(config, Mapping):
         raise improper(f"the config of {owner} is not a dictionary, but {config!r:.100}")
@@ -158,7 +158,7 @@ def is_custom_object(name: str) -> bool:
 def serialize_keras_object(instance: Any) -> Any:
     """Return an object's class name and configuration, a function's name, or None for None.
 
-    Raise ValueError for an object without `get_config` and without a name.
+    Raises ValueError for an object without `get_config` and without a name.
     """
     if instance is None:
         return None
@@ -177,11 +177,11 @@ def deserialize_keras_object(
 ) -> Any:
     """Return the object for a name or for `{"class_name": ..., "config": ...}`.
 
-    A class found by its name alone is called without arguments; None and callables are returned
-    unchanged.
+    A class that is found by its name alone is called without arguments. None and callables are
+    returned unchanged.
 
     module_objects: Keras's objects by name. custom_objects: classes and functions of the program.
-    printable_module_name: the kind of object, for messages. Raise ValueError for an unknown name
+    printable_module_name: the kind of object, for messages. Raises ValueError for an unknown name
       and for another identifier.
     """
     known = module_objects or {}
@@ -219,7 +219,7 @@ def takes_custom_objects(from_config: Callable[..., Any]) -> bool:
 def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> Any:
     """Return `deserialize(identifier)` for a name or configuration; return a callable unchanged.
 
-    kind: the kind of object, for the message. Raise ValueError for anything else.
+    kind: the kind of object, for the message. Raises ValueError for anything else.
     """
     if isinstance(identifier, (str, dict)):
         return deserialize(identifier)

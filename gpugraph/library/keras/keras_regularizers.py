@@ -75,7 +75,10 @@ def serialize(regularizer: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the regularizer with a name or configuration. Raise ValueError for an unknown name."""
+    """Return the regularizer with a name or configuration.
+
+    Raises ValueError for an unknown name.
+    """
     regularizer = deserialize_keras_object(config, _REGULARIZERS, custom_objects, "regularizer")
     is_maker = any(regularizer is maker for maker in (l1, l2, l1_l2))
     return regularizer() if is_maker else regularizer
@@ -85,6 +88,6 @@ def get(identifier: Any) -> Any:
     """Return the regularizer with a name or a configuration; None and callables are returned
     unchanged.
 
-    Raise ValueError for anything else.
+    Raises ValueError for anything else.
     """
     return None if identifier is None else object_of(identifier, deserialize, "regularizer")

@@ -37,12 +37,12 @@ def _functions_in(layer: Any) -> dict[str, Any]:
 def clone_model(
     model: Any, input_tensors: Any = None, clone_function: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Return a model of new layers, which are connected like those of `model` and have new
-    variables.
+    """Return a model whose layers are copies of the layers of `model`, connected in the same way,
+    with new variables.
 
     input_tensors: the inputs of the copy; by default new ones.
     clone_function: a function from each layer, except the inputs' layers, to its copy; by default
-      `clone_layer`. Raise ValueError for an object that is not a model, a subclass that defines
+      `clone_layer`. Raises ValueError for an object that is not a model, a subclass that defines
       `call`, a wrong number of inputs, and a function that does not return layers.
     """
     if not isinstance(model, Model):

@@ -15,7 +15,9 @@ from gpugraph.ops.framework.identity_and_shape import shape
 
 
 def part_of_batch(values: Any, i: int, parts: int) -> Any:
-    """Return part `i` of `parts` equal parts of a batch; the last part includes the remainder."""
+    """Return part `i` when a batch is split into `parts` equal parts. The last part includes the
+    remainder.
+    """
     size = shape(values)[0] // parts
     return values[i * size :] if i == parts - 1 else values[i * size : (i + 1) * size]
 
@@ -23,13 +25,14 @@ def part_of_batch(values: Any, i: int, parts: int) -> Any:
 def multi_gpu_model(
     model: Any, gpus: int | Sequence[int], cpu_merge: bool = True, cpu_relocation: bool = False
 ) -> Any:
-    """Return a model that divides batches among GPUs, each of which runs `model` on its part.
+    """Return a model that splits batches among GPUs. Each GPU runs `model` on its part of the
+    batch.
 
     The GPUs share the model's variables; the variables are not copied.
 
     gpus: the number of GPUs, or a list of their numbers. cpu_merge: whether to concatenate the
       outputs on the CPU; otherwise the first of these GPUs does. cpu_relocation: whether to use a
-      copy of the model whose variables are on the CPU. Raise ValueError for fewer than 2 GPUs, and
+      copy of the model whose variables are on the CPU. Raises ValueError for fewer than 2 GPUs, and
       for GPUs that Keras's session does not have. Save `model`, which owns the variables, rather
       than the result.
     """

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 
 class _Style(threading.local):
-    """Per-thread state: whether `keras_style_scope` is open, so that new layers follow tf.keras's
-    style.
+    """The state of each thread: whether `keras_style_scope` is open, so that new layers follow the
+    style of tf.keras.
     """
 
     in_scope = False
@@ -41,5 +41,7 @@ def keras_style_scope() -> Iterator[None]:
 
 
 def set_keras_style() -> None:
-    """Give all layers and cells that are created later the style of tf.keras, in all threads."""
+    """Make all layers and cells that are created later, in any thread, follow the style of
+    tf.keras.
+    """
     _EVERYWHERE[0] = True

@@ -21,9 +21,7 @@ from gpugraph.library.layers.layer_functions import layer_function, with_default
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 
 _ONES, _ZEROS = Ones(), Zeros()
-"""The initializers that layers use if neither the caller nor the variable scope gives
-another one.
-"""
+"""The initializers that layers use if neither the caller nor the variable scope passes one."""
 
 _LAST = {"data_format": "channels_last"}
 _BY_SCOPE = {"kernel_initializer": None, "bias_initializer": _ZEROS}
@@ -129,7 +127,7 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
     __doc__ = normalization.BatchNormalization.__doc__
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
-        """Normalize the inputs; `training` is a bool, or a tensor or variable that each run
+        """Normalize the inputs. training: a bool, or a tensor or variable that each run
         evaluates.
         """
         return super().call(inputs, training)

@@ -1,4 +1,4 @@
-"""Generation of `tf.layers` classes with other defaults than Keras's, and of functions from
+"""Generates classes of `tf.layers` whose defaults differ from Keras's, and functions from
 classes.
 """
 
@@ -22,9 +22,9 @@ def layer_function(
     `inputs`.
 
     The function takes the arguments of the constructor and of `call`. order: the names of its
-    parameters after `inputs`, by default those of the constructor. reuse: whether it has a
-    parameter `reuse` after `name`; this is for layers with variables, whose variable scope is
-    `name` itself. defaults: default values that differ from those of the constructor, by parameter.
+    parameters after `inputs`; by default, the constructor's. reuse: whether it has a parameter
+    `reuse` after `name`, as layers with variables do; `name` is then their variable scope.
+    defaults: by parameter, default values that differ from the constructor's.
     """
     call = inspect.signature(layer.call).parameters
     known = {**call, **inspect.signature(layer).parameters}
@@ -54,9 +54,9 @@ def with_defaults(
 ) -> Callable[[type[Layer]], type[Layer]]:
     """Return a decorator of layer classes that replaces defaults of the constructor's parameters.
 
-    defaults: the new default by parameter. Parameter.empty makes the parameter required; passing
-    None for it then raises ValueError. without: the names of parameters that are removed.
-    `trainable` and `name` become positional parameters before other keyword arguments.
+    defaults: the new default by parameter. Parameter.empty makes the parameter required: passing
+    None for it raises ValueError. without: the names of parameters to remove. `trainable` and
+    `name` become positional parameters before other keyword arguments.
     """
 
     def decorate(layer: type[Layer]) -> type[Layer]:

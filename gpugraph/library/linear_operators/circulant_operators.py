@@ -1,4 +1,6 @@
-"""Circulant operators, whose products are convolutions, computed by Fourier transforms."""
+"""Circulant operators: their products are convolutions, which are computed by Fourier
+transforms.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ _TRANSFORMS = {1: (fft, ifft), 2: (fft2d, ifft2d), 3: (fft3d, ifft3d)}
 
 
 def as_complex(x: Tensor) -> Tensor:
-    """Return a tensor as complex64, or complex128 for float64; a complex one as it is."""
+    """Return a tensor as complex64, or complex128 if it is float64. A complex tensor is returned
+    unchanged.
+    """
     if x.dtype.is_complex:
         return x
     return cast(x, complex128 if x.dtype.base_dtype == float64 else complex64)
@@ -191,9 +195,9 @@ def broadcast_columns(vectors: Tensor, spectrum: Tensor) -> list[Tensor]:
 class LinearOperatorCirculant(BaseCirculant):
     """Circulant matrices with the eigenvalues `spectrum` [..., n]: row i + 1 is row i, rotated.
 
-    input_output_dtype: that of products and solutions; if it is real, imaginary parts are dropped.
-    The other arguments are promises, see `LinearOperator`. Raise ValueError for a scalar, and for
-    promises that no such matrix keeps.
+    input_output_dtype: the dtype of products and solutions. If it is real, imaginary parts are
+    dropped. The other arguments are promises about the matrix; see `LinearOperator`. Raises
+    ValueError for a scalar, and for promises that are false for every such matrix.
     """
 
     def __init__(
@@ -214,7 +218,7 @@ class LinearOperatorCirculant2D(BaseCirculant):
     """Block circulant matrices with circulant blocks: convolutions of two axes, spectrum [..., n0,
     n1].
 
-    The other arguments are those of `LinearOperatorCirculant`.
+    The other arguments are as in `LinearOperatorCirculant`.
     """
 
     def __init__(
@@ -235,7 +239,7 @@ class LinearOperatorCirculant3D(BaseCirculant):
     """Circulant matrices of three nested levels: convolutions of three axes, spectrum [..., n0, n1,
     n2].
 
-    The other arguments are those of `LinearOperatorCirculant`.
+    The other arguments are as in `LinearOperatorCirculant`.
     """
 
     def __init__(

@@ -27,8 +27,8 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of, norm
 class LinearOperatorHouseholder(LinearOperator):
     """Reflections at the hyperplanes orthogonal to `reflection_axis` [..., n].
 
-    The other arguments are promises, see `LinearOperator`. Raise ValueError for a scalar, and for
-    promises that no reflection keeps.
+    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError for a
+    scalar, and for promises that are false for every reflection.
     """
 
     def __init__(

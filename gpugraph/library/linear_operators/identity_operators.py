@@ -1,4 +1,4 @@
-"""Identity matrices, multiples of them, and matrices of zeros."""
+"""Operators for identity matrices, multiples of identity matrices, and matrices of zeros."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_min
 def checked_sizes(value: Any, name: str, rank: int, is_checked: bool) -> tuple[Tensor, Any]:
     """Return a size or a shape as an integer tensor, and its static value or None.
 
-    is_checked: whether a run checks the rank and the sign. TypeError for other dtypes, ValueError
-    for another static rank and negative sizes.
+    is_checked: whether a run checks the rank and the sign. Raises TypeError for any other dtype,
+    and ValueError for another static rank and for negative sizes.
     """
     dtype = None if isinstance(value, Tensor) or np.size(value) else int32
     sizes = convert_to_tensor(value, dtype, name=name)
@@ -101,8 +101,8 @@ class SizedOperator(LinearOperator):
 class LinearOperatorIdentity(SizedOperator):
     """Identity matrices [*batch_shape, num_rows, num_rows].
 
-    assert_proper_shapes: whether runs check the sizes. The other arguments are the promises of
-    `LinearOperator`; ValueError if one of them is not true.
+    assert_proper_shapes: whether runs check the sizes. The other arguments are promises about the
+    matrix; see `LinearOperator`. Raises ValueError if one of them is false.
     """
 
     def __init__(
@@ -167,9 +167,10 @@ class LinearOperatorIdentity(SizedOperator):
 
 
 class LinearOperatorScaledIdentity(SizedOperator):
-    """Multiples of the identity matrix: `multiplier` [...] times that with `num_rows` rows.
+    """Multiples of the identity matrix: `multiplier` [...] times the identity matrix with
+    `num_rows` rows.
 
-    The other arguments are those of `LinearOperatorIdentity`.
+    The other arguments are as in `LinearOperatorIdentity`.
     """
 
     def __init__(
@@ -251,7 +252,7 @@ class LinearOperatorScaledIdentity(SizedOperator):
 class LinearOperatorZeros(SizedOperator):
     """Matrices of zeros [*batch_shape, num_rows, num_columns], square unless `num_columns` differs.
 
-    The other arguments are those of `LinearOperatorIdentity`.
+    The other arguments are as in `LinearOperatorIdentity`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The inverse and the adjoint of another operator, which is used as it is."""
+"""Operators for the inverse and the adjoint of another operator. They store only that operator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of
 
 
 def shared_promise(operator: LinearOperator, name: str, promise: bool | None, relation: str) -> Any:
-    """Return the promise of an operator, or `promise` if it has none; ValueError if they differ.
+    """Return an operator's promise, or `promise` if it has none; raise ValueError if they
+    contradict each other.
 
     relation: the reason why they can't differ, for the message.
     """
@@ -26,7 +27,9 @@ def shared_promise(operator: LinearOperator, name: str, promise: bool | None, re
 
 
 class DerivedOperator(LinearOperator):
-    """The base class of operators that follow from another one and keep all its promises."""
+    """The base class of operators that are derived from another operator. Its promises hold for
+    them too.
+    """
 
     _suffix: str
     _kind: str
@@ -62,7 +65,7 @@ class DerivedOperator(LinearOperator):
 
     @property
     def operator(self) -> LinearOperator:
-        """The operator from which this one follows."""
+        """The operator from which this one is derived."""
         return self._operator
 
     def _assert_non_singular(self) -> Operation:
@@ -78,8 +81,8 @@ class DerivedOperator(LinearOperator):
 class LinearOperatorInversion(DerivedOperator):
     """The inverse of an operator: its products are solutions of the operator, and the reverse.
 
-    The other arguments are promises, see `LinearOperator`. Raise ValueError for an operator that is
-    known to have no inverse, and for promises that contradict those of the operator.
+    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError if
+    the operator is known to have no inverse, and for promises that contradict the operator's.
     """
 
     _suffix, _kind = "_inv", "inverse"
@@ -128,8 +131,8 @@ class LinearOperatorInversion(DerivedOperator):
 class LinearOperatorAdjoint(DerivedOperator):
     """The adjoint of an operator.
 
-    The other arguments are promises, see `LinearOperator`. Raise ValueError for promises that
-    contradict those of the operator.
+    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError for
+    promises that contradict those of the operator.
     """
 
     _suffix, _kind = "_adjoint", "adjoint"

@@ -25,10 +25,10 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of
 
 
 class LinearOperatorKronecker(ListedOperator):
-    """The Kronecker product of operators, none of which is multiplied out.
+    """The Kronecker product of operators. The matrix of the product is not computed.
 
-    The other arguments are promises, see `LinearOperator`. Raise TypeError for several dtypes,
-    ValueError for no operators.
+    The other arguments are promises about the matrix; see `LinearOperator`. Raises TypeError for
+    several dtypes, ValueError for no operators.
     """
 
     _joint = "_x_"
@@ -70,9 +70,9 @@ class LinearOperatorKronecker(ListedOperator):
     def _each_axis(self, x: Tensor, method: str, adjoint: bool, takes_columns: bool) -> Tensor:
         """Multiply, or solve, by each operator along its axis of x.
 
-        x [..., n0 * n1 * ..., k] is [..., n0, n1 * ... * k] for the first operator. The axis of its
-        result is moved to the end, so that the axis of the next operator is in front; after all of
-        them, the axes are k, m0, m1, ...
+        x [..., n0 * n1 * ..., k] is [..., n0, n1 * ... * k] for the first operator. The axis of the
+        result is moved to the end, so that the next operator's axis is the first one. After all
+        operators, the axes are k, m0, m1, ...
         """
         batch = broadcast_dynamic_shape(self._whole_shape()[:-2], shape(x)[:-2])
         flat = broadcast_to(x, concat([batch, shape(x)[-2:]], 0))
@@ -97,7 +97,7 @@ class LinearOperatorKronecker(ListedOperator):
         return self._each_axis(rhs, "solve", adjoint, adjoint)
 
     def _copies(self, operator: LinearOperator) -> Tensor:
-        """Return how many times the operator stands on the diagonal of the product."""
+        """Return how many copies of the operator the product has on its block diagonal."""
         ratio = self._whole_shape()[-1] // operator.domain_dimension_tensor()
         return cast(ratio, self.dtype)
 

@@ -3,7 +3,7 @@
 A subclass defines `_shape`, `_shape_tensor`, `_matmul`, and the functions that it computes better
 than from the dense matrix: `_solve`, `_to_dense`, `_diag_part`, `_trace`, `_log_abs_determinant`,
 `_determinant`, `_add_to_tensor`. `operator_algebra` has products, solutions, adjoints, inverses and
-Cholesky factors that are operators themselves.
+Cholesky factors that are themselves operators.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ class LinearOperator(OperatorShape):
     """A matrix [..., rows, columns], or a batch of them.
 
     Args:
-      dtype: that of the matrix. graph_parents: tensors that it depends on. name: the scope of its
-        operations, by default the name of the class.
+      dtype: the dtype of the matrix. graph_parents: tensors on which it depends. name: the scope of
+        its operations; by default, the name of the class.
       is_non_singular, is_self_adjoint, is_positive_definite, is_square: the caller's promises about
-        the matrix; None for no promise. Only the `assert_` methods check them.
+        the matrix; None for no promise. Promises are used without a check; only the `assert_`
+        methods check them.
 
-    ValueError for contradictory promises. Functions that a subclass does not define raise
-    NotImplementedError.
+    Raises ValueError for contradictory promises. A method that needs a function that the subclass
+    does not define raises NotImplementedError.
     """
 
     # -- checks
@@ -120,8 +121,8 @@ class LinearOperator(OperatorShape):
     ) -> Any:
         """Multiply the matrix, or with `adjoint` its adjoint, by x [..., columns, k].
 
-        adjoint_arg: whether to use the adjoint of x. If x is an operator, the result is one too.
-        ValueError for incompatible shapes, and TypeError for another dtype.
+        adjoint_arg: whether to use the adjoint of x. If x is an operator, the result is an operator
+        too. Raises ValueError for incompatible shapes, and TypeError for another dtype.
         """
         if isinstance(x, LinearOperator):
             left, right = self._pair(x, adjoint, adjoint_arg, "x")
@@ -136,7 +137,9 @@ class LinearOperator(OperatorShape):
     def _pair(
         self, other: LinearOperator, adjoint: bool, adjoint_arg: bool, name: str
     ) -> tuple[LinearOperator, LinearOperator]:
-        """Return both operators, or their adjoints; ValueError if their sizes differ."""
+        """Return the two operators, or their adjoints; raise ValueError if their inner sizes
+        differ.
+        """
         left = self.adjoint() if adjoint else self
         right = other.adjoint() if adjoint_arg else other
         columns, rows = left.domain_dimension.value, right.range_dimension.value
@@ -162,9 +165,9 @@ class LinearOperator(OperatorShape):
     ) -> Any:
         """Solve matrix @ x = rhs [..., rows, k] for x; with `adjoint`, adjoint(matrix) @ x = rhs.
 
-        adjoint_arg: whether to use the adjoint of rhs. If rhs is an operator, the result is one
-        too. NotImplementedError if the matrix is known to have no inverse; other errors are those
-        of `matmul`.
+        adjoint_arg: whether to use the adjoint of rhs. If rhs is an operator, the result is an
+        operator too. Raises NotImplementedError if the matrix is known to have no inverse. For
+        other errors, see `matmul`.
         """
         self._check_solvable()
         if isinstance(rhs, LinearOperator):
@@ -188,7 +191,9 @@ class LinearOperator(OperatorShape):
     # -- other operators
 
     def adjoint(self, name: str = "adjoint") -> LinearOperator:
-        """Return the adjoint as an operator; a self-adjoint operator is its own."""
+        """Return the adjoint as an operator. The adjoint of a self-adjoint operator is the operator
+        itself.
+        """
         if self.is_self_adjoint:
             return self
         with self._scope(name):
@@ -200,7 +205,7 @@ class LinearOperator(OperatorShape):
         return self.adjoint()
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """Return the inverse as an operator; ValueError if it is known that there is none."""
+        """Return the inverse as an operator; raise ValueError if it is known that there is none."""
         for known, kind in ((self.is_square, "non square"), (self.is_non_singular, "singular")):
             if known is False:
                 raise ValueError(
@@ -212,7 +217,7 @@ class LinearOperator(OperatorShape):
     def cholesky(self, name: str = "cholesky") -> LinearOperator:
         """Return the Cholesky factor as an operator.
 
-        ValueError unless the operator was promised to be self-adjoint and positive definite.
+        Raises ValueError unless the operator was promised to be self-adjoint and positive definite.
         """
         if not self._can_use_cholesky():
             raise ValueError(
@@ -277,9 +282,8 @@ class LinearOperator(OperatorShape):
             return self._trace()
 
     def determinant(self, name: str = "det") -> Tensor:
-        """Return the determinant, of shape batch_shape; NotImplementedError if it is known not to
-        be
-        square.
+        """Return the determinant, of shape batch_shape; raise NotImplementedError if it is known
+        not to be square.
         """
         self._check_square()
         with self._scope(name):
@@ -304,7 +308,9 @@ class LinearOperator(OperatorShape):
 
 
 def _check_size(size: Dimension, tensor: Tensor, axis: int) -> None:
-    """Raise ValueError if a tensor lacks an axis (a negative number) or has another size there."""
+    """Raise ValueError if a tensor does not have the axis (a negative number), or has another size
+    there.
+    """
     tensor.shape.with_rank_at_least(-axis)
     if tensor.shape.dims is not None:
         size.assert_is_compatible_with(tensor.shape.dims[axis])

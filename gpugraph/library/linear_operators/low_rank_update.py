@@ -33,10 +33,12 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 class LinearOperatorLowRankUpdate(LinearOperator):
     """base_operator + u @ diag(diag_update) @ adjoint(v).
 
-    u, v: [..., n, k] with k < n; v is u by default. diag_update: [..., k], by default ones. Systems
-    and determinants take the base's and those of a k by k matrix (Woodbury's identity).
-    is_diag_update_positive: the caller's promise. The other arguments are the promises of
-    `LinearOperator`. ValueError for sizes and promises that contradict each other.
+    u, v: [..., n, k] with k < n; by default, v is u. diag_update: [..., k], by default ones.
+    Solutions and determinants are computed from those of the base operator and of a k by k matrix
+    (Woodbury's identity).
+    is_diag_update_positive: the caller's promise that diag_update is positive. The other arguments
+    are promises about the matrix; see `LinearOperator`. Raises ValueError for sizes and promises
+    that contradict each other.
     """
 
     def __init__(
@@ -112,12 +114,12 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
     @property
     def u(self) -> Tensor:
-        """The left matrix [..., n, k]."""
+        """The left factor, a matrix [..., n, k]."""
         return self._u
 
     @property
     def v(self) -> Tensor:
-        """The matrix [..., n, k] whose adjoint is the right one."""
+        """The matrix [..., n, k] whose adjoint is the right factor."""
         return self._v
 
     @property
@@ -137,7 +139,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
     @property
     def base_operator(self) -> LinearOperator:
-        """The operator that is updated."""
+        """The operator to which the product is added."""
         return self._base_operator
 
     def _shape(self) -> TensorShape:

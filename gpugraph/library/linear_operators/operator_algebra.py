@@ -1,7 +1,8 @@
 """Products, solutions, adjoints, inverses and Cholesky factors of operators, as operators.
 
-A function is registered for the classes of its operators; that of the nearest base classes is
-called. `operator_registrations` has those of this package, and programs can register more.
+A function is registered for the classes of its operators. A call chooses the function for the
+nearest base classes. `operator_registrations` registers this package's functions. Programs can
+register more.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ Function = Callable[..., Any]
 
 
 class Registry:
-    """The registered functions of one kind, by the classes of their operators."""
+    """The functions that are registered for one operation, by the classes of its operators."""
 
     def __init__(self, kind: str, scope: str) -> None:
         self._kind, self._scope = kind, scope
         self._functions: dict[tuple[type, ...], Function] = {}
 
     def register(self, classes: tuple[type, ...], function: Function) -> Function:
-        """Register a function. TypeError unless it is callable, ValueError for a second one."""
+        """Register a function. Raises TypeError unless the function is callable, and ValueError if
+        these classes already have one.
+        """
         if not callable(function):
             raise TypeError(f"{self._kind}_fn must be callable, received: {function}")
         if classes in self._functions:
@@ -36,7 +39,7 @@ class Registry:
         return function
 
     def __call__(self, *operators: Any, name: str | None = None) -> Any:
-        """Call the function of the nearest classes; ValueError if there is none."""
+        """Call the function of the nearest classes; raise ValueError if there is none."""
         orders = [enumerate(type(operator).__mro__) for operator in operators]
         candidates = (
             (sum(distance for distance, _ in row), tuple(parent for _, parent in row))

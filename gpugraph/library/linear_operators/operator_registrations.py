@@ -1,4 +1,6 @@
-"""The products, solutions, adjoints, inverses and Cholesky factors that are computed at once."""
+"""Registers the products, solutions, adjoints, inverses and Cholesky factors that are computed
+directly.
+"""
 
 from __future__ import annotations
 
@@ -261,7 +263,9 @@ def _zeros_of_two(a: LinearOperator, b: LinearOperator) -> LinearOperator:
 
 
 def _factors(operator: Any) -> Any:
-    """Return the diagonal, or the one element of a multiple of the identity as [..., 1]."""
+    """Return the diagonal of a diagonal operator, or the multiplier of a multiple of the identity
+    as [..., 1].
+    """
     is_diagonal = isinstance(operator, LinearOperatorDiag)
     return operator.diag if is_diagonal else operator.multiplier[..., None]
 

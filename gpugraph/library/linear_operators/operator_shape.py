@@ -1,4 +1,4 @@
-"""The part of the class LinearOperator for its dtype, name, promises and shape."""
+"""OperatorShape: the dtype, name, promises and shape of a LinearOperator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
 
 class OperatorShape:
-    """The part of LinearOperator for its dtype, name, promises and shape."""
+    """The mixin of LinearOperator for its dtype, name, promises and shape."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class OperatorShape:
             return self._whole_shape()
 
     def _whole_shape(self) -> Tensor:
-        """Return the shape as a constant, if it is known, or else computed in a run."""
+        """Return the shape as a constant if it is known; otherwise compute it in a run."""
         known = self.shape
         if known.is_fully_defined():
             return constant(known.as_list(), int32)

@@ -1,4 +1,4 @@
-"""Dense matrices with batches of different shapes: broadcast, multiplied, solved; sizes."""
+"""Functions on dense matrices whose batch shapes broadcast: products, solutions, sizes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def broadcast_batches(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def common_batch(batches: Sequence[TensorShape]) -> TensorShape:
-    """Return the static shape to which the shapes broadcast; ValueError if there is none."""
+    """Return the static shape to which the shapes broadcast; raise ValueError if there is none."""
     known = batches[0]
     for batch in batches[1:]:
         known = broadcast_static_shape(known, batch)
@@ -56,19 +56,19 @@ def common_batch(batches: Sequence[TensorShape]) -> TensorShape:
 def multiply_dense(
     matrix: Tensor, x: Any, adjoint: bool = False, adjoint_arg: bool = False
 ) -> Tensor:
-    """Return the product of matrices, or of their adjoints, whose batches broadcast."""
+    """Return the product of matrices, or of their adjoints. Batch shapes are broadcast."""
     matrix, x = broadcast_batches([matrix, x])
     return matmul(matrix, x, adjoint_a=adjoint, adjoint_b=adjoint_arg)
 
 
 def solve_dense(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
-    """Solve matrix @ x = rhs for matrices whose batches broadcast."""
+    """Solve matrix @ x = rhs. Batch shapes are broadcast."""
     matrix, rhs = broadcast_batches([matrix, rhs])
     return matrix_solve(matrix, rhs, adjoint=adjoint)
 
 
 def solve_by_cholesky(factor: Tensor, rhs: Tensor) -> Tensor:
-    """Solve factor @ adjoint(factor) @ x = rhs for matrices whose batches broadcast."""
+    """Solve factor @ adjoint(factor) @ x = rhs. Batch shapes are broadcast."""
     factor, rhs = broadcast_batches([factor, rhs])
     return cholesky_solve(factor, rhs)
 
@@ -91,9 +91,9 @@ def assert_no_zeros(x: Tensor, message: str) -> Operation:
 
 
 def assert_is_real(x: Tensor, message: str) -> Operation | None:
-    """Return an operation that raises InvalidArgumentError in a run for an imaginary part.
+    """Return an operation that raises InvalidArgumentError if x has a nonzero imaginary part.
 
-    None for a dtype that is not complex.
+    Returns None if the dtype is not complex.
     """
     if not x.dtype.is_complex:
         return None

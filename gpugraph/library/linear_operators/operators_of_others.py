@@ -1,4 +1,4 @@
-"""The base class of operators made of a list of others: products, blocks, Kronecker products."""
+"""ListedOperator, the base class of operators that are made from a list of operators."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from gpugraph.ops.arrays.masks_and_coordinates import broadcast_dynamic_shape
 
 
 class ListedOperator(LinearOperator):
-    """An operator made of a list of others.
+    """An operator that is made from a list of operators: a product, a block diagonal or a Kronecker
+    product.
 
-    It has a promise that is in `kept` if all of the list have it: `kept` maps the name of the
-    promise to the words of the error for a contradiction.
+    `kept` is a dict from names of promises to error texts. If all operators of the list have such a
+    promise, this operator has it too; the text is for a contradiction.
     """
 
     _joint: str

@@ -34,8 +34,8 @@ class LinearOperatorToeplitz(LinearOperator):
     diagonals.
 
     Products are computed by Fourier transforms of a circulant matrix of twice the size. The element
-    in the corner is that of `col`. The other arguments are promises, see `LinearOperator`.
-    ValueError for vectors of different lengths.
+    in the corner is taken from `col`. The other arguments are promises about the matrix; see
+    `LinearOperator`. Raises ValueError for vectors of different lengths.
     """
 
     def __init__(

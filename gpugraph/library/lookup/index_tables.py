@@ -67,12 +67,13 @@ def index_table_from_file(
     """Return a table that maps each line of a file to its line number, int64.
 
     A word that is not in the file gets the id of one of `num_oov_buckets` buckets, chosen by the
-    hash function `hasher_spec`; the buckets' ids follow the line numbers. Without buckets, the word
-    gets `default_value`. vocab_size: the number of lines that are used. key_dtype: the dtype of the
-    words: strings, or integers for a file of integers. Other arguments are those of
+    hash function `hasher_spec`. The ids of the buckets follow the line numbers. Without buckets,
+    the word gets `default_value`. vocab_size: the number of lines to use. key_dtype: the dtype of
+    the
+    words: strings, or integers for a file of integers. The other arguments are as in
     `TextFileInitializer`.
 
-    Raise ValueError without a file and for negative numbers, and TypeError for other dtypes.
+    Raises ValueError without a file and for negative numbers, and TypeError for other dtypes.
     """
     _check_file(vocabulary_file, vocab_size)
     _check_buckets(num_oov_buckets)
@@ -105,11 +106,12 @@ def index_table_from_tensor(
     """Return a table that maps each element of the vector `mapping` to its index, int64.
 
     A word that is not in the vector gets the id of one of `num_oov_buckets` buckets, chosen by the
-    hash function `hasher_spec`; the buckets' ids follow the indices. Without buckets, the word gets
-    `default_value`. dtype: the dtype of the words: strings, or integers for a vector of integers.
+    hash function `hasher_spec`. The ids of the buckets follow the indices. Without buckets, the
+    word gets `default_value`. dtype: the dtype of the words: strings, or integers for a vector of
+    integers.
 
-    Raise ValueError without a vector, for a negative number of buckets, and for a vector of another
-    dtype.
+    Raises ValueError without a vector, for a negative number of buckets, and for a vector of
+    another dtype.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -145,8 +147,8 @@ def index_to_string_table_from_file(
 ) -> StaticHashTable:
     """Return a table that maps each line number of a file, int64, to the line.
 
-    Numbers without a line map to `default_value`. Other arguments are those of
-    `TextFileInitializer`. Raise ValueError without a file, and for a vocab_size below 1.
+    Numbers without a line map to `default_value`. The other arguments are as in
+    `TextFileInitializer`. Raises ValueError without a file, and for a vocab_size below 1.
     """
     _check_file(vocabulary_file, vocab_size)
     with name_scope(name, "index_to_string"):
@@ -162,7 +164,8 @@ def index_to_string_table_from_tensor(
 ) -> StaticHashTable:
     """Return a table that maps each index of the string vector `mapping`, int64, to its element.
 
-    Other numbers map to `default_value`. Raise ValueError without a vector.
+    Numbers that are not an index of the vector map to `default_value`. Raises ValueError without a
+    vector.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -204,7 +207,7 @@ def string_to_index_table_from_file(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """Call `index_table_from_file` with strings as keys; this is an older name of that function."""
+    """The older name of `index_table_from_file`, with strings as keys."""
     return index_table_from_file(
         vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, name=name
     )
@@ -217,9 +220,9 @@ def string_to_index_table_from_tensor(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """Call `index_table_from_tensor` with strings as keys; this is an older name of that function.
+    """The older name of `index_table_from_tensor`, with strings as keys.
 
-    Raise ValueError for a vector of another dtype.
+    Raises ValueError for a vector of another dtype.
     """
     with name_scope(name, "string_to_index") as scope:
         mapping = convert_to_tensor(mapping)

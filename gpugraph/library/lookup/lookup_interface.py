@@ -13,7 +13,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class LookupInterface(Trackable):
-    """The base class of tables. A session holds a table's contents, which persist across runs."""
+    """The base class of tables. The contents of a table belong to a session, and persist from run
+    to run.
+    """
 
     _resource_handle: Any = None
 

@@ -22,7 +22,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 class MutableHashTable(LookupInterface):
     """A table in which runs insert and remove keys and values.
 
-    default_value: the value of missing keys. It is a scalar, or a vector if all values are vectors.
+    default_value: the value for missing keys. It is a scalar, or a vector if all values are
+      vectors.
     checkpoint: whether savers of all variables also save the table's contents.
     """
 
@@ -58,8 +59,8 @@ class MutableHashTable(LookupInterface):
         return raw_ops.MutableHashTableOfTensorsV2(value_shape=shape, **options)
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
-        """Return the name in object-based checkpoints of the keys and values, with the function
-        that saves them.
+        """Return a dict from the name of the keys and values in object-based checkpoints to the
+        function that saves them.
         """
         return {"table": partial(TableSaveable, self)} if self._checkpoint else {}
 
@@ -101,7 +102,7 @@ class MutableHashTable(LookupInterface):
     def remove(self, keys: Any, name: str | None = None) -> Operation:
         """Return an operation that removes these keys from the table.
 
-        Raise TypeError for keys of another dtype than the table's.
+        Raises TypeError for keys of another dtype than the table's.
         """
         self._check_keys(keys)
         inputs = self.resource_handle, keys, self._default_value
@@ -123,10 +124,10 @@ class MutableHashTable(LookupInterface):
 class DenseHashTable(MutableHashTable):
     """A mutable table of scalars or tensors, with scalar or vector keys.
 
-    default_value: the value of missing keys, in the shape of all values. empty_key, deleted_key:
-    two different keys, which mark unused buckets and which runs must not use. initial_num_buckets:
-    a power of 2, 131072 by default. checkpoint: whether savers of all variables also save the
-    table's contents.
+    default_value: the value for missing keys, in the shape of all values. empty_key, deleted_key:
+    two different keys that mark unused buckets; runs must not use them. initial_num_buckets: a
+    power of 2, by default 131072. checkpoint: whether savers of all variables also save the table's
+    contents.
 
     `export` returns all buckets, including unused ones, as TensorFlow does.
     """
@@ -174,11 +175,11 @@ class DenseHashTable(MutableHashTable):
         return values
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> Operation:
-        """Return the operation that `insert` returns; this is another name of that method."""
+        """Call `insert`, of which this is another name."""
         return self.insert(keys, values, name)
 
     def erase(self, keys: Any, name: str | None = None) -> Operation:
-        """Return the operation that `remove` returns; this is another name of that method."""
+        """Call `remove`, of which this is another name."""
         return self.remove(keys, name)
 
 

@@ -50,7 +50,7 @@ class InitializableLookupTableBase(LookupInterface):
 
     @property
     def initializer(self) -> Operation:
-        """The operation that fills the table; running it again has no effect."""
+        """The operation that fills the table. A second run has no effect."""
         return self._init_op
 
     @property
@@ -68,9 +68,10 @@ class InitializableLookupTableBase(LookupInterface):
         return size_of(self, name)
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the value of each key, in the shape of `keys`; a SparseTensor if `keys` is one.
+        """Return the value of each key, in the shape of `keys`. The result is a SparseTensor if
+        `keys` is one.
 
-        Raise TypeError for keys of another dtype than the table's. A run raises
+        Raises TypeError for keys of another dtype than the table's. A run raises
         FailedPreconditionError if the table is not filled yet.
         """
         self._check_keys(keys)
@@ -85,7 +86,7 @@ class InitializableLookupTableBase(LookupInterface):
 class HashTable(InitializableLookupTableBase):
     """A table of keys and values that an initializer fills once.
 
-    shared_name: a name under which several tables in one session share their contents.
+    shared_name: a name; tables of a session with the same shared name have the same contents.
     """
 
     def __init__(
@@ -141,8 +142,8 @@ class StaticHashTable(HashTable):
 
 
 class HasherSpec(NamedTuple):
-    """The function that chooses a bucket for an unknown word: the name of a hash function, and its
-    key if it has one.
+    """The hash function that chooses a bucket for an unknown word: its name, and its key if it has
+    one.
     """
 
     hasher: str
@@ -162,7 +163,7 @@ class StrongHashSpec(HasherSpec):
     def __new__(cls, key: Sequence[int]) -> StrongHashSpec:
         """Create the spec with this key.
 
-        Raise ValueError unless the key has two elements, and TypeError unless they are ints.
+        Raises ValueError unless the key has two elements, and TypeError unless they are ints.
         """
         if len(key) != 2:
             raise ValueError(f"key must have size 2, got {len(key)}.")
@@ -174,7 +175,7 @@ class StrongHashSpec(HasherSpec):
 def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
     """Return the op function that maps strings to bucket numbers with the hash function of `spec`.
 
-    Raise ValueError for an unknown hash function.
+    Raises ValueError for an unknown hash function.
     """
     if spec.hasher == "stronghash":
         return partial(string_to_hash_bucket_strong, key=spec.key)
@@ -188,13 +189,13 @@ def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
 
 
 class IdTableWithHashBuckets(LookupInterface):
-    """A table from words to ids: words of another table keep its ids, other words get a bucket's
-    id.
+    """A table from words to ids. Words of another table have their id in that table; all other
+    words get the id of a bucket.
 
-    table: maps strings or int64 numbers to int64 ids from 0 to size - 1; with None all words go to
-    buckets. num_oov_buckets: the number of buckets, whose ids follow those of `table`. hasher_spec:
-    the hash function that chooses a bucket. key_dtype: the dtype of the keys of `lookup`: strings,
-    or integers for a table of integers.
+    table: maps strings or int64 numbers to int64 ids from 0 to size - 1. With None, all words get
+    the id of a bucket. num_oov_buckets: the number of buckets; their ids follow the ids of `table`.
+    hasher_spec: the hash function that chooses a bucket. key_dtype: the dtype of the keys of
+    `lookup`: strings, or integers for a table of integers.
 
     The constructor raises TypeError for other dtypes and for an invalid HasherSpec, and ValueError
     if there are neither a table nor buckets.
@@ -229,7 +230,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def initializer(self) -> Operation:
-        """The operation that fills the wrapped table; a NoOp if there is none."""
+        """The operation that fills the wrapped table, or a NoOp if there is none."""
         if self._table is not None:
             operation: Operation = self._table.initializer
             return operation
@@ -243,7 +244,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def resource_handle(self) -> Any:
-        """The handle of the wrapped table; None if there is none."""
+        """The handle of the wrapped table, or None if there is none."""
         return None if self._table is None else self._table.resource_handle
 
     @property
@@ -260,9 +261,10 @@ class IdTableWithHashBuckets(LookupInterface):
             return size + self._num_oov_buckets
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the id of each word, in the shape of `keys`; a SparseTensor if `keys` is one.
+        """Return the id of each word, in the shape of `keys`. The result is a SparseTensor if
+        `keys` is one.
 
-        Raise TypeError for keys of another dtype than `key_dtype`.
+        Raises TypeError for keys of another dtype than `key_dtype`.
         """
         self._check_keys(keys)
         values = keys.values if isinstance(keys, SparseTensor) else keys
@@ -297,14 +299,15 @@ def _check_vocabulary(table: Any, key_dtype: dtypes.DType) -> None:
 
 
 class StaticVocabularyTable(IdTableWithHashBuckets):
-    """A table from words to ids: the initializer gives the ids of its words, other words get a
-    bucket's id.
+    """A table from words to ids. The initializer has the ids of known words; all other words get
+    the id of a bucket.
 
-    initializer: maps strings or int64 numbers to int64 ids; with None all words go to buckets.
+    initializer: maps strings or int64 numbers to int64 ids. With None, all words get the id of a
+      bucket.
     num_oov_buckets: the number of buckets, at least 1. lookup_key_dtype: the dtype of the keys of
       `lookup`.
 
-    The constructor raises ValueError without buckets, and TypeError for other dtypes.
+    The constructor raises ValueError if there are no buckets, and TypeError for other dtypes.
     """
 
     def __init__(

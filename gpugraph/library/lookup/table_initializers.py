@@ -49,7 +49,7 @@ class TableInitializerBase(Trackable):
         """A name that depends on the content: tables of a session with the same name share their
         contents.
 
-        The name is "" if this initializer has no such name.
+        Returns "" if this initializer has no such name.
         """
         return ""
 
@@ -93,7 +93,9 @@ class KeyValueTensorInitializer(TableInitializerBase):
         super().__init__(self._keys.dtype, self._values.dtype)
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`; raise TypeError for a table of other dtypes."""
+        """Return the operation that fills `table`; raise TypeError if the table has other
+        dtypes.
+        """
         self._check(table)
         with name_scope(self._name, values=(table.resource_handle, self._keys, self._values)):
             return self._initialized(table, raw_ops.LookupTableImportV2, self._keys, self._values)
@@ -111,10 +113,10 @@ class TextFileIndex:
 class TextFileInitializer(TableInitializerBase):
     """An initializer that fills a table from the lines of a text file.
 
-    filename: a path, or a scalar string tensor. If it is a constant, it is added to the collection
+    filename: a path, or a scalar string tensor. A constant filename is added to the collection
       ASSET_FILEPATHS.
     key_index, value_index: the number of a column, from 0, or one of `TextFileIndex`.
-    vocab_size: the number of lines that are used; None for all. delimiter: the character between
+    vocab_size: the number of lines to use; None for all lines. delimiter: the character between
       columns.
 
     The constructor raises ValueError for an empty path, unknown columns, and dtypes that these
@@ -146,7 +148,9 @@ class TextFileInitializer(TableInitializerBase):
         self._vocab_size, self._delimiter = vocab_size, delimiter
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`; raise TypeError for a table of other dtypes."""
+        """Return the operation that fills `table`; raise TypeError if the table has other
+        dtypes.
+        """
         self._check(table)
         with name_scope(self._name, "text_file_init", (table.resource_handle,)):
             operation = self._initialized(

@@ -1,6 +1,4 @@
-"""Losses that are weighted and reduced to a scalar, and the collections that hold them for
-training.
-"""
+"""Losses that are weighted, reduced to a scalar, and added to collections for training."""
 
 from __future__ import annotations
 

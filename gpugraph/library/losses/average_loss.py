@@ -1,4 +1,4 @@
-"""Average losses over a batch, and regularization penalties, for a program on one replica."""
+"""Average losses over a batch, and regularization penalties, in programs with one replica."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ def compute_average_loss(
 ) -> Tensor:
     """Return the sum of the examples' weighted losses, divided by the batch size, as a scalar.
 
-    per_example_loss: a tensor of rank 1 or more, with examples along axis 0; a scalar raises
-      ValueError.
+    per_example_loss: a tensor whose axis 0 is the examples. A scalar raises ValueError.
     global_batch_size: by default the number of examples. The result has the dtype of the losses.
     """
     losses = convert_to_tensor(per_example_loss)

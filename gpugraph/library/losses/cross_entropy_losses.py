@@ -22,8 +22,8 @@ def sigmoid_cross_entropy(
 ) -> WeightedLosses:
     """Return the weighted and reduced `tf.nn.sigmoid_cross_entropy_with_logits`.
 
-    weights and the other arguments are those of `compute_weighted_loss`. label_smoothing: a number
-    s; the labels are replaced by labels * (1 - s) + s / 2. Raise ValueError if the shapes differ.
+    For the other arguments, see `compute_weighted_loss`. label_smoothing: a number s; the labels
+    are replaced by labels * (1 - s) + s / 2. Raises ValueError if the shapes differ.
     """
     logits = convert_to_tensor(logits)
     labels = cast(multi_class_labels, logits.dtype.base_dtype)
@@ -42,7 +42,7 @@ def softmax_cross_entropy(
 
     onehot_labels: distributions [batch size, classes], which receive no gradients.
     weights: see `compute_weighted_loss`; the losses have the shape [batch size].
-    label_smoothing: the share of each distribution that is spread evenly over all classes.
+    label_smoothing: the fraction of each label distribution that is spread evenly over all classes.
 
     Raises ValueError if the shapes differ.
     """
@@ -64,7 +64,7 @@ def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -
 
     labels: classes, in the shape of the logits without the last axis, or with a last axis of size
     1.
-    weights: see `compute_weighted_loss`; a last axis of size 1 is removed likewise.
+    weights: see `compute_weighted_loss`. A last axis of size 1 is removed.
 
     Raises ValueError for incompatible shapes. A run raises InvalidArgumentError for a label that is
     not a class.

@@ -41,7 +41,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def _in_float(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
-    """Return labels and predictions cast to float32. Raise ValueError if their shapes differ."""
+    """Return labels and predictions cast to float32. Raises ValueError if their shapes differ."""
     predictions = cast(predictions, dtypes.float32)
     labels = cast(labels, dtypes.float32)
     predictions.shape.assert_is_compatible_with(labels.shape)
@@ -106,7 +106,7 @@ def log_loss(
 def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
     """Return max(0, 1 - y logits), weighted and reduced; see `compute_weighted_loss`.
 
-    The labels 0 and 1 stand for y = -1 and 1.
+    The labels 0 and 1 mean y = -1 and y = 1.
     """
     labels, logits = _in_float(labels, logits)
     ones = ones_like(labels)
@@ -127,7 +127,7 @@ def cosine_distance(
 ) -> Tensor:
     """Return 1 - sum over `axis` of labels * predictions, weighted and reduced.
 
-    The vectors along `axis` (older name: `dim`) must have length 1. Other arguments are those of
+    The vectors along `axis` (older name: `dim`) must have length 1. The other arguments are as in
     `compute_weighted_loss`.
     """
     if axis is not None and dim is not None:
@@ -154,9 +154,9 @@ def mean_pairwise_squared_error(
 ) -> Tensor:
     """Return the mean squared error of the differences between pairs of elements.
 
-    For each pair of elements of one example, the difference of the two predictions is compared with
+    For each pair of elements of an example, the difference of the two predictions is compared with
     the difference of the two labels. The mean over all pairs is multiplied by the example's weight,
-    and summed over the batch. weights: a number, or [batch size, 1, ...]. Raise ValueError for
+    and summed over the batch. weights: a number, or [batch size, 1, ...]. Raises ValueError for
     incompatible shapes.
     """
     require(labels=labels, predictions=predictions)

@@ -1,4 +1,4 @@
-"""The losses of a graph: functions that add them to collections, return them and sum them."""
+"""The losses of a graph: functions that add losses to collections, return them and sum them up."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
 
 
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
-    """Return the losses in a collection; with `scope`, only those whose names the regex matches at
-    the start.
+    """Return the losses in a collection. scope: a regular expression; losses whose names do not
+    match it at the start are omitted.
     """
     graph = get_default_graph()
     return graph.get_collection(loss_collection, scope)
@@ -29,7 +29,7 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
     """Return the penalties that regularizers added to the default graph.
 
-    With `scope`, return only those whose names the regex matches at the start.
+    scope: a regular expression; losses whose names do not match it at the start are omitted.
     """
     return get_losses(scope, GraphKeys.REGULARIZATION_LOSSES)
 
@@ -47,7 +47,7 @@ def get_total_loss(
 ) -> Tensor:
     """Return the sum of `get_losses` and, unless turned off, of `get_regularization_losses`.
 
-    Raise ValueError if there are no losses.
+    Raises ValueError if there are no losses.
     """
     losses = get_losses(scope)
     if add_regularization_losses:

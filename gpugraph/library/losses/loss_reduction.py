@@ -1,4 +1,4 @@
-"""Reduction of elementwise losses to one scalar: losses are weighted, summed and divided."""
+"""Reduces elementwise losses to one scalar: they are multiplied by weights, summed and divided."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 class Reduction:
     """The names of the ways to reduce weighted elementwise losses to a scalar.
 
-    NONE: no reduction. SUM: their sum. SUM_OVER_BATCH_SIZE: the sum divided by the number of
-    elements. MEAN: the sum divided by the sum of the weights. SUM_BY_NONZERO_WEIGHTS: the sum
-    divided by the number of elements whose weight is not 0.
+    NONE: no reduction. SUM: the sum of the losses. SUM_OVER_BATCH_SIZE: the sum divided by the
+    number of elements. MEAN: the sum divided by the sum of the weights. SUM_BY_NONZERO_WEIGHTS: the
+    sum divided by the number of elements whose weight is not 0.
     """
 
     NONE = "none"
@@ -75,10 +75,10 @@ def reduced_loss(
 ) -> Callable[[Callable[..., WeightedLosses]], Callable[..., Tensor]]:
     """Return a decorator that reduces the result of a loss function with `compute_weighted_loss`.
 
-    The function takes labels, predictions and weights first, and returns losses and weights. The
-    decorated function has three additional parameters, `scope`, `loss_collection` and `reduction`.
-    Its name scope is `type_name` by default. It raises ValueError if labels or predictions are
-    None.
+    The function takes labels, predictions and weights as its first arguments, and returns losses
+    and weights. The decorated function has three additional parameters, `scope`, `loss_collection`
+    and `reduction`. Its name scope is `type_name` by default. It raises ValueError if labels or
+    predictions are None.
     """
 
     def decorate(function: Callable[..., WeightedLosses]) -> Callable[..., Tensor]:

@@ -57,11 +57,11 @@ def auc(
       is used unless `thresholds` is passed. thresholds: a list of thresholds between 0 and 1; one
       slightly below 0 and one slightly above 1 are added.
     curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
-    summation_method: the height of the area between two neighbouring points: their mean
-      ("trapezoidal"), minimum ("minoring") or maximum ("majoring"). For "PR", only
+    summation_method: the height of the area between two neighboring points: the mean of the two
+      ("trapezoidal"), the smaller one ("minoring") or the larger one ("majoring"). For "PR", only
       "careful_interpolation" is unbiased.
 
-    Raise ValueError for another curve or method. A run raises InvalidArgumentError for predictions
+    Raises ValueError for another curve or method. A run raises InvalidArgumentError for predictions
     outside [0, 1].
     """
     if curve not in ("ROC", "PR"):
@@ -139,7 +139,7 @@ def sensitivity_at_specificity(
 ) -> Pair:
     """Return (recall at the threshold whose specificity is nearest to `specificity`, update).
 
-    Raise ValueError for a specificity outside [0, 1].
+    Raises ValueError for a specificity outside [0, 1].
     """
     _check_part("specificity", specificity)
 
@@ -163,7 +163,7 @@ def specificity_at_sensitivity(
 ) -> Pair:
     """Return (specificity at the threshold whose recall is nearest to `sensitivity`, update).
 
-    Among equally near thresholds, the highest is used. Raise ValueError for a sensitivity outside
+    Among equally near thresholds, the highest is used. Raises ValueError for a sensitivity outside
     [0, 1].
     """
     _check_part("sensitivity", sensitivity)

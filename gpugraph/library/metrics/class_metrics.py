@@ -193,7 +193,7 @@ _NO_LABEL = np.int64(-(2**63))
 def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
     """Return labels as [..., number of labels], and whether they may be padded with `_NO_LABEL`.
 
-    first: the top k classes, [..., k]. Raise ValueError if the ranks of labels and classes do not
+    first: the top k classes, [..., k]. Raises ValueError if the ranks of labels and classes do not
     match.
     """
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
@@ -257,7 +257,7 @@ def _hits_and_misses(
 ) -> tuple[Any, Any]:
     """Count hits and misses for each example of the batch.
 
-    first: the top k classes. Hits are the elements of `first` that are labels. Misses are the
+    first: the top k classes. Hits are those elements of `first` that are labels. Misses are those
     elements of `first` that are not labels or, with `by_label`, the labels that are not in `first`.
     """
     pairs = equal(expand_dims(first, -1), expand_dims(labels, -2))  # [..., k, labels]
@@ -290,9 +290,9 @@ def average_precision_at_k(
     predictions: floats [..., classes].
     weights: [...], or sizes of 1 where a weight applies to a whole axis.
 
-    The average precision of an example is the sum of the precisions at the ranks of its labels,
-    divided by its number of labels (negative labels are not counted), or by k if that is smaller.
-    The initial value is 0.
+    The average precision of an example is a sum divided by a number. The sum is of the precisions
+    at the ranks of its labels. The number is that of its labels that are not negative, but at most
+    k. The initial value is 0.
     """
     with variable_scope(name, f"average_precision_at_{k}", [predictions, labels, weights]):
         first = cast(top_k(predictions, k).indices, dtypes.int64)

@@ -52,12 +52,13 @@ def _weighted(values: Tensor, weights: Any) -> tuple[Tensor, Tensor]:
 
 @metric
 def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
-    """Return (mean, update): the weighted mean of all values so far; 0 before the first.
+    """Return (the weighted mean of all values so far, update). The mean is 0 before the first
+    update.
 
     weights: a number, or a tensor of the rank of `values`, with each size equal or 1.
     name: the scope of the metric's local variables `total` and `count`.
 
-    A run of `update` adds a batch and returns the new mean. Raise ValueError for weights of an
+    A run of `update` adds a batch and returns the new mean. Raises ValueError for weights of an
     incompatible shape.
     """
     with variable_scope(name, "mean", [values, weights]):
@@ -179,7 +180,7 @@ def mean_cosine_distance(
 def percentage_below(
     values: Any, threshold: Any, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """Return (the share of values below `threshold`, update); see `mean`."""
+    """Return (the fraction of values below `threshold`, update); see `mean`."""
     below = cast(less(values, threshold), dtypes.float32)
     name = name or "percentage_below_threshold"
     return mean(below, weights, name=name)

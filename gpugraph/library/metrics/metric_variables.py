@@ -28,9 +28,9 @@ from gpugraph.ops.nn.losses.loss_weights import (
 )
 
 Pair = tuple[Tensor, Tensor]
-"""A metric's value over the batches so far.
+"""(value, update): a metric's value over the batches so far,
 
-And a tensor that adds a batch and gives the new value.
+and a tensor whose run adds a batch and returns the new value.
 """
 
 
@@ -88,14 +88,16 @@ def binary_metric(
 def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair:
     """Apply `measure` to the variables and to their updates, and return both results.
 
-    values, updates: the arguments of `measure` before and after the batch is added. The first
-    result is that of all replicas of a strategy together.
+    values, updates: the arguments of `measure` before and after the batch is added. In a replica of
+    a strategy, the first result is computed from the variables of all replicas.
     """
     return over_replicas(measure, *values), measure(*updates, name="update_op")
 
 
 def over_replicas(measure: Callable[..., Any], *values: Any) -> Any:
-    """Return `measure(*values, name="value")`; in a replica, of the values of all replicas."""
+    """Return `measure(*values, name="value")`. In a replica of a strategy, the values are summed
+    over all replicas first.
+    """
     context = current_replica()
     if context is None:
         return measure(*values, name="value")
@@ -103,7 +105,9 @@ def over_replicas(measure: Callable[..., Any], *values: Any) -> Any:
 
 
 def total_of(variable: Any) -> Any:
-    """Return the value of a metric's variable; in a replica of a strategy, that of all replicas."""
+    """Return the value of a metric's variable. In a replica of a strategy, return its sum over all
+    replicas.
+    """
     return over_replicas(lambda merged, name: identity(merged), variable)
 
 
@@ -111,7 +115,7 @@ def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any,
     """Return (labels, predictions, weights) with equal ranks: extra last axes of size 1 are
     removed.
 
-    Raise ValueError if the shapes of labels and predictions still differ.
+    Raises ValueError if the shapes of labels and predictions still differ.
     """
     labels, predictions = remove_squeezable_dimensions(
         convert_to_tensor(labels), convert_to_tensor(predictions)
@@ -121,7 +125,7 @@ def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any,
 
 
 def apply_weights(values: Tensor, weights: Any) -> Tensor:
-    """Return `values` in float32, times their weights if there are any."""
+    """Return `values` as float32, multiplied by the weights if there are any."""
     values = cast(values, dtypes.float32)
     if weights is None:
         return values

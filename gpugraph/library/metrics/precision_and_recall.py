@@ -76,8 +76,8 @@ def _quotient_metric(
 ) -> Callable[..., Pair]:
     """Return the metric true positives / (true positives + wrong predictions).
 
-    wrong_name: the name of the variable that counts the wrong predictions; wrong_label: the label
-    of the elements that it counts. summary: the quotient's description, for the docstring.
+    wrong_name: the name of the variable that counts the wrong predictions. wrong_label: the label
+    of the elements that it counts. summary: the description of the quotient, for the docstring.
     """
 
     def measure(labels: Any, predictions: Any, weights: Any, name: str | None) -> Pair:

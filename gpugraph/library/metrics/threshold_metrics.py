@@ -42,7 +42,7 @@ NAMES = {
     "tp": "true_positives", "fn": "false_negatives", "tn": "true_negatives",
     "fp": "false_positives",
 }  # fmt: skip
-"""The names of the variables that hold the counts."""
+"""The names of the variables with the counts."""
 
 _EPSILON = 1e-7
 
@@ -52,7 +52,7 @@ def counts_at(
 ) -> tuple[Counts, Counts]:
     """Return the counts of these kinds over all batches so far, and their updates.
 
-    kinds: some of "tp", "fn", "tn", "fp". Raise ValueError if `thresholds` is not a list of
+    kinds: some of "tp", "fn", "tn", "fp". Raises ValueError if `thresholds` is not a list of
     numbers. A run raises InvalidArgumentError for predictions outside [0, 1].
     """
     thresholds = constant_array(thresholds, dtypes.float32)
@@ -80,7 +80,8 @@ def hits_at(
 ) -> Counts:
     """Return the weighted counts of these kinds in one batch, at each threshold.
 
-    labels: a bool tensor; weights: None, or of the shape of the labels. thresholds: an array.
+    labels: a bool tensor. weights: None, or a tensor of the shape of the labels. thresholds: an
+      array.
     """
     is_true = reshape(labels, [1, -1])
     is_above = greater(reshape(predictions, [1, -1]), constant(thresholds[:, None]))
@@ -117,8 +118,8 @@ def _metric(
 ) -> Callable[..., Pair]:
     """Return the metric that computes `measure(counts, name)` from the counts of `kinds`.
 
-    type_name: the metric's name; scope: its name scope; summary: the result's description, for the
-    docstring.
+    type_name: the metric's name. scope: its name scope. summary: the description of the result, for
+    the docstring.
     """
 
     @metric

@@ -1,1 +1,1 @@
-"""Distributions of `tf.contrib.distributions` beyond those of `tf.distributions`."""
+"""The distributions of `tf.contrib.distributions` that are not in `tf.distributions`."""

@@ -1,4 +1,4 @@
-"""Distributions made of others: independent events, and mixtures."""
+"""Distributions that combine other distributions: Independent and Mixture."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from gpugraph.ops.reductions.reduction_functions import reduce_logsumexp, reduce
 
 
 class Independent(Distribution):
-    """The last axes of a batch of distributions as axes of one event.
+    """A batch of distributions as one distribution, in which the last batch axes become axes of the
+    event.
 
-    reinterpreted_batch_ndims: their number, by default all but the first. ValueError for more than
-    there are.
+    reinterpreted_batch_ndims: their number, by default all but the first. Raises ValueError for
+    more than there are.
     """
 
     def __init__(
@@ -127,8 +128,8 @@ def _independent_divergence(a: Independent, b: Independent, name: str | None = N
 class MixtureSameFamily(Distribution):
     """A mixture of the last axis of a batch of distributions.
 
-    mixture_distribution: a Categorical of the numbers of the components. ValueError for other
-    distributions and shapes.
+    mixture_distribution: a Categorical of the numbers of the components. Raises ValueError for
+    other distributions and shapes.
     """
 
     def __init__(
@@ -247,9 +248,10 @@ class MixtureSameFamily(Distribution):
 
 
 class Mixture(Distribution):
-    """A mixture of a list of distributions, whose probabilities are those of a Categorical.
+    """A mixture of distributions. A Categorical chooses one of them.
 
-    TypeError for other objects, ValueError for components of different shapes and dtypes.
+    Raises TypeError if an argument is another object, and ValueError if the components differ in
+    shape or dtype.
     """
 
     def __init__(

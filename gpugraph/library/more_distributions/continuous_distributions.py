@@ -1,4 +1,4 @@
-"""Distributions over real numbers: Cauchy, logistic, half normal, inverse gamma and others."""
+"""Distributions over real numbers, such as Cauchy, Logistic, HalfNormal and InverseGamma."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributions over counts: binomial, geometric, Poisson, negative binomial."""
+"""Distributions over counts: Binomial, Geometric, Poisson and NegativeBinomial."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpugraph.ops.special_functions.incomplete_gamma_and_beta import betainc, ig
 
 
 class _CountDistribution(Distribution):
-    """The base of distributions with `logits` or `probs`."""
+    """The base class of distributions that take `logits` or `probs`."""
 
     logits = tensor_parameter("logits", "The logarithms of the odds.")
     probs = tensor_parameter("probs", "The probabilities.")
@@ -38,7 +38,7 @@ class _CountDistribution(Distribution):
 
 
 class Binomial(_CountDistribution):
-    """The number of successes among `total_count` trials."""
+    """The distribution of the number of successes in `total_count` trials."""
 
     event_ranks: ClassVar[dict[str, int]] = {"total_count": 0, "logits": 0, "probs": 0}
     total_count = tensor_parameter("total_count", "The number of trials.")
@@ -79,7 +79,7 @@ class Binomial(_CountDistribution):
 
 
 class Geometric(_CountDistribution):
-    """The number of failures before the first success."""
+    """The distribution of the number of failures before the first success."""
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 0, "probs": 0}
 
@@ -121,7 +121,7 @@ class Geometric(_CountDistribution):
 
 
 class NegativeBinomial(_CountDistribution):
-    """The number of successes before `total_count` failures."""
+    """The distribution of the number of successes before `total_count` failures."""
 
     event_ranks: ClassVar[dict[str, int]] = {"total_count": 0, "logits": 0, "probs": 0}
     total_count = tensor_parameter("total_count", "The number of failures.")

@@ -1,4 +1,4 @@
-"""Distributions of one value, and quantized distributions."""
+"""Distributions of a single value, and quantized distributions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 
 
 class Deterministic(Distribution):
-    """The distribution of one number: prob is 1 within atol + rtol * |loc| of it, else 0."""
+    """The distribution of a single number. prob(x) is 1 if |x - loc| <= atol + rtol * |loc|, else
+    0.
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 0}
     loc = tensor_parameter("loc", "The value.")
@@ -71,7 +73,9 @@ class Deterministic(Distribution):
 
 
 class VectorDeterministic(Deterministic):
-    """The distribution of one vector: prob is 1 if all elements are within the tolerances."""
+    """The distribution of a single vector. prob(x) is 1 if all elements are within the
+    tolerances.
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 1}
 
@@ -91,9 +95,11 @@ class VectorDeterministic(Deterministic):
 
 
 class QuantizedDistribution(Distribution):
-    """The distribution of ceil(x), for x of another distribution, cut off at `low` and `high`.
+    """The distribution of ceil(x), where x has another distribution. It is cut off at `low` and
+    `high`.
 
-    low, high: integers, or None. ValueError for a `low` that is not less than `high`.
+    low, high: integers, or None for no limit. Raises ValueError for a `low` that is not less than
+      `high`.
     """
 
     def __init__(

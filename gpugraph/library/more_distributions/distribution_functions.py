@@ -1,4 +1,6 @@
-"""Functions around distributions: percentiles, moving statistics, posteriors, matrices."""
+"""Functions for distributions: percentiles, moving statistics, posteriors, functions of
+matrices.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
 
 def matrix_diag_transform(matrix: Any, transform: Any = None, name: str | None = None) -> Tensor:
-    """Return matrices whose diagonals are transformed by a function, or None for no change."""
+    """Return the matrices with their diagonals replaced by `transform` of them; with None,
+    unchanged.
+    """
     with name_scope(name, "matrix_diag_transform", [matrix]):
         matrix = convert_to_tensor(matrix, name="matrix")
         if transform is None:
@@ -49,7 +53,7 @@ def matrix_diag_transform(matrix: Any, transform: Any = None, name: str | None =
 def tridiag(below: Any = None, diag: Any = None, above: Any = None, name: Any = None) -> Tensor:
     """Return matrices [..., n, n] with elements below, on and above the diagonal.
 
-    below, above: vectors of n - 1 elements. ValueError without any of the three.
+    below, above: vectors of n - 1 elements. Raises ValueError without any of the three.
     """
     if below is None and diag is None and above is None:
         raise ValueError("Must specify at least one of `below`, `diag` and `above`.")
@@ -76,7 +80,9 @@ def reduce_weighted_logsumexp(
     return_sign: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return log |sum(w * exp(logx))| over axes; with `return_sign` a pair with the sign."""
+    """Return log |sum(w * exp(logx))| over the axes. With `return_sign`, return it together with
+    the sign of the sum.
+    """
     with name_scope(name, "reduce_weighted_logsumexp", [logx, w]):
         logx = convert_to_tensor(logx, name="logx")
         w = zeros_like(logx) + 1.0 if w is None else convert_to_tensor(w, logx.dtype, name="w")
@@ -99,8 +105,8 @@ def percentile(
 ) -> Tensor:
     """Return the q-th percentile of x along axes, all by default.
 
-    q: a number in [0, 100]. interpolation: "nearest" by default, "lower" or "higher". ValueError
-    for others.
+    q: a number in [0, 100]. interpolation: "nearest" by default, "lower" or "higher". Raises
+    ValueError for others.
     """
     del validate_args
     interpolation = interpolation or "nearest"
@@ -135,9 +141,10 @@ def percentile(
 
 
 def normal_conjugates_known_scale_posterior(prior: Any, scale: Any, s: Any, n: Any) -> Normal:
-    """Return the posterior of the mean of normals with a known scale: of n samples with the sum s.
+    """Return the posterior of the mean of a normal distribution with known scale, given n samples
+    with the sum s.
 
-    prior: a Normal. TypeError for another distribution.
+    prior: a Normal. Raises TypeError for another distribution.
     """
     if not isinstance(prior, Normal):
         raise TypeError("Expected prior to be an instance of type Normal")
@@ -150,9 +157,9 @@ def normal_conjugates_known_scale_posterior(prior: Any, scale: Any, s: Any, n: A
 
 
 def normal_conjugates_known_scale_predictive(prior: Any, scale: Any, s: Any, n: Any) -> Normal:
-    """Return the distribution of a further sample after n samples with the sum s.
+    """Return the distribution of the next sample, given n samples with the sum s.
 
-    prior: a Normal of the mean. TypeError for another distribution.
+    prior: a Normal, the prior distribution of the mean. Raises TypeError for another distribution.
     """
     posterior = normal_conjugates_known_scale_posterior(prior, scale, s, n)
     return Normal(loc=posterior.loc, scale=sqrt(square(posterior.scale) + square(scale)))
@@ -161,7 +168,10 @@ def normal_conjugates_known_scale_predictive(prior: Any, scale: Any, s: Any, n: 
 def assign_moving_mean_variance(
     mean_var: Any, variance_var: Any, value: Any, decay: Any, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Move a mean and a variance, variables, towards a value; return both after the update."""
+    """Move the variables of a mean and a variance towards a value.
+
+    Return the two after the update.
+    """
     with name_scope(name, "assign_moving_mean_variance", [value, decay]):
         dtype = mean_var.dtype.base_dtype
         decay, value = convert_to_tensor(decay, dtype), convert_to_tensor(value, dtype)
@@ -177,7 +187,10 @@ def assign_moving_mean_variance(
 def assign_log_moving_mean_exp(
     log_mean_exp_var: Any, log_value: Any, decay: Any, name: str | None = None
 ) -> Any:
-    """Move the logarithm of a mean, a variable, towards log_value; return it after the update."""
+    """Move the variable of the logarithm of a mean towards log_value.
+
+    Return it after the update.
+    """
     with name_scope(name, "assign_log_moving_mean_exp", [log_value, decay]):
         dtype = log_mean_exp_var.dtype.base_dtype
         decay = convert_to_tensor(decay, dtype)
@@ -190,7 +203,10 @@ def assign_log_moving_mean_exp(
 def moving_mean_variance(
     value: Any, decay: Any, collections: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Return the moving mean and variance of a value, which new variables hold."""
+    """Create variables for the moving mean and variance of a value.
+
+    Return the two after an update.
+    """
     with variable_scope(name, "moving_mean_variance", [value, decay]):
         value = convert_to_tensor(value, name="value")
         options: dict[str, Any] = {
@@ -206,21 +222,21 @@ def moving_mean_variance(
 
 
 class SeedStream:
-    """A sequence of seeds, each of which is derived from a seed, a salt and its number."""
+    """A sequence of seeds. Each is derived from the original seed, the salt and its index."""
 
     def __init__(self, seed: Any, salt: str) -> None:
         self._seed = seed.original_seed if isinstance(seed, SeedStream) else seed
         self._salt, self._count = salt, 0
 
     def __call__(self) -> int | None:
-        """Return the next seed; None if the seed is None."""
+        """Return the next seed; None if the original seed is None."""
         self._count += 1
         text = f"{self._salt}{self._count}"
         return derived_seed(self._seed, text)
 
     @property
     def original_seed(self) -> Any:
-        """The seed from which the others are derived."""
+        """The seed from which all seeds are derived."""
         return self._seed
 
     @property

@@ -1,4 +1,4 @@
-"""ExpRelaxedOneHotCategorical: logarithms of relaxed one-hot vectors."""
+"""ExpRelaxedOneHotCategorical, the distribution of the logarithm of a relaxed one-hot vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Distributions whose positive parameters are the softplus, or the size, of their arguments."""
+"""Distributions whose positive parameters are computed from any numbers, by softplus or by the
+absolute value.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributions of y = bijector.forward(x), for x of another distribution."""
+"""Distributions of y = bijector.forward(x), where x has another distribution."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ from gpugraph.ops.reductions.reduction_functions import reduce_logsumexp, reduce
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of bijector.forward(x) for x of `distribution`.
+    """The distribution of bijector.forward(x), where x has the distribution `distribution`.
 
     Args:
-      distribution: that of x.
+      distribution: the distribution of x.
       bijector: the identity by default.
-      batch_shape: the shape of the batch, for a distribution of single events: x is drawn that
-        often. event_shape: that of events x, for a distribution of scalars.
+      batch_shape: the shape of the batch, if `distribution` is not a batch; x is then drawn once
+        for each element of the batch. event_shape: the shape of events x, if `distribution` is over
+        scalars.
     Raises:
-      ValueError: a shape for a distribution that has one.
+      ValueError: a shape is passed but the distribution already has one.
     """
 
     def __init__(
@@ -102,7 +103,9 @@ class TransformedDistribution(Distribution):
         return self._bijector.forward_event_shape_tensor(sizes)
 
     def _turns(self) -> bool:
-        """Return whether the events' axes are drawn before those of the distribution's batch."""
+        """Return whether the axes of the event are drawn before the batch axes of
+        `distribution`.
+        """
         return self._own_event is not None and self._own_batch is None and self._has_batch()
 
     def _has_batch(self) -> bool:
@@ -181,7 +184,9 @@ class TransformedDistribution(Distribution):
 
 
 def _override(sizes: Any, name: str, base: TensorShape) -> list[int] | None:
-    """Return a shape for a distribution that has none, or None; ValueError if it has one."""
+    """Return the given shape as a list, or None if none is given; raise ValueError if the
+    distribution already has one.
+    """
     if sizes is None:
         return None
     numbers = [int(size or 0) for size in TensorShape(sizes).as_list()]
@@ -195,7 +200,9 @@ def _override(sizes: Any, name: str, base: TensorShape) -> list[int] | None:
 
 
 def _rotated(x: Tensor, count: int) -> Tensor:
-    """Return x with its first `count` axes behind the others; the last ones in front if < 0."""
+    """Return x with its first `count` axes moved to the end. If count is negative, its last axes
+    are moved to the front.
+    """
     known = x.shape.ndims
     if known is not None:
         order: Any = [*range(count % known, known), *range(count % known)]
@@ -206,7 +213,9 @@ def _rotated(x: Tensor, count: int) -> Tensor:
 
 
 class ConditionalDistribution(Distribution):
-    """A distribution whose methods pass further keyword arguments on to `_log_prob` and others."""
+    """A distribution whose methods pass additional keyword arguments to `_log_prob` and similar
+    methods.
+    """
 
     def sample(
         self, sample_shape: Any = (), seed: int | None = None, name: str = "sample", **kwargs: Any
@@ -236,14 +245,14 @@ class ConditionalDistribution(Distribution):
 
 
 class ConditionalTransformedDistribution(ConditionalDistribution, TransformedDistribution):
-    """A TransformedDistribution whose methods pass keyword arguments on to the bijector."""
+    """A TransformedDistribution whose methods pass additional keyword arguments to the bijector."""
 
 
 class SinhArcsinh(TransformedDistribution):
     """loc + scale * F(z), F of sinh and asinh with a skewness and a weight of tails.
 
-    distribution: that of z, a standard normal by default. Source: Jones and Pewsey, Biometrika
-    2009.
+    distribution: the distribution of z; by default, the standard normal distribution. Source: Jones
+    and Pewsey, Biometrika 2009.
     """
 
     def __init__(
@@ -292,19 +301,20 @@ class SinhArcsinh(TransformedDistribution):
 
     @property
     def skewness(self) -> Tensor:
-        """The skewness; 0 for symmetry."""
+        """The skewness; 0 means symmetric."""
         return self._skewness
 
     @property
     def tailweight(self) -> Tensor:
-        """The weight of the tails; 1 for that of z."""
+        """The weight of the tails; with 1, it is the same as for z."""
         return self._tailweight
 
 
 class RelaxedBernoulli(TransformedDistribution):
     """sigmoid of a logistic variable: a differentiable Bernoulli variable in (0, 1).
 
-    temperature: towards 0 and 1 if it is small. Source: Maddison et al., arXiv:1611.00712.
+    temperature: if it is small, samples are close to 0 or 1. Source: Maddison et al.,
+      arXiv:1611.00712.
     """
 
     def __init__(
@@ -346,7 +356,8 @@ class RelaxedBernoulli(TransformedDistribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """softmax of noisy logits: a differentiable one-hot vector.
 
-    temperature: towards one-hot vectors if it is small. Source: Maddison et al., arXiv:1611.00712.
+    temperature: if it is small, samples are close to one-hot vectors. Source: Maddison et al.,
+      arXiv:1611.00712.
     """
 
     def __init__(

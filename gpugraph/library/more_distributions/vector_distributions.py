@@ -1,4 +1,6 @@
-"""Normal distributions of vectors with other scales, and vectors of other variables."""
+"""Normal distributions of vectors with various forms of the scale, and distributions of vectors of
+transformed variables.
+"""
 
 from __future__ import annotations
 
@@ -192,7 +194,7 @@ class VectorExponentialDiag(_AffineVector):
 class VectorSinhArcsinhDiag(_AffineVector):
     """The distribution of loc + diag(scale) @ F(z) for a vector z of standard normals.
 
-    F has a skewness and a weight of tails; distribution: that of the elements of z.
+    F has a skewness and a tail weight. distribution: the distribution of the elements of z.
     """
 
     def __init__(

@@ -28,7 +28,9 @@ from gpugraph.ops.special_functions.gamma_and_zeta import digamma, lgamma
 
 
 class _Wishart(Distribution):
-    """The base of both classes, with the Cholesky factor of the scale matrix."""
+    """The base class of the two Wishart distributions. It has the Cholesky factor of the scale
+    matrix.
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"df": 0, "factor": 2}
     df = tensor_parameter("df", "The degrees of freedom.")
@@ -164,7 +166,7 @@ class WishartCholesky(_Wishart):
 class WishartFull(_Wishart):
     """The Wishart distribution by the scale matrix `scale` [..., k, k].
 
-    The other arguments are those of `WishartCholesky`.
+    The other arguments are as in `WishartCholesky`.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""Wrappers of cells in `tf.contrib.rnn`: one attends to the last outputs, one has a bypass for
-inputs.
+"""Wrappers of cells in `tf.contrib.rnn`: AttentionCellWrapper attends to previous outputs, and
+HighwayWrapper carries inputs past the cell.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 class AttentionCellWrapper(RNNCell):
     """A cell that attends to its last `attn_length` outputs. Source: arXiv:1601.06733.
 
-    attn_size: the size of outputs, by default the cell's. attn_vec_size: the size to which outputs
-    and query are projected before they are compared, by default attn_size. input_size: the size to
-    which inputs and attention are projected, by default that of the inputs. state_is_tuple: whether
-    the state is a tuple of the cell's state, the attention and the last outputs, or one matrix of
-    them.
+    attn_size: the size of the outputs; by default, the cell's. attn_vec_size: the size to which
+    previous outputs and the query are projected before they are compared; by default attn_size.
+    input_size: the size to which inputs and attention are projected; by default, the size of the
+    inputs. state_is_tuple: whether the state is a tuple (the cell's state, the attention, the last
+    outputs) or one matrix in which these are concatenated.
 
-    The constructor raises TypeError for a value that is not a cell, and ValueError for a length
-    below 1 and for a cell whose state is a tuple if state_is_tuple is false.
+    The constructor raises TypeError if `cell` is not a cell. It raises ValueError for a length
+    below 1, and if the cell's state is a tuple but `state_is_tuple` is False.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class AttentionCellWrapper(RNNCell):
         """The state's size: a tuple of the sizes of the cell's state, the attention and the last
         outputs.
 
-        If `state_is_tuple` is false, it is the sum of these sizes.
+        If `state_is_tuple` is False, it is the sum of these sizes.
         """
         sizes = (self._cell.state_size, self._size, self._size * self._length)
         return sizes if self._state_is_tuple else sum(sizes)
@@ -91,7 +91,7 @@ class AttentionCellWrapper(RNNCell):
         return output, next_state if self._state_is_tuple else concat(next_state, 1)
 
     def _attention(self, query: Any, outputs: Any) -> Any:
-        """Return the weighted mean of the last outputs.
+        """Return the weighted mean of the previous outputs.
 
         The weight of an output is its match with the query, which is the state.
         """
@@ -111,8 +111,8 @@ class HighwayWrapper(SameStateWrapper):
 
     The gates carry and transform are functions of the inputs with values in (0, 1).
     couple_carry_transform_gates: whether transform is 1 - carry; otherwise it has separate weights.
-    carry_bias_init: the initial bias of carry; that of transform is its negative. A call raises
-      ValueError if outputs and inputs differ in shape.
+    carry_bias_init: the initial bias of carry. The initial bias of transform is its negative. A
+      call raises ValueError if outputs and inputs differ in shape.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The plain recurrent cell, and the gated recurrent unit."""
+"""BasicRNNCell, the plain recurrent cell, and GRUCell, the gated recurrent unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks that read a sequence from both ends, with a separate cell for each direction."""
+"""Recurrent networks that read a sequence in both directions, with a separate cell for each."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def bidirectional_dynamic_rnn(
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Apply `dynamic_rnn` with `cell_fw` to `inputs` and with `cell_bw` to the reversed inputs.
 
-    The arguments are those of `dynamic_rnn`. With `sequence_length`, each sequence is reversed
-    separately. Returns (outputs forward, outputs backward), both in the order of the inputs, and
-    (last state forward, last state backward).
+    The arguments are as in `dynamic_rnn`. With `sequence_length`, each sequence is reversed
+    separately. Returns ((outputs forward, outputs backward), (last state forward, last state
+    backward)). All outputs are in the order of the inputs.
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
@@ -82,8 +82,9 @@ def static_bidirectional_rnn(
 ) -> tuple[list[Any], Any, Any]:
     """Apply `static_rnn` with `cell_fw` to `inputs` and with `cell_bw` to the reversed inputs.
 
-    The arguments are those of `static_rnn`. Return a list of outputs, in which the outputs of both
-    directions are joined along axis 1; the last state forward; and the last state backward.
+    The arguments are as in `static_rnn`. Returns (outputs, last state forward, last state
+    backward). The outputs are a list; each is the concatenation of the two directions' outputs
+    along axis 1.
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)

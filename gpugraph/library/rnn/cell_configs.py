@@ -1,4 +1,4 @@
-"""Configurations of cells that contain other cells and functions, as dicts of plain values."""
+"""Configurations, as dicts of plain values, of cells that contain cells and functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def config_of_cell(cell: Any) -> dict[str, Any]:
 def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None) -> Any:
     """Create a cell from a result of `config_of_cell`.
 
-    custom_objects: classes by name, which take precedence over those of this package. Raise
+    custom_objects: classes by name; they take precedence over this package's classes. Raises
     ValueError for an unknown name.
     """
     classes = {cls.__name__: cls for cls in _cell_classes(RNNCell)} | dict(custom_objects or {})
@@ -48,8 +48,8 @@ def _cell_classes(base: type[RNNCell]) -> Iterator[type[RNNCell]]:
 def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[str, Any]:
     """Return a dict that describes a function: its code, defaults and closure, and its module.
 
-    The keys begin with `name`. A callable that is not a Python function is described by its name;
-    for None the dict is empty.
+    The keys begin with `name`. A callable that is not a Python function is described by its name.
+    For None, the dict is empty.
     """
     if function is None:
         return {}
@@ -64,12 +64,12 @@ def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[s
 def function_of_config(
     name: str, config: dict[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> Callable[..., Any] | None:
-    """Remove the entries of `config_of_function` from `config`; return the function that they
+    """Remove the entries of `config_of_function` from `config`, and return the function that they
     describe.
 
-    Return None if there are no entries. custom_objects: callables by name. Raise TypeError for an
-    unknown kind of entry, and ValueError for a name that `custom_objects` lacks and for code that
-    comes from a file.
+    Return None if there are no entries. custom_objects: callables by name. Raises TypeError for an
+    unknown kind of entry. Raises ValueError for a name that is not in `custom_objects`, and for
+    code that comes from a file.
     """
     if name not in config:
         return None

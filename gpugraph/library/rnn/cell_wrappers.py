@@ -35,7 +35,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class _Wrapper(RNNCell):
-    """The base class of wrappers: a wrapper calls another cell and has that cell's variables."""
+    """The base class of wrappers. A wrapper calls another cell and has that cell's variables."""
 
     def __init__(self, cell: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -127,7 +127,7 @@ class DeviceWrapper(_Wrapper):
 
 
 class ResidualWrapper(_Wrapper):
-    """A wrapper that adds a cell's inputs to its outputs, or combines them by `residual_fn`.
+    """A wrapper that adds a cell's inputs to its outputs, or combines the two by `residual_fn`.
 
     residual_fn: a function of (inputs, outputs). Without it, a call raises ValueError if inputs and
     outputs differ in structure or shape.
@@ -168,8 +168,8 @@ class DropoutWrapper(_Wrapper):
       requires `dtype`, and `input_size` unless all inputs are kept. Source: arXiv:1512.05287.
     seed: an int from which different seeds for inputs, states and outputs are derived.
     dropout_state_filter_visitor: a function that returns whether dropout applies to a state, or to
-      each part of it; by default it applies to all parts except the memory `c` of an LSTM and
-      TensorArrays.
+      each component of it. By default, it applies to all components except the memory `c` of an
+      LSTM and TensorArrays.
 
     The constructor raises ValueError for a probability outside [0, 1] and for missing arguments of
     `variational_recurrent`, and TypeError for a visitor that is not callable.
@@ -219,7 +219,7 @@ class DropoutWrapper(_Wrapper):
         }
 
     def _draw_noise(self, input_size: Any, dtype: Any) -> dict[str, list[Tensor]]:
-        """Return the random numbers that all steps share, for each part of inputs, states and
+        """Return the random numbers that all steps use, for each component of inputs, states and
         outputs.
         """
         if dtype is None:
@@ -260,10 +260,11 @@ class DropoutWrapper(_Wrapper):
         return output, new_state
 
     def _apply_dropout(self, kind: str, values: Any, keep: Any, chosen: Any = None) -> Any:
-        """Apply dropout to the parts of `values` for which `chosen`, a structure of bools, is true.
+        """Apply dropout to the components of `values` for which `chosen`, a structure of bools, is
+        True.
 
         kind: "input", "output" or "state"; keep: the probability that an element is kept. `chosen`
-        may be nested less deeply than `values`; None selects all parts.
+        may be nested less deeply than `values`. None selects all components.
         """
         if chosen is None:
             chosen = map_structure(lambda _: True, values)
@@ -284,7 +285,7 @@ class DropoutWrapper(_Wrapper):
 def _probability(name: str, value: Any) -> Any:
     """Return a probability as a float if its value is known, otherwise as a tensor.
 
-    Raise ValueError outside [0, 1].
+    Raises ValueError outside [0, 1].
     """
     tensor = convert_to_tensor(value)
     known = constant_value(tensor)
@@ -306,10 +307,10 @@ def _all_but_memory(substate: Any) -> Any:
 
 
 def _select(visitor: Callable[..., Any], state: Any) -> Any:
-    """Return a structure of bools that marks the parts of `state` that the visitor selects.
+    """Return a structure of bools that marks the components of `state` that the visitor selects.
 
     For a structure, the visitor returns a bool for all of it, or a structure of bools for its
-    parts. The visitor is called again with each selected part.
+    components. The visitor is called again with each selected component.
     """
     answer = visitor(state)
     if not is_nested(state) or answer is False:
@@ -325,8 +326,8 @@ def _select(visitor: Callable[..., Any], state: Any) -> Any:
 
 
 def _parts(structure: Any) -> list[Any]:
-    """Return the direct parts of a structure; the parts of a dict are in the order of its sorted
-    keys.
+    """Return the direct components of a structure. The components of a dict are in the order of its
+    sorted keys.
     """
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
@@ -334,7 +335,7 @@ def _parts(structure: Any) -> list[Any]:
 
 
 def _like(structure: Any, parts: list[Any]) -> Any:
-    """Return a structure of the same type as `structure`, with these parts."""
+    """Return a structure of the same type as `structure`, with these components."""
     if isinstance(structure, Mapping):
         return dict(zip(sorted(structure), parts))
     named = hasattr(structure, "_fields")
@@ -342,7 +343,7 @@ def _like(structure: Any, parts: list[Any]) -> Any:
 
 
 def _up_to(shallow: Any, values: Any) -> list[Any]:
-    """Return the parts of `values` at the positions of the leaves of `shallow`, a less deep
+    """Return the substructures of `values` at the positions of the leaves of `shallow`, a less deep
     structure.
     """
     if not is_nested(shallow):

@@ -18,16 +18,16 @@ from gpugraph.ops.random.variable_initializers import Zeros
 
 
 class ConvLSTMCell(RNNCell):
-    """An LSTM over inputs [batch, ..., channels] with one to three axes of places.
+    """An LSTM over inputs [batch, ..., channels] with one to three spatial axes.
 
     Args:
-      conv_ndims: the number of axes of places: 1, 2 or 3.
+      conv_ndims: the number of spatial axes: 1, 2 or 3.
       input_shape: the shape of an input, without the batch.
-      output_channels: the channels of output and state.
-      kernel_shape: the size of the kernel in each axis of places.
+      output_channels: the number of channels of output and state.
+      kernel_shape: the size of the kernel along each spatial axis.
       use_bias: whether there is a bias.
       skip_connection: whether outputs are followed by the inputs' channels.
-      forget_bias: added to the forget gate.
+      forget_bias: a constant that is added to the forget gate.
       initializers: ignored, as in TensorFlow.
       name: the name of the cell.
 

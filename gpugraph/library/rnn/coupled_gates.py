@@ -21,10 +21,10 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_value
 class CoupledInputForgetGateLSTMCell(RNNCell):
     """An LSTM with c = f c + (1 - f) activation(j). Source: Greff et al., 2015 (arXiv:1503.04069).
 
-    Variables: `W_0` [depth + output, 3 num_units], `B` [3 num_units], with use_peepholes
-    `W_F_diag` and `W_O_diag`, with num_proj `W_P_0` [num_units, num_proj]; with layer_norm those
-    of the norms `transform`, `forget`, `output` and `state` in place of `B`. Matrices in more than
-    one shard are joined of `W_0`, `W_1`, and so on.
+    Variables: `W_0` [depth + output, 3 num_units], `B` [3 num_units], with use_peepholes `W_F_diag`
+    and `W_O_diag`, with num_proj `W_P_0` [num_units, num_proj]; with layer_norm those of the norms
+    `transform`, `forget`, `output` and `state` in place of `B`. A matrix in several shards is the
+    concatenation of `W_0`, `W_1`, and so on.
     """
 
     def __init__(
@@ -113,7 +113,9 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
 
 
 def _sharded(name: str, sizes: list[int], dtype: Any, shards: int) -> Any:
-    """Return a matrix whose rows are in `shards` variables `name_0`, `name_1`, and so on."""
+    """Return a matrix whose rows are distributed to `shards` variables: `name_0`, `name_1`, and so
+    on.
+    """
     least, rest = divmod(sizes[0], shards)
     if not least:
         raise ValueError(f"Can't have more shards than rows: {shards} shards, {sizes[0]} rows")

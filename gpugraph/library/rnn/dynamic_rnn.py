@@ -51,18 +51,19 @@ def dynamic_rnn(
       sizes except batch and time must be known.
     sequence_length: int [batch]. For steps after its end, a sequence has zero outputs and the state
       of its last step.
-    initial_state: in the structure of the cell's `state_size`, with a first batch axis; zeros by
-      default, which requires `dtype`.
+    initial_state: a structure like the cell's `state_size`; each tensor has the batch as its first
+      axis. By default zeros, which requires `dtype`.
     parallel_iterations: the number of steps that may overlap, 32 by default. swap_memory: see
       `while_loop`.
     scope: the variable scope, "rnn" by default.
 
-    Returns outputs [batch, time, *output_size] ([time, batch, ...] if `time_major`) in the
-    structure of the cell's `output_size`, and the state in that of its `state_size`.
+    Returns (outputs, last state). The outputs are [batch, time, *output_size], or [time, batch,
+    ...] with `time_major`, in the structure of the cell's `output_size`. The state has the
+    structure of the cell's `state_size`.
 
-    Raise TypeError if `cell` is not a cell, and ValueError for inputs or lengths of incompatible
-    shapes and without both initial state and dtype. A run raises InvalidArgumentError unless there
-    is one length for each batch entry.
+    Raises TypeError if `cell` is not a cell. Raises ValueError if the shapes of inputs or lengths
+    are incompatible, and if both initial state and dtype are missing. A run raises
+    InvalidArgumentError unless there is one length for each batch entry.
     """
     check_cell("cell", cell)
     with variable_scope(scope or "rnn") as opened:
@@ -85,7 +86,7 @@ _first_state = initial_state
 
 
 def transpose_batch_time(x: Tensor) -> Tensor:
-    """Exchange the first two axes; return a tensor with fewer than two axes unchanged."""
+    """Exchange the first two axes. A tensor with fewer than two axes is returned unchanged."""
     sizes = x.shape.sizes
     if sizes is not None and len(sizes) < 2:
         return x
@@ -105,7 +106,7 @@ def _lengths(sequence_length: Any) -> Tensor:
 
 
 def _check_lengths(lengths: Tensor, batch_size: Any) -> Tensor:
-    """Return `lengths` with a check in each run that there is one length for each batch entry."""
+    """Return `lengths`. Each run checks that there is one length for each batch entry."""
     graph = get_default_graph()
     known = lengths.shape.num_elements()
     if isinstance(batch_size, int) and known not in (None, batch_size):
@@ -175,7 +176,7 @@ class _Loop:
         )
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
-        """Build the loop; return its time-major outputs and the last state."""
+        """Build the loop. Return its outputs, which are time-major, and the last state."""
         # At least one step runs, because the TensorArrays take their shapes from the written
         # values.
         max_steps = self._steps if self._lengths is None else self._lengths.max_length
@@ -217,7 +218,7 @@ class _Loop:
 def _checked_shapes(inputs: Sequence[Any]) -> list[TensorShape]:
     """Return the static shapes of the inputs.
 
-    Raise ValueError if they differ in time or batch, or if other sizes are unknown.
+    Raises ValueError if they differ in time or batch, or if other sizes are unknown.
     """
     shapes = [tensor.shape.with_rank_at_least(3) for tensor in inputs]
     shown = ", ".join(str(shape) for shape in shapes)

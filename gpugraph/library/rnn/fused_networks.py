@@ -1,9 +1,8 @@
-"""Networks that process whole sequences in one call, and cells with the names of TensorFlow's block
-cells.
+"""Recurrent networks that process a whole sequence in one call, and cells with the names of
+TensorFlow's block cells.
 
 They compute the same values as `BasicLSTMCell`, `LSTMCell` and `GRUCell`. TensorFlow has special
-ops for them; here the ops of a step are fused when a plan is compiled, like the ops of any other
-cell.
+ops for them. In this package, the compiler fuses the ops of a step, as for any other cell.
 """
 
 from __future__ import annotations
@@ -26,9 +25,10 @@ from gpugraph.ops.random.variable_initializers import Constant, Zeros
 class LSTMBlockCell(LSTMCell):
     """An LSTM without projection, with the name and arguments of TensorFlow's block cell.
 
-    cell_clip: the memory is clipped to +-cell_clip; not clipped if it is None or not positive.
+    cell_clip: the memory is clipped to [-cell_clip, cell_clip]. It is not clipped if cell_clip is
+      None or not positive.
     use_peephole: whether the gates read the memory. forget_bias: added to the forget gate. The
-      variables are those of `LSTMCell`.
+      variables are the same as in `LSTMCell`.
     """
 
     def __init__(
@@ -53,10 +53,11 @@ class LSTMBlockCell(LSTMCell):
 
 
 class GRUBlockCellV2(GRUCell):
-    """A GRUCell with the name of TensorFlow's block cell; its variables are those of GRUCell.
+    """A GRUCell under the name of TensorFlow's block cell; its variables are the same as in
+    GRUCell.
 
-    cell_size: an older name of `num_units`. The constructor raises ValueError unless exactly one of
-    them is passed.
+    cell_size: the older name of `num_units`. The constructor raises ValueError unless exactly one
+    of the two is passed.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class FusedRNNCell:
     ) -> tuple[Any, Any]:
         """Return the outputs [time, batch, ...] and the last state.
 
-        inputs: [time, batch, ...], or a list of steps; then the outputs are a list too.
+        inputs: [time, batch, ...], or a list of steps. For a list, the outputs are a list too.
         initial_state, dtype, sequence_length, scope: see `tf.nn.dynamic_rnn`.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
@@ -144,7 +145,7 @@ class FusedRNNCellAdaptor(FusedRNNCell):
 
 
 class TimeReversedFusedRNN(FusedRNNCell):
-    """A network that applies `cell` to the reversed sequence; outputs are in the order of the
+    """A network that applies `cell` to the reversed sequence. Its outputs are in the order of the
     inputs.
     """
 
@@ -178,7 +179,8 @@ class LSTMBlockFusedCell(LSTMBlockCell):
     """An LSTM over a whole sequence, as a layer: `cell(inputs, initial_state, dtype, lengths)`.
 
     Inputs are [time, batch, depth] or a list of steps. A call returns outputs of the same form, and
-    the last state. The constructor's arguments and the variables are those of `LSTMBlockCell`.
+    the last state. The constructor's arguments and the variables are the same as in
+    `LSTMBlockCell`.
     """
 
     input_spec = InputSpec(ndim=3)

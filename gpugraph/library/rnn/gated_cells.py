@@ -21,7 +21,9 @@ from gpugraph.ops.random.variable_initializers import Zeros
 
 
 class _GatedCell(OneState, RNNCell):
-    """The base class of cells whose state and output are vectors of `num_units` numbers."""
+    """The base class of cells whose state is a vector of `num_units` numbers, and so is their
+    output.
+    """
 
     def __init__(
         self, num_units: int, initializer: Any, forget_bias: float, reuse: bool | None
@@ -53,7 +55,8 @@ class _GatedCell(OneState, RNNCell):
 class UGRNNCell(_GatedCell):
     """The update gate cell: output = state = g state + (1 - g) activation(c).
 
-    [inputs, state] kernel + bias has two halves: a and c; the gate g is sigmoid(a + forget_bias).
+    [inputs, state] kernel + bias is split into the halves a and c. The gate is g = sigmoid(a +
+    forget_bias).
     Source: Collins et al., 2016 (arXiv:1611.09913).
     """
 
@@ -76,10 +79,10 @@ class UGRNNCell(_GatedCell):
 
 
 class IntersectionRNNCell(_GatedCell):
-    """The +RNN: one gate mixes the last state into the next, another mixes the inputs into the
-    output.
+    """The +RNN: one gate mixes the last state into the next state, and another mixes the inputs
+    into the output.
 
-    num_in_proj: the size to which inputs are projected if their depth is not num_units; without it,
+    num_in_proj: the size to which inputs are projected if their depth is not num_units. Without it,
     inputs of another depth raise ValueError. Source: Collins et al., 2016 (arXiv:1611.09913).
     """
 

@@ -1,4 +1,6 @@
-"""Cells whose states see themselves only: the IndRNN and the simple recurrent unit."""
+"""Cells in which each element of the state depends only on itself and the inputs: IndRNNCell, and
+SRUCell, the simple recurrent unit.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +53,11 @@ class IndRNNCell(OneState, LayerCell):
 
 
 class SRUCell(OneState, LayerCell):
-    """The simple recurrent unit: gates of the inputs alone (Lei et al., 2017, arXiv:1709.02755).
+    """The simple recurrent unit, whose gates depend only on the inputs (Lei et al., 2017,
+    arXiv:1709.02755).
 
-    c = f state + (1 - f) x0; output = r activation(c) + (1 - r) x3, where inputs kernel has the
-    quarters x0, f, r and x3.
+    c = f state + (1 - f) x0; output = r activation(c) + (1 - r) x3. x0, f, r and x3 are the
+    quarters of inputs kernel.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ class LSTMStateTuple(NamedTuple):
 
 
 class TwoStateCell(RNNCell):
-    """The base class of cells whose state is an LSTMStateTuple of two parts, each of size
+    """The base class of cells whose state is an LSTMStateTuple of two tensors, each of size
     `num_units`.
     """
 
@@ -61,8 +61,8 @@ class TwoStateCell(RNNCell):
 
 
 class _MemoryCell(LayerCell):
-    """The base class of layer cells whose state is the memory `c` and the output `h`, as a tuple or
-    joined.
+    """The base class of cells whose state is the memory `c` and the output `h`, either as a tuple
+    or concatenated.
     """
 
     _num_units: int
@@ -82,7 +82,8 @@ class _MemoryCell(LayerCell):
 class BasicLSTMCell(_MemoryCell):
     """An LSTM without peepholes, clipping and projection. Source: arXiv:1409.2329.
 
-    forget_bias: a constant added to the forget gate's argument, so that it is open at first.
+    forget_bias: a constant that is added to the argument of the forget gate, so that the gate is
+      open at first.
     state_is_tuple: whether states are LSTMStateTuples, or c and h joined as [batch, 2 num_units].
     activation: tanh by default.
 
@@ -137,14 +138,14 @@ class LSTMCell(_MemoryCell):
     Sources: Hochreiter and Schmidhuber, 1997; peepholes and projection: Sak et al., 2014
     (arXiv:1402.1128).
 
-    use_peepholes: whether the gates also read the memory: each unit reads its own value, with the
-      weights `w_f_diag`, `w_i_diag`, `w_o_diag`.
-    cell_clip: the memory is clipped to +-cell_clip.
-    num_proj: the size to which `projection/kernel` projects outputs; proj_clip: projected outputs
-      are clipped to +-proj_clip.
-    num_unit_shards, num_proj_shards: the number of parts of the kernels (deprecated: give the
-      variable scope a partitioner).
-    forget_bias, state_is_tuple, activation: as for BasicLSTMCell.
+    use_peepholes: whether the gates also depend on the memory: each unit's gates read its own
+      memory, with the weights `w_f_diag`, `w_i_diag`, `w_o_diag`.
+    cell_clip: the memory is clipped to [-cell_clip, cell_clip].
+    num_proj: the size to which `projection/kernel` projects outputs. proj_clip: projected outputs
+      are clipped to [-proj_clip, proj_clip].
+    num_unit_shards, num_proj_shards: the number of partitions of the kernels (deprecated: set the
+      variable scope's partitioner instead).
+    forget_bias, state_is_tuple, activation: see BasicLSTMCell.
     """
 
     def __init__(
@@ -230,7 +231,7 @@ class LSTMCell(_MemoryCell):
         return self._results(c, h)
 
     def _parts(self, state: Any) -> Any:
-        """Return the parts of a state: the memory c and the last output h."""
+        """Return the two tensors of a state: the memory c and the last output h."""
         if self._state_is_tuple:
             return state
         units = self._num_units

@@ -1,4 +1,4 @@
-"""MultiRNNCell: a stack of cells as one cell."""
+"""MultiRNNCell: a stack of cells that is used as one cell."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _log = logging.getLogger("gpugraph")
 
 
 class MultiRNNCell(RNNCell):
-    """A stack of cells as one cell: the first cell reads the inputs, each other cell the previous
-    cell's output.
+    """A stack of cells that is used as one cell: the first cell reads the inputs, and each later
+    cell the output of the cell before it.
 
     The state is a tuple of the cells' states. With `state_is_tuple=False`, which is deprecated, the
     states are joined along their last axis. The variables of cell i are in the scope `cell_i`.
 
-    The constructor raises ValueError without cells, and for cells with nested states if states are
-    joined; TypeError for a value that is not a list or tuple of cells.
+    The constructor raises ValueError for an empty list, and for cells with nested states if
+    `state_is_tuple` is False. It raises TypeError for a value that is not a list or tuple of cells.
     """
 
     def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True) -> None:
@@ -89,14 +89,14 @@ class MultiRNNCell(RNNCell):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The trainable weights of all cells; an empty list if this cell is not trainable."""
+        """The trainable weights of all cells, or an empty list if this cell is not trainable."""
         if not self.trainable:
             return []
         return _all(getattr(cell, "trainable_weights", ()) for cell in self._cells)
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """The non-trainable weights of all cells; all weights if this cell is not trainable."""
+        """The non-trainable weights of all cells, or all weights if this cell is not trainable."""
         weights = _all(getattr(cell, "non_trainable_weights", ()) for cell in self._cells)
         if self.trainable:
             return weights

@@ -29,11 +29,11 @@ class LayerNormBasicLSTMCell(TwoStateCell):
 
     Sources: arXiv:1607.06450 (layer normalization), arXiv:1603.05118 (recurrent dropout).
 
-    layer_norm: whether to normalize; without normalization there is a bias. norm_gain, norm_shift:
-      the initial values of the variables `gamma` and `beta`; each of the scopes `input`,
-      `transform`, `forget`, `output` and `state` has such a pair.
-    dropout_keep_prob: the probability that an element of the new input is kept, a number or a
-      scalar tensor; dropout_prob_seed: the seed of this dropout.
+    layer_norm: whether to normalize; if not, there is a bias. norm_gain, norm_shift: the initial
+      values of the variables `gamma` and `beta`, which exist in each of the scopes `input`,
+      `transform`, `forget`, `output` and `state`.
+    dropout_keep_prob: the probability, a number or a scalar tensor, with which an element of the
+      new input is kept. dropout_prob_seed: the seed of this dropout.
     input_size: not used.
     """
 
@@ -84,15 +84,16 @@ class LayerNormBasicLSTMCell(TwoStateCell):
 
 
 class PhasedLSTMCell(TwoStateCell):
-    """An LSTM in which each unit follows a cycle, and changes its state only during one phase of
-    the cycle.
+    """An LSTM in which each unit has a cycle in time, and changes its state only during one phase
+    of the cycle.
 
     Inputs are (time [batch, 1], values [batch, depth]). Source: arXiv:1610.09513.
 
-    use_peepholes: whether the gates read the memory. leak: the factor of a unit's change outside
-      that phase. ratio_on: the length of the phase as a fraction of the cycle; trainable_ratio_on:
-      whether the fraction is trained.
-    period_init_min, period_init_max: the bounds of the initial periods, whose logarithm is uniform.
+    use_peepholes: whether the gates depend on the memory. leak: the factor by which a unit changes
+      outside of that phase. ratio_on: the length of the phase, as a fraction of the cycle.
+      trainable_ratio_on: whether the fraction is trained.
+    period_init_min, period_init_max: the bounds of the initial periods. Their logarithms are
+      uniformly distributed.
 
     Variables: kernels and biases of `mask_gates`, `new_input` and `output_gate`; `period`, `phase`
     and `ratio_on` [num_units].
@@ -139,7 +140,8 @@ class PhasedLSTMCell(TwoStateCell):
     def _openness(self, time: Any) -> Tensor:
         """Return the factor by which each unit changes at `time`.
 
-        During the open phase of the cycle, the factor rises to 1 and falls to 0; then it is small.
+        During the open phase of the cycle, the factor rises to 1 and falls to 0. Outside of it, the
+        factor is small.
         """
         sizes = [self._num_units]
         period = get_variable("period", sizes, initializer=self._first_period)
@@ -162,8 +164,8 @@ class PhasedLSTMCell(TwoStateCell):
 def _cycle_position(time: Any, phase: Any, period: Any) -> Tensor:
     """Return the position of each unit in its cycle, in [0, 1): float32 [batch, num_units].
 
-    The gradient is that of (time - phase) / period: the number of completed cycles counts as
-    constant.
+    Its gradient is the gradient of (time - phase) / period: the number of completed cycles is
+    treated as a constant.
     """
     length = cast(period, time.dtype)
     shifted = time - cast(phase, time.dtype)

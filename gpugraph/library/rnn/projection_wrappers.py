@@ -23,8 +23,8 @@ from gpugraph.ops.random.variable_initializers import RandomUniform, Zeros
 def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
     """Return (args joined along axis 1) @ kernel + bias, with variables of the current scope.
 
-    args: matrices [batch, size], or a structure of them. bias: whether there is a bias. Raise
-    ValueError without arguments, and for arguments that are not matrices of known size.
+    args: matrices [batch, size], or a structure of them. bias: whether there is a bias. Raises
+    ValueError if there are no arguments, and for arguments that are not matrices of known size.
     """
     tensors = [convert_to_tensor(tensor) for tensor in flatten(args)]
     if not tensors:
@@ -44,7 +44,7 @@ def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
 
 
 class SameStateWrapper(RNNCell):
-    """The base class of wrappers whose state has the form of the wrapped cell's state."""
+    """The base class of wrappers whose state has the same form as the wrapped cell's."""
 
     def __init__(self, cell: Any, reuse: bool | None = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, **kwargs)
@@ -70,8 +70,9 @@ class EmbeddingWrapper(SameStateWrapper):
     """A cell that replaces ids by rows of its variable `embedding` [embedding_classes,
     embedding_size].
 
-    initializer: the initializer of the variable; by default the variable scope's, otherwise uniform
-    in [-sqrt(3), sqrt(3)). The constructor raises ValueError for sizes that are not positive.
+    initializer: the initializer of the variable. By default, it is the variable scope's initializer
+    or, if that is None, uniform in [-sqrt(3), sqrt(3)). The constructor raises ValueError for sizes
+    that are not positive.
     """
 
     def __init__(

@@ -30,17 +30,17 @@ def raw_rnn(
     """Call `cell` on the inputs that `loop_fn` returns until all batch entries are finished.
 
     loop_fn: `(time, cell_output, cell_state, loop_state)` -> `(finished, next_input, next_state,
-      emit, next_loop_state)`. It is called once before the first step, with time 0 and None for the
-      other arguments: next_state is then the initial state, emit has the shapes and dtypes of
-      emissions (None for outputs of the cell), and next_loop_state is the initial loop state (None
-      for no loop state). Afterwards it is called after each step. finished: bool [batch]; for a
-      finished entry the state remains as it is, and the emission is zeros.
+      emit, next_loop_state)`. Before the first step, it is called with time 0 and None for all
+      other arguments. The next_state that it returns is then the initial state, emit has the shapes
+      and dtypes of emissions (None for the cell's outputs), and next_loop_state is the initial loop
+      state (None for no loop state). After that, it is called after each step. finished: bool
+      [batch]. For a finished entry, the state does not change and the emission is zeros.
     parallel_iterations, swap_memory, scope: see `dynamic_rnn`.
 
     Returns TensorArrays of the emissions, the last state and the last loop state.
 
-    Raise TypeError if `cell` is not a cell or `loop_fn` is not callable, and ValueError for results
-    whose structure changes and for inputs of different batch sizes.
+    Raises TypeError if `cell` is not a cell or `loop_fn` is not callable. Raises ValueError if the
+    structure of the results changes, and if the batch sizes of the inputs differ.
     """
     check_cell("cell", cell)
     if not callable(loop_fn):

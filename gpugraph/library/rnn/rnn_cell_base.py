@@ -1,4 +1,4 @@
-"""RNNCell: a function from one step's input and a state to an output and the next state."""
+"""RNNCell: a function from the input of one step and a state to an output and the next state."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 class RNNCell(Layer):
     """A step of a recurrent network: `cell(inputs, state)` returns `(output, next state)`.
 
-    A subclass defines `state_size` and `output_size` (numbers, shapes, or nested structures of
-    them) and either `call(inputs, state)`, where variables that it gets belong to the cell, or
-    `__call__(inputs, state, scope=None)`.
+    A subclass defines `state_size` and `output_size`, which are numbers, shapes, or nested
+    structures of them. It also defines either `call(inputs, state)`, where variables that it
+    creates belong to the cell, or `__call__(inputs, state, scope=None)`.
     """
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
         """Return the output and the next state.
 
-        inputs: [batch, ...], or a structure of these. state: in the structure of `state_size`, with
-        a first batch axis. scope: the name or scope of the cell's variables, by default derived
-        from its class.
+        inputs: [batch, ...], or a structure of such tensors. state: a structure like `state_size`;
+        each tensor has the batch as its first axis. scope: the name or scope of the cell's
+        variables; by default derived from the name of its class.
         """
         if scope is not None:
             with variable_scope(scope, custom_getter=self._get) as opened:
@@ -74,7 +74,7 @@ class RNNCell(Layer):
     ) -> Any:
         """Return a zero state for a batch of `inputs`, or for `batch_size` and `dtype`.
 
-        Raise ValueError if neither is passed, and if `inputs` contradict `batch_size` or `dtype`.
+        Raises ValueError if neither is passed, and if `inputs` contradict `batch_size` or `dtype`.
         """
         if inputs is not None:
             batch_size, dtype = _of_inputs(

@@ -31,11 +31,11 @@ class Lengths:
 
 
 def cache_reads(scope: VariableScope) -> None:
-    """Make the scope's variables cache their values on the variables' devices, unless it caches
-    already.
+    """Make the variables in the scope cache their values on the variables' devices, unless the
+    scope already has a caching device.
 
-    A variable is then read once, not in each iteration. Inside a while loop of the caller, which
-    may write the variables, nothing is cached, so that each iteration reads them.
+    A variable is then read once, not in each iteration. In a while loop of the caller, which may
+    change the variables, nothing is cached, so that each iteration reads them.
     """
     graph = get_default_graph()
     if scope.caching_device is None and loop_of(current(graph)) is None:
@@ -58,9 +58,9 @@ def _tensor(state: Any) -> Any:
 
 
 def state_dtype(explicit: Any, state: Any) -> Any:
-    """Return `explicit`, or if it is None the common dtype of all parts of the state.
+    """Return `explicit` or, if that is None, the dtype that all tensors of the state have.
 
-    Raise ValueError if there is no common dtype.
+    Raises ValueError if there is no common dtype.
     """
     if explicit is not None:
         return explicit
@@ -94,13 +94,13 @@ def limited_step(
     call_cell: Callable[[], Any],
     conditionally: bool,
 ) -> tuple[Any, Any]:
-    """Return the outputs and the next state at `time`; for ended sequences, zeros and the old
-    state.
+    """Return the outputs and the next state at `time`. For sequences that have ended, return zeros
+    and the old state.
 
     zero_output: zeros in the structure of an output. call_cell: returns (output, next state).
     conditionally: whether to use conditionals, which skip the cell if all sequences have ended, and
-      skip the selection if none has. Raise ValueError or TypeError if the cell returns other
-      structures than it declares.
+      skip the selection if none has. Raises ValueError or TypeError if the structures that the cell
+      returns are not those that it declares.
     """
     zeros, old = flatten(zero_output), flatten(state)
     over = time >= lengths.lengths

@@ -1,5 +1,5 @@
-"""Stacked bidirectional networks: each layer reads the outputs of both directions of the layer
-before.
+"""Stacked bidirectional recurrent networks: each layer reads the outputs of both directions of the
+layer below.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def stack_bidirectional_rnn(
     """Stack one `tf.nn.static_bidirectional_rnn` on another, one for each pair of cells.
 
     inputs: a list of [batch, depth]. initial_states_fw, initial_states_bw: one state for each
-    layer. Return the outputs of the last layer, in which both directions are joined; a tuple of
-    each layer's last state forward; and a tuple of each layer's last state backward. Raise
-    ValueError for lists that are empty, missing, or of unequal length.
+    layer. Returns (outputs, states forward, states backward). The outputs are those of the last
+    layer, with its two directions concatenated. The states are tuples with the last state of each
+    layer. Raises ValueError for lists that are empty, missing or of different lengths.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:
@@ -57,8 +57,8 @@ def stack_bidirectional_dynamic_rnn(
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """Stack one `tf.nn.bidirectional_dynamic_rnn` on another, one for each pair of cells.
 
-    inputs: [batch, time, depth], or [time, batch, depth] if time_major. Other arguments, results
-    and errors are as in `stack_bidirectional_rnn`.
+    inputs: [batch, time, depth], or [time, batch, depth] if time_major. For the other arguments,
+    the results and the errors, see `stack_bidirectional_rnn`.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:
@@ -84,9 +84,11 @@ def stack_bidirectional_dynamic_rnn(
 def _stack(
     layer: Callable[..., Any], inputs: Any, cells: Any, states: tuple[Any, Any], scope: Any
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """Return the outputs of the last layer, and the last states of all layers in both directions.
+    """Return the outputs of the last layer, and the last states of all layers, forward and
+    backward.
 
-    layer: a function that builds one layer; cells, states: lists for forward and backward.
+    layer: a function that builds one layer. cells, states: pairs of lists, for forward and for
+      backward.
     """
     _check(cells, states)
     pairs = list(zip(*cells))

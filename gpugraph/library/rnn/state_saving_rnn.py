@@ -1,4 +1,4 @@
-"""`static_state_saving_rnn`: a static RNN whose state is kept between runs by an object of the
+"""`static_state_saving_rnn`: a static RNN that keeps its state between runs in an object of the
 caller.
 """
 
@@ -29,9 +29,9 @@ def static_state_saving_rnn(
       `save_state(name, value)`, which returns an operation.
     state_name: the name of the state, or names in the structure of cell.state_size.
 
-    The last output and the last state have the save operations as control inputs. Raise ValueError
-    for names in another structure, and TypeError for a value that is not a cell; other arguments
-    and errors are as in `static_rnn`.
+    The last output and the last state have the save operations as control inputs. Raises ValueError
+    if the names have another structure than the state, and TypeError if `cell` is not a cell. For
+    the other arguments and errors, see `static_rnn`.
     """
     check_cell("cell", cell)
     sizes = cell.state_size
@@ -52,7 +52,7 @@ def static_state_saving_rnn(
 
 
 def _names(sizes: Any, state_name: Any) -> list[Any]:
-    """Return the names of the parts of the state; raise ValueError unless there is one for each
+    """Return the names of the state's tensors; raise ValueError unless there is one name for each
     size.
     """
     if is_nested(sizes) != is_nested(state_name):

@@ -35,13 +35,14 @@ def static_rnn(
 ) -> tuple[list[Any], Any]:
     """Call `cell` for each of `inputs`, and return a list of the outputs and the last state.
 
-    inputs: a list of [batch, ...], or of structures of these; all sizes except the batch must be
-      known.
+    inputs: a list of [batch, ...], or of structures of such tensors. All sizes except the batch
+      size must be known.
     initial_state, dtype, sequence_length, scope: see `dynamic_rnn`. With `sequence_length`, steps
       after the end of all sequences are not computed.
 
-    Raises TypeError if `cell` is not a cell or `inputs` is not a list, and ValueError without
-    inputs, for inputs or lengths of incompatible shapes, and without both initial state and dtype.
+    Raises TypeError if `cell` is not a cell or `inputs` is not a list. Raises ValueError if
+    `inputs` is empty, if the shapes of inputs or lengths are incompatible, and if both initial
+    state and dtype are missing.
     """
     check_cell("cell", cell)
     check_inputs(inputs)

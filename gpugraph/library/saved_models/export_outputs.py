@@ -1,6 +1,6 @@
-"""Outputs of a model by kind, each of which becomes a signature of a saved model.
+"""The kinds of outputs of a model. Each output becomes a signature of a SavedModel.
 
-`tf.estimator.export` has these classes; heads of estimators create them.
+`tf.estimator.export` has these classes. Heads of estimators create their objects.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class ExportOutput(ABC):
 
     @abstractmethod
     def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
-        """Return the signature from the tensors that are fed, by name, to these outputs."""
+        """Return the signature from the fed tensors (a dict by name) to these outputs."""
 
     @staticmethod
     def _check_output_key(key: Any, error_label: str) -> str:
-        """Return the key as a string; the parts of a tuple are joined by slashes."""
+        """Return the key as a string. The items of a tuple are joined by slashes."""
         if isinstance(key, tuple):
             key = "/".join(key)
         if not isinstance(key, str):
@@ -42,7 +42,7 @@ class ExportOutput(ABC):
     def _wrap_and_check_outputs(
         self, outputs: Any, single_output_default_name: str, error_label: str | None = None
     ) -> dict[str, Tensor]:
-        """Return the tensors by name; a tensor alone has the default name."""
+        """Return the tensors by name. A single tensor gets the default name."""
         label = error_label or single_output_default_name
         by_name = outputs if isinstance(outputs, dict) else {single_output_default_name: outputs}
         for value in by_name.values():
@@ -60,7 +60,7 @@ def _examples(receiver_tensors: Mapping[str, Any], kind: str) -> Tensor:
 
 
 class ClassificationOutput(ExportOutput):
-    """Scores by class, or the strings of the best classes, or both in the same order."""
+    """The scores of the classes, the strings of the best classes, or both in the same order."""
 
     def __init__(self, scores: Any = None, classes: Any = None) -> None:
         if scores is not None and not _has_dtype(scores, "is_floating"):
@@ -128,7 +128,7 @@ class PredictOutput(ExportOutput):
 
 
 class _SupervisedOutput(ExportOutput):
-    """Loss, predictions and metrics of training or evaluation."""
+    """Base class of the outputs for training and evaluation: the loss, predictions and metrics."""
 
     LOSS_NAME = "loss"
     PREDICTIONS_NAME = "predictions"
@@ -189,7 +189,7 @@ class _SupervisedOutput(ExportOutput):
 
 
 class TrainOutput(_SupervisedOutput):
-    """Loss, predictions and metrics of a training step."""
+    """The outputs of a training step: the loss, predictions and metrics."""
 
     def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
         """Return the signature for training."""
@@ -199,7 +199,7 @@ class TrainOutput(_SupervisedOutput):
 
 
 class EvalOutput(_SupervisedOutput):
-    """Loss, predictions and metrics of an evaluation step."""
+    """The outputs of an evaluation step: the loss, predictions and metrics."""
 
     def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
         """Return the signature for evaluation."""

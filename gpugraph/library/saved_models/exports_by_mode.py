@@ -62,7 +62,7 @@ def is_train(mode: Any) -> bool:
 
 
 class ModeKeyMap(Mapping[str, Any]):
-    """A mapping whose keys are modes of Keras or of estimators, alike."""
+    """A mapping in which modes of Keras and modes of estimators are equivalent keys."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._keys = list(kwargs)
@@ -102,14 +102,14 @@ class ModeKeyMap(Mapping[str, Any]):
 
 
 EXPORT_TAG_MAP = ModeKeyMap(predict=[SERVING], train=[TRAINING], test=[EVAL])
-"""The tags of the meta graph by mode."""
+"""By mode, the tags of the meta graph."""
 
 SIGNATURE_KEY_MAP = ModeKeyMap(
     predict=DEFAULT_SERVING_SIGNATURE_DEF_KEY,
     train=DEFAULT_TRAIN_SIGNATURE_DEF_KEY,
     test=DEFAULT_EVAL_SIGNATURE_DEF_KEY,
 )
-"""The name of the default signature by mode."""
+"""By mode, the key of the default signature."""
 
 
 def build_all_signature_defs(
@@ -120,8 +120,8 @@ def build_all_signature_defs(
 ) -> dict[str, Any]:
     """Return the signature of each output, by name, for each set of inputs.
 
-    Outputs that do not fit the inputs are left out. serving_only: whether only signatures that a
-    server accepts are kept. Raise ValueError if `export_outputs` is not a dict.
+    Outputs that do not fit the inputs are omitted. serving_only: whether to omit signatures that a
+    server does not accept. Raises ValueError if `export_outputs` is not a dict.
     """
     if not isinstance(export_outputs, dict):
         raise ValueError(f"export_outputs must be a dict and not{type(export_outputs)}")
@@ -148,7 +148,7 @@ def build_all_signature_defs(
 def get_timestamped_export_dir(export_dir_base: Any) -> bytes:
     """Return a path below the folder that does not exist, named after the current second.
 
-    Raise RuntimeError if ten such paths exist.
+    Raises RuntimeError if ten such paths exist.
     """
     for attempt in range(1, _ATTEMPTS + 1):
         folder = os.path.join(os.fsencode(export_dir_base), str(int(time.time())).encode())
@@ -164,7 +164,9 @@ def get_timestamped_export_dir(export_dir_base: Any) -> bytes:
 
 
 def get_temp_export_dir(timestamped_export_dir: Any) -> bytes:
-    """Return the path beside the folder whose name has the prefix "temp-", which is no number."""
+    """Return the path with the prefix "temp-" before its last component, which so is not a
+    number.
+    """
     folder, name = os.path.split(os.fsencode(timestamped_export_dir))
     return os.path.join(folder, b"temp-" + name)
 
@@ -178,7 +180,7 @@ def export_outputs_for_mode(
 ) -> dict[str, ExportOutput]:
     """Return the outputs to export in a mode, by the name of their signature.
 
-    Raise ValueError if there is no such mode.
+    Raises ValueError if there is no such mode.
     """
     if mode not in SIGNATURE_KEY_MAP:
         raise ValueError(
@@ -192,9 +194,11 @@ def export_outputs_for_mode(
 
 
 def get_export_outputs(export_outputs: Any, predictions: Any) -> dict[str, ExportOutput]:
-    """Return the outputs for serving, one of which is the default; the predictions if None.
+    """Return the outputs for serving, one of which is the default. If `export_outputs` is None,
+    they are the predictions.
 
-    Raise TypeError for other values, and ValueError if none of several outputs is the default.
+    Raises TypeError for any other value, and ValueError if there are several outputs and none is
+    the default.
     """
     default = DEFAULT_SERVING_SIGNATURE_DEF_KEY
     if export_outputs is None:

@@ -20,7 +20,7 @@ from gpugraph.session import Session
 class LoadedFunction:
     """A callable for one signature, with its own graph and session; `load_function` creates it.
 
-    Several threads may call it at the same time. As a context manager, it is closed at the end of
+    Several threads may call it at the same time. In a `with` statement, it is closed at the end of
     the block. `inputs` and `outputs` are dicts of TensorSpecs by name.
     """
 
@@ -62,7 +62,8 @@ class LoadedFunction:
     ) -> dict[str, Any]:
         """Return the outputs by name: new NumPy arrays, or SparseTensorValues.
 
-        inputs: arrays by the names of the signature's inputs; they may also be keyword arguments.
+        inputs: arrays by the names of the signature's inputs. They may also be passed as keyword
+          arguments.
 
         Raises:
           ValueError: an input is missing, is not in the signature, or has another shape.
@@ -84,7 +85,7 @@ class LoadedFunction:
         return dict(session.run(self._outputs, feeds))
 
     def close(self) -> None:
-        """Close the session; a second call has no effect."""
+        """Close the session. A second call has no effect."""
         with self._lock:
             session, self._session = self._session, None
         if session is not None:
@@ -106,8 +107,8 @@ def _spec(tensor: Any) -> TensorSpec:
 
 
 def _chosen_tags(loader: SavedModelLoader, tags: Iterable[str] | str | None) -> list[str]:
-    """Return the requested tags; by default the tags of the only meta graph, or "serve" if there
-    are several.
+    """Return the requested tags. By default, return the tags of the only meta graph, or "serve" if
+    there are several meta graphs.
     """
     if tags is not None:
         return [tags] if isinstance(tags, str) else list(tags)
@@ -147,14 +148,16 @@ def load_function(
 
     Args:
       path: the folder of the SavedModel.
-      signature: the name of the signature; by default the only one, or "serving_default".
-      tags: the tags of the meta graph; by default those of the only meta graph, or "serve".
+      signature: the key of the signature; by default the only one, or "serving_default" if there
+        are several.
+      tags: the tags of the meta graph; by default those of the only one, or "serve" if there are
+        several.
       config: the session's settings.
       safe_mode: see `tf.saved_model.load`.
 
     Raises:
       ValueError: there is no such signature.
       RuntimeError, OSError, tf.errors.OpError: errors of `tf.saved_model.load`.
-      KeyError: the signature names a tensor that the graph lacks.
+      KeyError: the signature names a tensor that is not in the graph.
     """
     return LoadedFunction(SavedModelLoader(path), signature, tags, config, safe_mode)

@@ -1,8 +1,7 @@
-"""Assets, which are files that a graph names: they are copied into a SavedModel and found after
-loading.
+"""Assets: files that a graph names. They are copied into a SavedModel, and found after loading.
 
-For each asset, a SavedModel records the tensor that holds its path, and its name in the folder
-`assets`. A name that leads out of the folder is rejected.
+For each asset, a SavedModel records its name in the folder `assets`, and the tensor that contains
+its path. Loading fails for a name that leads out of the folder.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _TYPE_URL = "type.googleapis.com/tensorflow.AssetFileDef"
 def add_assets(tensors: Iterable[Tensor] | None, export_dir: str, copied: set[str]) -> None:
     """Record the assets of a graph in its collection, and copy their files.
 
-    tensors: constants that hold the paths of the files. copied: the files that the SavedModel
-    already has; this call adds its files.
+    tensors: constants that contain the paths of the files. copied: the files that are already in
+    the SavedModel; the call adds its files to it.
 
     Raises:
       TypeError: a value is not a constant scalar string tensor.
@@ -73,9 +72,10 @@ def _constant_path(tensor: Any) -> str:
 
 
 def _asset_name(path: str, sources: dict[str, str]) -> str:
-    """Return the last part of a path, with a number appended if another file already has that name.
+    """Return the last component of a path. A number is appended if another file already has this
+    name.
 
-    sources: the paths of the assets so far by name. Raise ValueError for a path that ends with a
+    sources: by name, the paths of the assets so far. Raises ValueError for a path that ends with a
     slash.
     """
     name = unique = os.path.basename(path)
@@ -105,9 +105,10 @@ def _note(name: str, tensor: Tensor) -> None:
 def asset_feeds(
     meta_graph: Any, export_dir: str, import_scope: str | None = None
 ) -> dict[str, str]:
-    """Return the paths of a SavedModel's assets by the names of the tensors that hold them.
+    """Return a dict from the names of tensors to the paths of a SavedModel's assets that they
+    contain.
 
-    Raise InvalidArgumentError for an absolute path, a path with `..`, and an invalid AssetFileDef.
+    Raises InvalidArgumentError for an absolute path, a path with `..`, and an invalid AssetFileDef.
     """
     folder = os.path.join(export_dir, model_names.ASSETS_DIRECTORY)
     feeds = {}

@@ -31,9 +31,8 @@ class SavedModelBuilder:
             builder.add_meta_graph_and_variables(session, [tf.saved_model.SERVING], signatures)
         builder.save()
 
-    The first meta graph is added together with the variables of a session, further meta graphs
-    without variables. The constructor raises AssertionError for an existing folder that is not
-    empty.
+    The first meta graph is added together with a session's variables; further meta graphs are added
+    without variables. The constructor raises AssertionError if the folder exists and is not empty.
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -66,10 +65,10 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
-        """Add the default graph as a further meta graph, after the variables have been saved.
+        """Add the default graph as another meta graph, after the variables have been saved.
 
-        Arguments and errors are those of `add_meta_graph_and_variables`. Raise AssertionError if no
-        variables have been saved yet.
+        For the arguments and errors, see `add_meta_graph_and_variables`. Raises AssertionError if
+        no variables have been saved yet.
         """
         if not self._has_variables:
             raise AssertionError(
@@ -106,11 +105,11 @@ class SavedModelBuilder:
           legacy_init_op: an older name of main_op.
           clear_devices: whether the devices of nodes are removed.
           main_op: the operation to run after the variables have been restored.
-          strip_default_attrs: whether attrs with default values are left out of nodes.
+          strip_default_attrs: whether to omit attrs with default values from nodes.
           saver: the saver of the variables; by default a sharded Saver of all variables.
 
         Raises:
-          AssertionError: variables have been saved already; a TensorInfo has no name or dtype.
+          AssertionError: variables have already been saved; a TensorInfo has no name or dtype.
           KeyError: the name of a signature is reserved.
           TypeError: main_op is not an operation; an asset is not a constant string.
           ValueError: the graph has a main op already.
@@ -133,7 +132,7 @@ class SavedModelBuilder:
     def save(self, as_text: bool = False) -> bytes:
         """Write `saved_model.pb`, or `saved_model.pbtxt`, and return the path of the file as bytes.
 
-        The file is written atomically. Raise ValueError if the message exceeds 2 GiB.
+        The file is written atomically. Raises ValueError if the message exceeds 2 GiB.
         """
         name = model_names.SAVED_MODEL_FILENAME_PB
         if as_text:
@@ -145,7 +144,7 @@ class SavedModelBuilder:
         return os.fsencode(path)
 
     def _add_train_op(self, train_op: Any) -> None:
-        """Record the op of a training step; TypeError if it is no tensor or operation.
+        """Record the op of a training step; raise TypeError unless it is a tensor or operation.
 
         Estimators call this function.
         """
@@ -207,11 +206,10 @@ def simple_save(
     outputs: Mapping[str, Any],
     legacy_init_op: Operation | None = None,
 ) -> None:
-    """Write a SavedModel with one signature, whose `inputs` and `outputs` are dicts of tensors by
-    name.
+    """Write a SavedModel with a single signature. inputs, outputs: dicts of tensors by name.
 
-    Its tag is "serve", its signature "serving_default". The assets come from the collection
-    `tf.GraphKeys.ASSET_FILEPATHS`. The devices of nodes are removed. Errors are those of
+    Its tag is "serve", its signature "serving_default". The assets are in the collection
+    `tf.GraphKeys.ASSET_FILEPATHS`. The devices of nodes are removed. Raises the errors of
     `SavedModelBuilder`.
     """
     signature = predict_signature_def(inputs, outputs)

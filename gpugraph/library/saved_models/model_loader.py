@@ -24,9 +24,11 @@ _INIT_COLLECTIONS = (model_names.MAIN_OP_KEY, model_names.LEGACY_INIT_OP_KEY)
 
 
 class SavedModelLoader:
-    """A SavedModel, read from a folder, whose meta graphs can be loaded into graphs and sessions.
+    """A SavedModel that was read from a folder. Its meta graphs can be loaded into graphs and
+    sessions.
 
-    The constructor raises OSError if the folder has no SavedModel, or if its file is not one.
+    The constructor raises OSError if the folder does not contain a SavedModel, or if the file is
+    not one.
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -71,8 +73,8 @@ class SavedModelLoader:
     ) -> tuple[Saver | None, list[Any] | None]:
         """Add the meta graph with these tags to `graph`.
 
-        Return the saver of its variables, and the tensors or operations that `return_elements` of
-        saver_kwargs names; each may be None.
+        Returns (the saver of its variables, the tensors or operations named by `return_elements` in
+        saver_kwargs). Each may be None.
         """
         with graph.as_default():
             return import_meta_graph_with_return_elements(
@@ -86,9 +88,9 @@ class SavedModelLoader:
         import_scope: str | None = None,
         safe_mode: bool = True,
     ) -> None:
-        """Restore the variables with `saver` in `sess`; the other arguments are those of `load`.
+        """Restore the variables in `sess` with `saver`. For the other arguments, see `load`.
 
-        Raise ValueError if the graph has variables but no saver.
+        Raises ValueError if the graph has variables but no saver.
         """
         graph = sess.graph
         with graph.as_default():
@@ -117,9 +119,9 @@ class SavedModelLoader:
         import_scope: str | None = None,
         safe_mode: bool = True,
     ) -> None:
-        """Run the meta graph's main op, if there is one, and feed it the paths of the assets.
+        """Run the meta graph's main op, if there is one. The paths of the assets are fed to it.
 
-        The arguments are those of `load`.
+        The arguments are as in `load`.
         """
         meta_graph = self.get_meta_graph_def_from_tags(tags)
         with sess.graph.as_default():
@@ -154,8 +156,9 @@ class SavedModelLoader:
     ) -> Any:
         """Load the graph and the variables, run the main op, and return the MetaGraphDef.
 
-        safe_mode: whether to reject a model with ops that write files or call Python functions; the
-        PermissionDeniedError names one of them. Other arguments are those of the function `load`.
+        safe_mode: whether to reject a model that has ops that write files or call Python functions.
+        The message of the PermissionDeniedError names one of them. For the other arguments, see the
+        function `load`.
         """
         tags = [tags] if isinstance(tags, str) else list(tags)
         with sess.graph.as_default():
@@ -223,14 +226,14 @@ def load(
     """Load a meta graph of a SavedModel into a session, with its variables, and run its main op.
 
     Args:
-      sess: the session, which receives the values of the variables, and whose graph receives the
-        nodes.
+      sess: the session. Its graph receives the nodes, and the session receives the values of the
+        variables.
       tags: all tags of the meta graph.
       export_dir: the folder of the SavedModel.
-      import_scope: a name scope for all nodes; the returned message has the names without it.
-      safe_mode: whether to reject a model whose main op, or operation that restores the variables,
-        would write files or call Python functions.
-      **saver_kwargs: further arguments of `tf.train.import_meta_graph`.
+      import_scope: a name scope for all nodes. The names in the returned message are without it.
+      safe_mode: whether to reject a model if its main op, or the operation that restores its
+        variables, would write files or call Python functions.
+      **saver_kwargs: additional arguments of `tf.train.import_meta_graph`.
 
     Returns:
       The MetaGraphDef, for its signatures and collections.

@@ -1,4 +1,4 @@
-"""TensorFlow's names in SavedModels: files, collections, tags, signatures."""
+"""The names that TensorFlow uses in SavedModels: of files, collections, tags and signatures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REGRESS_INPUTS, REGRESS_OUTPUTS = "inputs", "outputs"
 
 
 def folder_text(export_dir: Any) -> str:
-    """Return the path of a SavedModel as text; it may be bytes or an `os.PathLike`."""
+    """Return the path of a SavedModel as a str. export_dir may be bytes or an `os.PathLike`."""
     return os.fsdecode(os.fspath(export_dir))
 
 

@@ -11,7 +11,10 @@ from gpugraph.platform import files
 
 
 def maybe_saved_model_directory(export_dir: Any) -> bool:
-    """Return whether a folder has a file with the name of a SavedModel; the file is not read."""
+    """Return whether a folder contains a file with the name of a SavedModel.
+
+    The file is not read.
+    """
     return any(files.Exists(path) for path in _file_paths(export_dir))
 
 
@@ -22,10 +25,10 @@ def _file_paths(export_dir: Any) -> tuple[str, str]:
 
 
 def parse_saved_model(export_dir: Any) -> Any:
-    """Read the SavedModel message in a folder, from its binary file or, without one, from its text
-    file.
+    """Read the SavedModel message in a folder from its binary file or, if there is none, from its
+    text file.
 
-    Raise OSError if the folder has neither file, or if the file is not a SavedModel.
+    Raises OSError if the folder has neither file, or if the file is not a SavedModel.
     """
     for path, parse in zip(
         _file_paths(export_dir), (messages_pb2.parse_bytes, messages_pb2.parse_text)

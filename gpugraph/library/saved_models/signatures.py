@@ -16,7 +16,7 @@ from gpugraph.library.saved_models.tensor_infos import build_tensor_info
 class _Served(NamedTuple):
     """The names and dtypes of inputs and outputs that TensorFlow Serving requires for a method.
 
-    all_outputs: whether all of the outputs are required; otherwise one is enough.
+    all_outputs: whether all outputs are required; otherwise, one of them is enough.
     """
 
     inputs: dict[str, DType]
@@ -63,7 +63,7 @@ def build_signature_def(
 def regression_signature_def(examples: Any, predictions: Any) -> Any:
     """Return the signature of a regression: float32 predictions for serialized `tf.train.Example`s.
 
-    Raise ValueError for values that are missing, not Tensors or of another dtype.
+    Raises ValueError for values that are missing, are not Tensors or have another dtype.
     """
     _check_examples(examples, "Regression")
     if predictions is None:
@@ -82,7 +82,7 @@ def regression_signature_def(examples: Any, predictions: Any) -> Any:
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
     """Return the signature of a classification: classes (strings), scores (float32), or both.
 
-    Raise ValueError for values that are missing, not Tensors or of another dtype.
+    Raises ValueError for values that are missing, are not Tensors or have another dtype.
     """
     _check_examples(examples, "Classification")
     if classes is None and scores is None:
@@ -107,7 +107,7 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> An
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
     """Return the signature of any function of tensors.
 
-    inputs, outputs: dicts of tensors by name. Raise ValueError if there are no inputs or no
+    inputs, outputs: dicts of tensors by name. Raises ValueError if there are no inputs or no
     outputs.
     """
     if not inputs:
@@ -124,9 +124,9 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
 def supervised_train_signature_def(
     inputs: Any, loss: Any, predictions: Any = None, metrics: Any = None
 ) -> Any:
-    """Return the signature of a training step; all arguments are dicts of tensors by name, or None.
+    """Return the signature of a training step. All arguments are dicts of tensors by name, or None.
 
-    ValueError if there are no inputs.
+    Raises ValueError if there are no inputs.
     """
     outputs = (loss, predictions, metrics)
     return _supervised(model_names.SUPERVISED_TRAIN_METHOD_NAME, inputs, outputs)

@@ -15,7 +15,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def build_tensor_info(tensor: Any) -> Any:
     """Return a TensorInfo with name, dtype and shape of a Tensor, a variable or a SparseTensor.
 
-    Raise TypeError for other values.
+    Raises TypeError for other values.
     """
     is_sparse = isinstance(tensor, SparseTensor)
     if not is_sparse and not all(hasattr(tensor, name) for name in ("name", "dtype", "get_shape")):
@@ -34,10 +34,10 @@ def build_tensor_info(tensor: Any) -> Any:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
-    """Return the Tensor or SparseTensor of `graph` (None: the default graph) that a TensorInfo
-    names.
+    """Return the Tensor or SparseTensor that a TensorInfo names. graph: by default, the default
+    graph.
 
-    import_scope: a name scope in which to look the names up.
+    import_scope: the name scope to which the names are relative.
 
     Raises:
       KeyError: there is no such tensor.

@@ -1,6 +1,4 @@
-"""Attention mechanisms, which weight the steps of a memory by how well each step matches a
-query.
-"""
+"""Attention mechanisms: they weight the steps of a memory by how well each matches a query."""
 
 from __future__ import annotations
 
@@ -37,9 +35,9 @@ class AttentionMechanism:
 
     Args:
       query_layer, memory_layer: layers of queries and of the memory, or None.
-      memory: the encoder's outputs, or a structure of tensors, of which the first is the memory.
-      probability_fn: returns probabilities, given scores and the previous state, both [batch,
-        time].
+      memory: the encoder's outputs; if it is a structure of tensors, only the first tensor is used.
+      probability_fn: a function from the scores and the previous state, both [batch, time], to
+        probabilities.
       memory_sequence_length: int32 [batch]; steps of the memory beyond it have weight 0.
       check_inner_dims_defined: whether the sizes of the memory's axes after the second must be
         known.
@@ -48,8 +46,8 @@ class AttentionMechanism:
         use.
 
     The constructor raises TypeError for layers and functions that are not callable, and ValueError
-    for a memory of unknown inner sizes. A run raises InvalidArgumentError if a sequence of the
-    memory is empty.
+    if an inner size of the memory is unknown. A run raises InvalidArgumentError if a sequence of
+    the memory is empty.
     """
 
     def __init__(
@@ -118,7 +116,7 @@ class AttentionMechanism:
     def values(self) -> Any:
         """The memory, with zeros after the ends of the sequences.
 
-        The context is its weighted mean.
+        The context is the weighted mean of the values.
         """
         return self._values
 
@@ -181,7 +179,7 @@ def _of_scores(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, An
 class BahdanauAttention(AttentionMechanism):
     """Additive attention: the score of a step is the sum of v * tanh(keys + query).
 
-    num_units: the depth of keys and queries. normalize: whether v is scaled to the norm g, a
+    num_units: the depth of keys and queries. normalize: whether v is scaled to have the norm g, a
     variable, and a bias is added to keys + query. Sources: Bahdanau et al., Neural Machine
     Translation by Jointly Learning to Align and Translate, 2015; normalization: Salimans and
     Kingma, Weight Normalization, 2016.

@@ -31,8 +31,8 @@ class AttentionWrapperState(NamedTuple):
     """The state of an AttentionWrapper.
 
     cell_state: the state of the wrapped cell. attention: the last attention. time: the number of
-    the step. alignments, alignment_history, attention_state: those of the attention mechanism;
-    tuples if there are several mechanisms.
+    the step. alignments, alignment_history, attention_state: the attention mechanism's, or tuples
+    if there are several mechanisms.
     """
 
     cell_state: Any
@@ -43,8 +43,8 @@ class AttentionWrapperState(NamedTuple):
     attention_state: Any
 
     def clone(self, **kwargs: Any) -> AttentionWrapperState:
-        """Return the state with some fields replaced; new tensors get the old tensors' static
-        shapes.
+        """Return the state with some fields replaced. The static shapes of the old tensors are set
+        on the new ones.
         """
 
         def with_shape(old: Any, new: Any) -> Any:
@@ -68,24 +68,24 @@ def hardmax(logits: Any, name: str | None = None) -> Tensor:
 class AttentionWrapper(RNNCell):
     """A cell with one or more attention mechanisms.
 
-    The context is the mean of the memory's steps weighted by the alignments; the attention is the
+    The context is the mean of the memory's steps, weighted by the alignments. The attention is the
     context, or the output of a layer on it.
 
     Args:
       cell: the wrapped cell. attention_mechanism: a mechanism, or a list of them.
-      attention_layer_size: the size of a dense layer over the cell's output and the context, one
-        for each mechanism; None to use the context itself as the attention.
-      alignment_history: whether the state keeps the alignments of all steps, in TensorArrays.
-      cell_input_fn: computes the cell's input from inputs and attention; by default it concatenates
-        them.
+      attention_layer_size: the size of a dense layer over the cell's output and the context; a list
+        has one size for each mechanism. None: the attention is the context itself.
+      alignment_history: whether the state contains the alignments of all steps, in TensorArrays.
+      cell_input_fn: computes the cell's input from the inputs and the attention; by default, it
+        concatenates them.
       output_attention: whether the wrapper's output is the attention instead of the cell's output.
-      initial_cell_state: the cell's state in `zero_state`.
+      initial_cell_state: the cell's state in the result of `zero_state`.
       attention_layer: the layers to use instead of dense layers of attention_layer_size.
       attention_fn: computes `(attention, alignments, state)` from a mechanism, the cell's output,
         the mechanism's state and the layer.
 
     The constructor raises TypeError for values that are not a cell or a mechanism, and ValueError
-    if the number of layers is not the number of mechanisms.
+    if the numbers of layers and mechanisms differ.
     """
 
     def __init__(

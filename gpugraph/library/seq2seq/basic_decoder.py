@@ -1,4 +1,6 @@
-"""Decoders, the loop `dynamic_decode` that runs them, and BasicDecoder, a cell with a helper."""
+"""Decoders; the loop `dynamic_decode`, which runs them; and BasicDecoder, which consists of a cell
+and a helper.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class Decoder:
-    """The interface of a decoder, whose steps `dynamic_decode` calls until all sequences are
+    """The interface of a decoder. `dynamic_decode` calls its steps until all sequences are
     finished.
     """
 
@@ -46,7 +48,7 @@ class Decoder:
         raise NotImplementedError(f"{type(self).__name__} does not define output_dtype")
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """Return (finished, first inputs, initial state); finished: bool [batch], for each
+        """Return (finished, first inputs, initial state). finished: bool [batch], one for each
         sequence.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define initialize")
@@ -54,7 +56,7 @@ class Decoder:
     def step(
         self, time: Any, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
-        """Return (outputs, next state, next inputs, finished); finished: bool [batch], for each
+        """Return (outputs, next state, next inputs, finished). finished: bool [batch], one for each
         sequence.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define step")
@@ -83,8 +85,8 @@ class BasicDecoderOutput(NamedTuple):
 
 
 class BasicDecoder(Decoder):
-    """A decoder that calls a cell; a helper samples ids from the cell's outputs and gives the next
-    inputs.
+    """A decoder that calls a cell. A helper samples ids from the cell's outputs and computes the
+    next inputs.
 
     output_layer: a layer applied to the cell's outputs before ids are sampled. The constructor
     raises TypeError for values that are not a cell, a helper or a layer.
@@ -143,7 +145,7 @@ class BasicDecoder(Decoder):
 
 
 def sizes_after(output_layer: Any, sizes: Any) -> Any:
-    """Return the shapes of one sequence's outputs after `output_layer`.
+    """Return the shapes of one sequence's outputs after `output_layer` is applied.
 
     Without a layer, `sizes`.
     """
@@ -162,17 +164,18 @@ def dynamic_decode(
     swap_memory: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """Call a decoder's steps until all sequences are finished; return (outputs, last state,
+    """Call a decoder's steps until all sequences are finished. Return (outputs, last state,
     lengths).
 
     output_time_major: whether outputs are [time, batch, ...] instead of [batch, time, ...].
-    impute_finished: whether finished sequences keep their state and have outputs of zeros.
+    impute_finished: whether the state of a finished sequence does not change and its outputs are
+      zeros.
     maximum_iterations: the maximum number of steps, an int scalar. parallel_iterations,
     swap_memory: see `while_loop`.
     scope: a name or variable scope; by default "decoder", or "decoder_1" and so on if that name is
       in use.
 
-    The outputs have as many steps as the longest sequence; the lengths are int32 [batch]. Raise
+    The outputs have as many steps as the longest sequence. The lengths are int32 [batch]. Raises
     TypeError if `decoder` is not a Decoder, and ValueError if maximum_iterations is not a scalar.
     """
     if not isinstance(decoder, Decoder):
@@ -231,7 +234,7 @@ class _DecodingLoop:
     def _array(self, size: Any, dtype: Any) -> TensorArray:
         """Create the TensorArray for one output.
 
-        size: the shape of the output for one sequence; it restricts elements only if it is a
+        size: the shape of the output for one sequence. The elements' shape is set only if size is a
         TensorShape of rank 1 or more.
         """
         element_shape = None
@@ -263,8 +266,8 @@ def _state_value(value: Any) -> Any:
 
 
 def _kept(finished: Tensor, old: Any, new: Any) -> Any:
-    """Return `old` for finished sequences, otherwise `new`; for scalars and TensorArrays, return
-    `new`.
+    """Return `old` for finished sequences and `new` for all others. For scalars and TensorArrays,
+    return `new`.
     """
     if isinstance(old, TensorArray):
         return new

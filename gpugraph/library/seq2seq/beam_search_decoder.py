@@ -78,22 +78,22 @@ class FinalBeamSearchDecoderOutput(NamedTuple):
 
 
 class BeamSearchDecoder(Decoder):
-    """A decoder that keeps the `beam_width` most likely sequences (beams) of each batch entry.
+    """A decoder that follows the `beam_width` most likely sequences (beams) of each batch entry.
 
-    Args: cell, output_layer: the model; memories and states of the cell must be repeated by
-      `tile_batch`. embedding: a table, or a function from ids to vectors. start_tokens: int32
-      [batch]. end_token: an int32 scalar. initial_state: the initial state of the cell, [batch *
-      beam_width, ...]. length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight
-      (Wu et al., 2016). coverage_penalty_weight: the weight of a penalty, added to scores, for the
-      parts of the memory to which finished sequences have not attended (Wu et al., 2016). The
-      cell's state must then be an AttentionWrapperState or a tuple with one. reorder_tensor_arrays:
-      whether TensorArrays of the last state are returned as tensors, in the order of the final
-      beams. Arrays are returned unchanged if their elements do not begin with the batch and the
-      beams.
+    Args: cell, output_layer: the model; its memories and states must be repeated by `tile_batch`.
+      embedding: a table, or a function from ids to vectors. start_tokens: int32 [batch]. end_token:
+      an int32 scalar. initial_state: the initial state of the cell, [batch * beam_width, ...].
+      length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight (Wu et al., 2016).
+      coverage_penalty_weight: the weight of a penalty that is added to scores, for the steps of the
+      memory to which finished sequences have not attended (Wu et al., 2016). If it is not 0, the
+      cell's state must be an AttentionWrapperState or a tuple that contains one.
+      reorder_tensor_arrays: whether TensorArrays in the last state are returned as tensors, in the
+      order of the final beams. TensorArrays are returned unchanged if the first axes of their
+      elements are not the batch and the beams.
 
-    The constructor raises TypeError for values that are not a cell or a layer, and ValueError if
-    start_tokens is not a vector or end_token not a scalar, for states of unknown rank or another
-    batch size, and for a coverage penalty without attention.
+    The constructor raises TypeError for values that are not a cell or a layer. It raises ValueError
+    if start_tokens is not a vector or end_token is not a scalar, for states of unknown rank or
+    another batch size, and for a coverage penalty without attention.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class BeamSearchDecoder(Decoder):
         return BeamSearchDecoderOutput(best_scores, ids, parents), next_state
 
     def _step_log_probs(self, logits: Any, classes: Any, state: BeamSearchDecoderState) -> Any:
-        """Return the log probabilities of the next ids; a finished beam can only continue with the
+        """Return the log probabilities of the next ids. A finished beam can only be followed by the
         end token.
         """
         log_probs = log_softmax(logits)
@@ -294,8 +294,8 @@ class BeamSearchDecoder(Decoder):
         return cast(penalty, dtype)
 
     def _attention_of(self, cell_state: Any) -> Any:
-        """Return the alignments in the cell's state, [batch, beam, time]; () without a coverage
-        penalty.
+        """Return the alignments in the cell's state, [batch, beam, time]; an empty tuple without a
+        coverage penalty.
         """
         if isinstance(self._coverage_penalty_weight, float) and not self._coverage_penalty_weight:
             return ()
@@ -310,7 +310,7 @@ class BeamSearchDecoder(Decoder):
     def _coverage_penalty(self, attended: Any, finished: Any) -> Any:
         """Return the penalties [batch, beam, 1], 0 for beams that are not finished.
 
-        Steps of the memory to which no beam has attended at all are not penalized.
+        Steps of the memory to which no beam has attended are not penalized.
         """
         weight = convert_to_tensor(self._coverage_penalty_weight, name="coverage_penalty_weight")
         if weight.shape.ndims != 0:
@@ -334,7 +334,7 @@ class BeamSearchDecoder(Decoder):
         """Return whole sequences, and the state with its TensorArrays in the order of the final
         beams.
 
-        The arguments are those of `Decoder.finalize`.
+        The arguments are as in `Decoder.finalize`.
         """
         longest = cast(reduce_max(final_state.lengths, axis=1), dtypes.int32)
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)

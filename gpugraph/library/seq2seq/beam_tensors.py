@@ -30,7 +30,7 @@ Beams: TypeAlias = "tuple[Any, int | None, int]"
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
     """Repeat each batch entry of each tensor `multiplier` times: [batch * multiplier, ...].
 
-    t: a tensor or a structure of tensors. Raise ValueError for tensors of rank 0 or of unknown
+    t: a tensor or a structure of tensors. Raises ValueError for tensors of rank 0 or of unknown
     rank.
     """
     with name_scope(name, "tile_batch", [*flatten(t), multiplier]):
@@ -51,9 +51,10 @@ def _tile(tensor: Any, multiplier: int) -> Any:
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a part of the state has no batch axis: it is a scalar or a TensorArray.
+    """Return whether a value of the state has no batch axis, because it is a scalar or a
+    TensorArray.
 
-    Raise ValueError for a tensor of unknown rank.
+    Raises ValueError for a tensor of unknown rank.
     """
     if isinstance(value, TensorArray):
         return True
@@ -63,7 +64,8 @@ def is_whole(value: Any) -> bool:
 
 
 def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any:
-    """Return `t` with its steps reordered so that each final beam has all steps of its history.
+    """Return `t` with reordered steps, so that each final beam consists of the steps of its own
+    history.
 
     t: [time, batch, beam, ...] or [time, batch * beam, ...]; the result has the same shape.
     parent_ids: int32 [time, batch, beam], the beam of the previous step that each beam continued.
@@ -87,8 +89,8 @@ def reordered(value: Any, parent_ids: Any, lengths: Any, beams: Beams) -> Any:
     """Return a TensorArray of the state as a tensor [time, ...] in the order of the final beams.
 
     parent_ids, lengths: see `gather_tree_from_array`. beams: (batch size, its static value or None,
-    number of beams per entry). Values that are not TensorArrays are returned unchanged; so are
-    arrays whose elements can't be [batch, beam, ...] or [batch * beam, ...], with a warning.
+    number of beams per entry). A value that is not a TensorArray is returned unchanged. So is, with
+    a warning, an array whose elements can't be [batch, beam, ...] or [batch * beam, ...].
     """
     if not isinstance(value, TensorArray):
         return value

@@ -1,4 +1,5 @@
-"""Helpers of decoders: a helper samples ids from the output of each step and gives the next inputs.
+"""Helpers of decoders. A helper samples ids from the output of each step, and computes the next
+inputs.
 
 The public names and the behaviour are those of `tf.contrib.seq2seq` in TensorFlow 1.15.
 """
@@ -28,8 +29,8 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class Helper:
-    """The interface of a helper: it samples ids from a decoder's outputs, and gives the decoder's
-    next inputs.
+    """The interface of a helper: it samples ids from a decoder's outputs, and computes the
+    decoder's next inputs.
 
     A subclass sets `_batch_size`, or defines the property `batch_size`.
     """
@@ -122,8 +123,8 @@ class CustomHelper(Helper):
 class TrainingHelper(Helper):
     """A helper for training: the inputs of all steps are given in advance.
 
-    inputs: [batch, time, ...], or [time, batch, ...] if `time_major`. sequence_length: int32
-    [batch]; the constructor raises ValueError for any other rank.
+    inputs: [batch, time, ...], or [time, batch, ...] with `time_major`. sequence_length: int32
+    [batch]. The constructor raises ValueError for any other rank.
     """
 
     def __init__(
@@ -146,7 +147,7 @@ class TrainingHelper(Helper):
 
     @property
     def inputs(self) -> Any:
-        """The given inputs, as tensors."""
+        """The argument `inputs`, as tensors."""
         return self._inputs
 
     @property
@@ -189,8 +190,8 @@ def unstacked(tensor: Tensor) -> TensorArray:
 
 
 def embedding_function(embedding: Any) -> Callable[[Any], Any]:
-    """Return a function from ids to vectors: `embedding` if it is a function, otherwise a lookup in
-    it.
+    """Return a function from ids to vectors: `embedding` itself if it is a function, otherwise a
+    lookup in the table `embedding`.
     """
     if callable(embedding):
         return embedding
@@ -202,7 +203,8 @@ class GreedyEmbeddingHelper(Helper):
     `end_token`.
 
     embedding: a table, or a function from ids to vectors. start_tokens: int32 [batch]. end_token:
-    an int32 scalar. The constructor raises ValueError for other ranks.
+    an int32 scalar. The constructor raises ValueError if start_tokens or end_token has another
+    rank.
     """
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
@@ -239,7 +241,7 @@ class GreedyEmbeddingHelper(Helper):
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
     """A helper whose inputs are the embeddings of ids sampled from the previous step's logits.
 
-    softmax_temperature: a divisor of the logits; above 1 the ids are more random.
+    softmax_temperature: a divisor of the logits; with a larger value, the ids are more random.
     """
 
     def __init__(
@@ -271,8 +273,8 @@ class InferenceHelper(Helper):
     """A helper that calls the functions `sample_fn(outputs)`, `next_inputs_fn(ids)` and
     `end_fn(ids)`.
 
-    The inputs of a step are the result of next_inputs_fn, or the ids themselves if it is None; a
-    sequence ends when end_fn is true. sample_shape, sample_dtype: the shape and dtype of one
+    next_inputs_fn: computes the inputs of a step from the ids; if None, the inputs are the ids. A
+    sequence ends when end_fn returns True. sample_shape, sample_dtype: the shape and dtype of one
     sequence's ids in a step. start_inputs: the first inputs, [batch, ...].
     """
 

@@ -47,8 +47,8 @@ def rnn_decoder(
 ) -> Outputs:
     """Call `cell` for each of the inputs, and return (a list of its outputs, the last state).
 
-    loop_function: computes the input of a step from the previous output and the step's number; only
-    the first of the decoder_inputs is then read.
+    loop_function: computes the input of a step from the previous output and the step's number. If
+    it is passed, only the first of the decoder_inputs is used.
     """
     with variable_scope(scope or "rnn_decoder"):
         state = initial_state
@@ -71,7 +71,7 @@ def basic_rnn_seq2seq(
     dtype: Any = dtypes.float32,
     scope: Any = None,
 ) -> Outputs:
-    """Return the result of `rnn_decoder`, whose initial state is the last state of an encoder.
+    """Return the result of `rnn_decoder`. Its initial state is the last state of an encoder.
 
     Encoder and decoder have the same kind of cell, with separate variables.
     """
@@ -138,7 +138,8 @@ def embedding_rnn_decoder(
 
     output_projection: weights and biases that convert outputs to logits when ids are fed back.
     feed_previous: whether a step reads the most likely id of the previous step.
-    update_embedding_for_previous: whether gradients reach the table through ids that are fed back.
+    update_embedding_for_previous: whether the embedding table gets gradients from ids that are fed
+      back.
     """
     with variable_scope(scope or "embedding_rnn_decoder"):
         table = _embedding(num_symbols, embedding_size, output_projection)
@@ -148,8 +149,8 @@ def embedding_rnn_decoder(
 
 
 def _by_feeding(feed_previous: Any, decode: Callable[[bool], Outputs], count: int) -> Outputs:
-    """Return the result of `decode(feed_previous)`; if feed_previous is a tensor, a `cond` of both
-    results.
+    """Return the result of `decode(feed_previous)`. If feed_previous is a tensor, return a `cond`
+    of the results for True and False.
 
     count: the number of outputs.
     """
@@ -179,9 +180,9 @@ def embedding_rnn_seq2seq(
     dtype: Any = None,
     scope: Any = None,
 ) -> Outputs:
-    """Run an encoder and a decoder of ids; without output_projection the outputs are logits.
+    """Run an encoder and a decoder of ids. Without output_projection, the outputs are logits.
 
-    feed_previous: a bool, or a bool tensor. Other arguments are those of `embedding_rnn_decoder`.
+    feed_previous: a bool, or a bool tensor. The other arguments are as in `embedding_rnn_decoder`.
     """
     with variable_scope(scope or "embedding_rnn_seq2seq") as opened:
         if dtype is not None:
@@ -255,7 +256,7 @@ def attention_decoder(
 
     Arguments and result are as in `rnn_decoder`. output_size: the size of the outputs, by default
     the cell's. initial_state_attention: whether the first step reads the attention of the initial
-    state instead of zeros. Raise ValueError without inputs or heads, and for states of unknown
+    state instead of zeros. Raises ValueError without inputs or heads, and for states of unknown
     size.
     """
     if not decoder_inputs:
@@ -308,7 +309,7 @@ def embedding_attention_decoder(
 ) -> Outputs:
     """Run `attention_decoder` on the embeddings of ids.
 
-    The arguments are those of `attention_decoder` and `embedding_rnn_decoder`.
+    For the arguments, see `attention_decoder` and `embedding_rnn_decoder`.
     """
     output_size = cell.output_size if output_size is None else output_size
     with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
@@ -342,7 +343,7 @@ def embedding_attention_seq2seq(
 ) -> Outputs:
     """Run an encoder of ids, and a decoder of ids that attends to all outputs of the encoder.
 
-    feed_previous: a bool, or a bool tensor. Other arguments are those of `embedding_rnn_decoder`.
+    feed_previous: a bool, or a bool tensor. The other arguments are as in `embedding_rnn_decoder`.
     """
     with variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype) as opened:
         encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)

@@ -29,8 +29,9 @@ def sequence_loss_by_example(
     """Return the weighted cross entropy of each sequence, [batch], summed or averaged over the
     steps.
 
-    logits: [batch, classes] for each step; targets and weights: [batch] for each step.
-    softmax_loss_function: replaces the cross entropy. Raise ValueError for lists of different
+    logits, targets, weights: lists with one tensor for each step; logits are [batch, classes],
+      targets and weights are [batch].
+    softmax_loss_function: replaces the cross entropy. Raises ValueError for lists of different
       lengths.
     """
     if not len(targets) == len(logits) == len(weights):
@@ -92,8 +93,9 @@ def model_with_buckets(
     """Return two lists with an item for each bucket: the model's outputs, and its loss.
 
     buckets: pairs (encoder steps, decoder steps). seq2seq: a function from the encoder's and the
-    decoder's inputs to outputs and state; all buckets share its variables. Raise ValueError without
-    buckets, and if there are fewer inputs, targets or weights than the last bucket has steps.
+    decoder's inputs to outputs and state. All buckets share its variables. Raises ValueError if
+    there are no buckets, and if there are fewer inputs, targets or weights than the last bucket has
+    steps.
     """
     if not buckets:
         raise ValueError("buckets must have at least one pair of encoder and decoder steps")

@@ -28,7 +28,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 class _ScheduledHelper(TrainingHelper):
     """The base of training helpers: in each step, random sequences read the decoder's output.
 
-    The sampled ids are -1 (or 0) for the other sequences, which read the given inputs.
+    For the sequences that do not read a sampled id, the sampled ids are -1 (or 0), and the given
+    inputs are read.
     """
 
     _probability: Any
@@ -98,8 +99,8 @@ class ScheduledOutputTrainingHelper(_ScheduledHelper):
     output.
 
     next_inputs_fn: computes an input from an output. auxiliary_inputs: [batch, time, ...] like
-    `inputs`; they are concatenated along the last axis to the inputs of each step, both given
-    inputs and outputs.
+    `inputs`. They are concatenated, along the last axis, to the inputs of each step: to the given
+    inputs and to those computed from outputs.
     """
 
     def __init__(

@@ -29,12 +29,12 @@ def sequence_loss(
 ) -> Tensor:
     """Return the weighted cross entropy of sequences, averaged or summed over some of the axes.
 
-    logits: [batch, time, classes]; targets, weights: [batch, time]. Averages are divided by the sum
-    of the weights, sums by the number of weights that are not 0. Axes that are neither averaged nor
-    summed remain: the result is a scalar, [time], [batch] or [batch, time]. softmax_loss_function:
-    a function of `labels` and `logits` that replaces the cross entropy.
+    logits: [batch, time, classes]; targets, weights: [batch, time]. An average is divided by the
+    sum of the weights, and a sum by the number of nonzero weights. Axes that are neither averaged
+    nor summed remain, so the result is a scalar, [time], [batch] or [batch, time].
+    softmax_loss_function: a function of `labels` and `logits` to use instead of the cross entropy.
 
-    Raise ValueError for other ranks, and for axes that are to be both averaged and summed.
+    Raises ValueError for other ranks, and for an axis that is both averaged and summed.
     """
     logits, targets, weights = map(convert_to_tensor, (logits, targets, weights))
     for value, rank, what in (

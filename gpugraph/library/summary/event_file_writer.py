@@ -25,8 +25,8 @@ from gpugraph.platform import files
 
 
 class _OpenFile:
-    """The file and its buffered events, separate from the writer so that the writer's finalizer can
-    close it.
+    """The file and its buffered events. They are separate from the writer, so that the writer's
+    finalizer can close the file.
     """
 
     def __init__(self, path: str) -> None:
@@ -36,8 +36,8 @@ class _OpenFile:
             self.file = open(local_path(path), "xb", buffering=0)  # noqa: SIM115  # closed by `close`
 
     def write(self) -> None:
-        """Write all buffered events; in a forked child, discard them, because the parent writes
-        them.
+        """Write all buffered events. In a forked child process, discard them, because the parent
+        writes them.
         """
         waiting, self.waiting = self.waiting, []
         if not waiting or self.owner != os.getpid():
@@ -61,7 +61,7 @@ class _OpenFile:
 
 
 class EventFileWriter:
-    """Writes events into a new file in a folder, which is created if it is missing.
+    """Writes events to a new file in a folder, which is created if it does not exist.
 
     Args:
       logdir: the folder.
@@ -118,7 +118,7 @@ class EventFileWriter:
             self._finalizer()
 
     def reopen(self) -> None:
-        """Open a new file, if the writer is closed; later events go there."""
+        """If the writer is closed, open a new file, to which later events are written."""
         with self._lock:
             if self.closed:
                 self._open()
@@ -136,8 +136,8 @@ class EventFileWriter:
 
 
 def _new_file(logdir: str, suffix: str) -> _OpenFile:
-    """Create a file whose name has the current second and the host; a number is added if it is in
-    use.
+    """Create a file whose name contains the current time in seconds and the host. If the name is in
+    use, a number is added.
     """
     start = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
     for number in itertools.count():

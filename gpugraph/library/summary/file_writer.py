@@ -34,11 +34,11 @@ class FileWriter:
       logdir: the folder, which is created if it is missing.
       graph: a Graph to write first, for TensorBoard's graph page.
       max_queue: the number of events that may be buffered before they are written.
-      flush_secs: a number of seconds; an event that is added later than this after the last write
-        is written at once, with the buffered ones.
-      graph_def: an older form of `graph`, a GraphDef.
+      flush_secs: a number of seconds. If an event is added this long after the last write, it is
+        written at once, with the buffered events.
+      graph_def: a GraphDef, the older form of `graph`.
       filename_suffix: a suffix of the file's name.
-      session: FileWriters with the same session and folder write into one file.
+      session: all FileWriters with the same session and folder write to the same file.
 
     Raises:
       tf.errors.OpError: the file can't be created: NotFoundError, PermissionDeniedError, or
@@ -116,7 +116,7 @@ class FileWriter:
         """Add a Graph, with the shapes of its tensors, or a GraphDef.
 
         Raises:
-          ValueError: both are passed.
+          ValueError: both `graph` and `graph_def` are passed.
           TypeError: an argument has the wrong type.
         """
         if graph is not None and graph_def is not None:
@@ -142,9 +142,7 @@ class FileWriter:
         self._add("meta_graph_def", meta_graph_def.SerializeToString(), global_step)
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
-        """Add the RunMetadata of a run, under a tag; raise ValueError for a tag that was used
-        before.
-        """
+        """Add the RunMetadata of a run under a tag; raise ValueError if the tag was used before."""
         if tag in self._run_tags:
             raise ValueError("The provided tag was already used for this event type")
         content = tagged_run_metadata(tag, run_metadata.SerializeToString())
@@ -162,7 +160,7 @@ class FileWriter:
         self.event_writer.close()
 
     def reopen(self) -> None:
-        """Open a new file in the folder, after `close`; later events go there."""
+        """After `close`, open a new file in the folder, to which later events are written."""
         self.event_writer.reopen()
         self._closed = False
 
@@ -181,7 +179,7 @@ class FileWriter:
 
 
 def scalar_message(tag: str, value: float) -> Any:
-    """Return a Summary message of one number, for a caller with its own writer."""
+    """Return a Summary message with one number, for a caller that has its own writer."""
     return messages_pb2.Summary(value=[messages_pb2.Summary.Value(tag=tag, simple_value=value)])
 
 

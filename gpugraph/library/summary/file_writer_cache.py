@@ -1,4 +1,4 @@
-"""FileWriterCache: one FileWriter for each folder in a process."""
+"""FileWriterCache: one FileWriter for each folder, in each process."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from gpugraph.library.summary.file_writer import FileWriter
 
 
 class FileWriterCache:
-    """The FileWriters of a process by folder, so that all parts of a program share them."""
+    """The FileWriters of a process, by folder. All modules of a program share them."""
 
     _writers: ClassVar[dict[Any, FileWriter]] = {}
     _lock: ClassVar[Any] = new_lock()
 
     @staticmethod
     def get(logdir: Any) -> FileWriter:
-        """Return the FileWriter of a folder; until `clear` is called, it is always the same object.
+        """Return the FileWriter of a folder. It is the same object in each call, until `clear` is
+        called.
 
-        A new FileWriter first writes the default graph. Errors are those of FileWriter.
+        A new FileWriter first writes the default graph. Raises the errors of FileWriter.
         """
         with FileWriterCache._lock:
             key = os.fspath(logdir)

@@ -35,8 +35,8 @@ _DEFAULT_COLLECTIONS = (GraphKeys.SUMMARIES,)
 
 
 def _in_first_replica(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the function for the first replica of a strategy; in other replicas it returns an
-    empty Summary, which is in no collection.
+    """Return a function that calls `function` in the first replica of a strategy. In the other
+    replicas, it returns an empty Summary, which is in no collection.
     """
 
     @wraps(function)
@@ -70,8 +70,8 @@ def summary_scope(
 ) -> Iterator[tuple[str, str]]:
     """Enter the name scope for a summary's ops; yield (the summary's tag, the scope).
 
-    The tag is the scope's name, preceded by the family if there is one. The family is also a part
-    of the scope's name, so that tags are unique.
+    The tag is the scope's name, preceded by the family if there is one. The family is also part of
+    the scope's name, so that tags are unique.
     """
     cleaned, group = clean_tag(name or default_name), clean_tag(family)
     base = cleaned if group is None else f"{group}/{cleaned}"
@@ -235,8 +235,8 @@ def _tensor_summary(
 def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) -> Tensor:
     """Return a Summary of a tensor of Markdown strings, as a string scalar.
 
-    TensorBoard shows a vector as a table with one column, and a matrix as a table. Raise ValueError
-    for another dtype.
+    TensorBoard shows a vector as a table with one column, and a matrix as a table. Raises
+    ValueError for another dtype.
     """
     if tensor.dtype != dtypes.string:
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
@@ -249,7 +249,7 @@ def merge(
 ) -> Tensor:
     """Return a Summary with the values of several summaries, as a string scalar.
 
-    collections: collections to add the result to, by default none. Raise ValueError without
+    collections: collections to add the result to, by default none. Raises ValueError without
     summaries.
 
     Raises, in a run:

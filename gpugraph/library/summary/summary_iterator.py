@@ -1,4 +1,4 @@
-"""Iteration over the events of an event file."""
+"""summary_iterator: reads the events of an event file."""
 
 from __future__ import annotations
 

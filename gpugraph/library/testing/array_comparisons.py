@@ -28,8 +28,8 @@ def _format(array: Any, where: Any) -> str:
 
 
 class Comparisons(unittest.TestCase):
-    """Assertions on arrays and tensors; the AssertionError names the differing elements and their
-    difference.
+    """Assertions on arrays and tensors. An AssertionError states the elements that differ, and by
+    how much.
     """
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
@@ -71,7 +71,7 @@ class Comparisons(unittest.TestCase):
             self._refuse("Arrays are not equal.", ~np.asarray(equal, bool), one, other, msg)
 
     def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """Check that the shapes differ, or that at least one element does."""
+        """Check that the shapes differ, or that at least one element differs."""
         try:
             self.assertAllEqual(a, b)
         except self.failureException:
@@ -236,7 +236,7 @@ class Comparisons(unittest.TestCase):
     def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: Any = None) -> None:
         """Check that the shape of a NumPy array is the static shape of a tensor.
 
-        Raise TypeError for values of other types.
+        Raises TypeError for values of other types.
         """
         if not isinstance(np_array, (np.ndarray, np.generic)):
             raise TypeError(f"np_array must be a Numpy ndarray or Numpy scalar, not {np_array!r}")

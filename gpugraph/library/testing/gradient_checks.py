@@ -1,4 +1,5 @@
-"""Comparison of gradients with finite differences; both are computed as Jacobians.
+"""compute_gradient and its error: compare gradients with finite differences. Both are computed as
+Jacobians.
 
 A Jacobian has a row for each number in x and a column for each number in y; a complex number counts
 as two, its real and its imaginary part.
@@ -95,13 +96,14 @@ def compute_gradient(
 ) -> Any:
     """Return two Jacobians of y with respect to x: from gradients, and from finite differences.
 
-    They are computed in the default session; their shape is (numbers in x, numbers in y). x,
+    The Jacobians are computed in the default session. Their shape is (numbers in x, numbers in y).
+    x,
     x_shape: a tensor and its shape, or a list of each; in that case the result is a list of pairs.
     x_init_value: the value of x, by default random in [0, 1). delta: the step of the finite
       differences. init_targets: an operation or a list of operations to run first. extra_feed_dict:
       further feeds.
 
-    Raise ValueError without a default session, and if y has no gradient with respect to x.
+    Raises ValueError without a default session, and if y has no gradient with respect to x.
     """
     for target in _as_list(init_targets) if init_targets is not None else []:
         _session().run(target)

@@ -17,7 +17,7 @@ def assert_equal_graph_def(
 
     Args:
       actual, expected: the GraphDefs.
-      checkpoint_v2: whether nodes of the op types SaveV2 and RestoreV2 are ignored too.
+      checkpoint_v2: whether to ignore the op types SaveV2 and RestoreV2 too.
       hash_table_shared_name: whether the shared names of hash tables are ignored.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`unittest.mock`, imported on first use, because its import takes longer than NumPy's."""
+"""`unittest.mock`, imported on first use, because that import takes longer than NumPy's."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _NAME = "unittest.mock"
 
 
 def _later() -> ModuleType:
-    """Return the module if it is imported, otherwise a module object that imports it on first
-    access.
+    """Return the module if it is imported already. Otherwise return a module object that imports it
+    on first access.
     """
     if _NAME in sys.modules:
         return sys.modules[_NAME]

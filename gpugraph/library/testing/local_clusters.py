@@ -19,7 +19,7 @@ def create_local_cluster(
     """Start servers of the jobs `worker` and `ps` in this process; return (workers, parameter
     servers).
 
-    worker_config, ps_config: the settings of the servers' devices. Errors are those of
+    worker_config, ps_config: the settings of the servers' devices. Raises the errors of
     `tf.train.Server`.
     """
     with contextlib.ExitStack() as stack:

@@ -35,8 +35,8 @@ class TestCase(Comparisons):
     """A test case with a new, seeded default graph before each test.
 
     `session()` and `cached_session()` are `with` blocks in which a session and its graph are the
-    defaults. Operations without a device name are placed on the CPU by default; with `use_gpu`, on
-    a GPU if there is one and it supports them; with `force_gpu`, on the first GPU.
+    defaults. With `use_gpu`, operations without a device name are placed on a GPU, if there is one
+    that supports them; with `force_gpu`, on the first GPU; by default, on the CPU.
     """
 
     def __init__(self, methodName: str = "runTest") -> None:
@@ -97,7 +97,7 @@ class TestCase(Comparisons):
         """Yield a session that all calls in this test share; variables keep their values between
         blocks.
 
-        Raise ValueError if a later call has another graph, config or `force_gpu`.
+        Raises ValueError if a later call has another graph, config or `force_gpu`.
         """
         options = graph, config, force_gpu
         if self._cached_session is not None and not _same(options, self._cached_for):
@@ -149,8 +149,8 @@ class TestCase(Comparisons):
     ) -> Iterator[None]:
         """Check that the block raises an `exception_type` whose message or value matches.
 
-        A regular expression is searched in the error's message; a predicate receives the error. For
-        an OpError, the message includes the name of its operation.
+        A regular expression is searched for in the error's message. A predicate is called with the
+        error. For an OpError, the message includes the name of its operation.
         """
         caught: BaseException | None = None
         try:
@@ -177,7 +177,7 @@ class TestCase(Comparisons):
     # -- Python values
 
     def assertItemsEqual(self, expected_seq: Any, actual_seq: Any, msg: Any = None) -> None:
-        """Check that both sequences have the same elements, equally often, in any order."""
+        """Check that two sequences have the same elements, each equally often, in any order."""
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
@@ -215,7 +215,7 @@ class TestCase(Comparisons):
 
 
 def _message(error: BaseException) -> str:
-    """Return the message of an error; for an OpError, with the name of its operation."""
+    """Return the message of an error, and for an OpError also the name of its operation."""
     if not isinstance(error, OpError):
         return str(error)
     return error.message if error.op is None else f"{error.message}\nCaused by: {error.op.name}"

@@ -9,7 +9,7 @@ from typing import Any
 class StubOutForTesting:
     """A tool that replaces attributes of modules, classes and objects, and restores them.
 
-    `CleanUp` restores all of them; it is also called at the end of a `with` block and when this
+    `CleanUp` restores all of them. It is also called at the end of a `with` block, and when this
     object is deleted.
     """
 
@@ -46,7 +46,7 @@ class StubOutForTesting:
     def SmartSet(self, obj: Any, attr_name: str, new_attr: Any) -> None:
         """Replace `obj.attr_name` where it is defined: in the object, its class, or a base class.
 
-        Raise AttributeError if it is not defined.
+        Raises AttributeError if it is not defined.
         """
         if inspect.ismodule(obj) or (not inspect.isclass(obj) and attr_name in vars(obj)):
             owners = [obj]

@@ -16,10 +16,10 @@ from gpugraph.platform import logging
 
 
 def get_global_step(graph: Graph | None = None) -> Any:
-    """Return the graph's global step, or None if the graph has none, or more than one.
+    """Return the graph's global step, or None if the graph does not have exactly one.
 
     The global step is the only item of the collection GLOBAL_STEP, or else the tensor
-    "global_step:0". Raise TypeError if it is not an integer scalar.
+    "global_step:0". Raises TypeError if it is not an integer scalar.
     """
     chosen = graph_or_default(graph)
     steps = chosen.get_collection(GraphKeys.GLOBAL_STEP)
@@ -64,7 +64,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Return the graph's global step, and create it if there is none."""
+    """Return the graph's global step; create it if there is none."""
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
 
@@ -72,7 +72,7 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
 def global_step(sess: Any, global_step_tensor: Any) -> int:
     """Return the value of the global step in a session.
 
-    Raise TypeError if `sess` is not a session.
+    Raises TypeError if `sess` is not a session.
     """
     if not hasattr(sess, "run"):
         raise TypeError(f"sess must be a tf.Session, but it is {shown(sess)}")
@@ -83,8 +83,8 @@ _READ_KEY = "global_step_read_op_cache"
 
 
 def global_step_read(graph: Graph | None = None) -> Any:
-    """Return a tensor of the global step before a run changes it, or None if there is no global
-    step.
+    """Return a tensor with the value that the global step has before a run changes it, or None if
+    there is no global step.
 
     A graph has one such tensor, which is created on first use.
     """

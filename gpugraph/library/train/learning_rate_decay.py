@@ -1,7 +1,8 @@
 """Learning rates that change with the number of steps: scalars computed from the global step.
 
-All functions take a global step (an integer tensor or variable; None raises ValueError) and compute
-in the dtype of the learning rate; `decay_steps` and the other arguments may be numbers or tensors.
+All functions take a global step, an integer tensor or variable, and raise ValueError for None. They
+compute in the dtype of the learning rate. `decay_steps` and the other arguments may be numbers or
+tensors.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _decay(
 ) -> Iterator[tuple[str, Tensor, Tensor, list[Tensor]]]:
     """Yield the name of the scope, and the rate, the step and the `numbers` in the rate's dtype.
 
-    Raise ValueError if there is no step.
+    Raises ValueError if there is no step.
     """
     if global_step is None:
         raise ValueError(f"global_step is required for {default}.")
@@ -109,9 +110,9 @@ def piecewise_constant(
     """Return values[0] if x is at most boundaries[0], values[1] up to boundaries[1], and so on.
 
     x: a scalar. boundaries: increasing numbers of x's dtype, or int32 if x is int64.
-    values: numbers of one dtype, one more than boundaries.
+    values: numbers of one dtype; one more than there are boundaries.
 
-    Raise ValueError for other lengths and dtypes.
+    Raises ValueError for other lengths and dtypes.
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
@@ -153,9 +154,9 @@ def polynomial_decay(
 ) -> Tensor:
     """Return a rate that falls from learning_rate to end_learning_rate in `decay_steps` steps.
 
-    The rate is (learning_rate - end) * (1 - step / decay_steps) ** power + end, and then stays at
-    the end. cycle: whether the rate rises and decays again instead, with the next multiple of
-    `decay_steps` in place of `decay_steps`.
+    The rate is (learning_rate - end) * (1 - step / decay_steps) ** power + end, where end is
+    `end_learning_rate`; after `decay_steps` it stays at end. cycle: whether the rate is reset and
+    decays again instead: `decay_steps` is then replaced by its next multiple.
     """
     numbers = decay_steps, end_learning_rate, power
     with _decay(name, "PolynomialDecay", learning_rate, global_step, *numbers) as decay:
@@ -201,7 +202,8 @@ def cosine_decay_restarts(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Return a rate that repeats `cosine_decay`; each period is `t_mul` times as long as the last.
+    """Return a rate that repeats `cosine_decay`. Each period is `t_mul` times as long as the period
+    before.
 
     first_decay_steps: the length of the first period. m_mul: the factor between the rates at the
       starts of two successive periods.
@@ -272,7 +274,7 @@ def noisy_linear_cosine_decay(
     beta: Any = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """Return the rate of `linear_cosine_decay`, but with noise on its linear part.
+    """Return the rate of `linear_cosine_decay`, with noise added to its linear part.
 
     The variance of the noise is initial_variance / (1 + global_step) ** variance_decay.
     """

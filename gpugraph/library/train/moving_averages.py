@@ -1,8 +1,4 @@
-"""Moving averages of variables: shadow variables that slowly follow the variables, for evaluation.
-~315 The biased average and the number of updates are two more variables, `biased` and `local_step`
-  in a scope named like the variable. => The biased average and the number of updates are kept in
-  the variables `biased` and `local_step`, in a scope with the name of the variable.
-"""
+"""Moving averages of variables: shadow variables that follow the variables, for evaluation."""
 
 from __future__ import annotations
 
@@ -46,7 +42,7 @@ def assign_moving_average(
       number of updates are two more variables, `biased` and `local_step` in a scope named like the
       variable. Kingma and Ba 2015, Adam, section 3.
 
-    In a replica of a strategy, a mirrored variable follows the mean of the replicas' values.
+    In a replica of a strategy, a mirrored variable moves towards the mean of the replicas' values.
     """
 
     def move(value: Any) -> Tensor:
@@ -56,8 +52,8 @@ def assign_moving_average(
 
 
 def _over_replicas(variable: Any, value: Any, move: Callable[[Any], Tensor]) -> Tensor:
-    """Return `move(value)`; in a replica of a strategy, once for the mean of all replicas' values
-    if the variable is mirrored.
+    """Return `move(value)`. In a replica of a strategy, if the variable is mirrored, `move` is
+    called once with the mean of all replicas' values.
     """
     context = current_replica()
     if context is None or not getattr(variable, "_merges_changes", False):
@@ -149,10 +145,11 @@ def weighted_moving_average(
 
 
 class ExponentialMovingAverage:
-    """Keeps an average of each of some variables: `average -= (1 - decay) * (average - variable)`.
+    """Keeps moving averages of variables: for each, `average -= (1 - decay) * (average -
+    variable)`.
 
-    num_updates: a count of updates, an int tensor or variable; the decay then is at most (1 +
-      num_updates) / (10 + num_updates), so that averages move faster in the beginning.
+    num_updates: the number of updates, an int tensor or variable. If passed, the decay is at most
+      (1 + num_updates) / (10 + num_updates), so that the averages move faster at first.
     zero_debias: whether to correct averages of tensors for their start at 0.
     """
 
@@ -265,7 +262,7 @@ class ExponentialMovingAverage:
     def variables_to_restore(
         self, moving_avg_variables: Sequence[Variable] | None = None
     ) -> dict[str, Variable]:
-        """Return a dict for a Saver that restores averages into the variables that are averaged.
+        """Return a dict for a Saver, with which variables are restored to their saved averages.
 
         Its keys are names in a checkpoint, its values are variables. A variable without an average
         has its own name as the key.

@@ -1,4 +1,4 @@
-"""Evaluation of checkpoints: once, or each time a new one is saved.
+"""Evaluation of checkpoints: of one checkpoint, or of each new one.
 
 `tf.contrib.training` and estimators use these functions.
 """
@@ -41,7 +41,7 @@ _LOGS = 10
 def get_or_create_eval_step() -> Any:
     """Return the counter of evaluated batches, a local variable that is created on first use.
 
-    ValueError if the collection EVAL_STEP has several.
+    Raises ValueError if the collection EVAL_STEP has several.
     """
     counters = get_default_graph().get_collection(GraphKeys.EVAL_STEP)
     if len(counters) > 1:
@@ -68,7 +68,7 @@ def get_latest_eval_step_value(update_ops: Any) -> Tensor:
 def get_or_create_steps_per_run_variable() -> Any:
     """Return the variable with the number of steps that one run executes.
 
-    RuntimeError if there are several.
+    Raises RuntimeError if there are several.
     """
     graph = get_default_graph()
     known = graph.get_collection(_STEPS_PER_RUN)
@@ -87,7 +87,7 @@ def get_or_create_steps_per_run_variable() -> Any:
 
 
 class StopAfterNEvalsHook(SessionRunHook):
-    """Stops after `num_evals` batches; after the last batch of the input if it is None."""
+    """Stops after `num_evals` batches; with None, after the last batch of the input."""
 
     def __init__(self, num_evals: int | None, log_progress: bool = True) -> None:
         self._num_evals, self._log_progress = num_evals, log_progress
@@ -112,7 +112,7 @@ class StopAfterNEvalsHook(SessionRunHook):
 
 
 class MultiStepStopAfterNEvalsHook(StopAfterNEvalsHook):
-    """Stops after `num_evals` batches, where one run evaluates up to `steps_per_run` of them."""
+    """Stops after `num_evals` batches. One run evaluates up to `steps_per_run` of them."""
 
     def __init__(self, num_evals: int | None, steps_per_run: int = 1) -> None:
         super().__init__(num_evals)
@@ -199,7 +199,7 @@ def evaluate_once(
 ) -> Any:
     """Restore a checkpoint and run `eval_ops` until a hook stops the session.
 
-    Returns the values of `final_ops`, which run once at the end; None without.
+    Returns the values of `final_ops`, which are run once at the end, or None without them.
     """
     get_or_create_eval_step()
     hooks = list(hooks or [])
@@ -238,7 +238,7 @@ def evaluate_repeatedly(
     """Evaluate each new checkpoint in a folder as `evaluate_once` does, and return the last values.
 
     max_number_of_evaluations: 0 or None for no limit. timeout: the seconds to wait for the next
-    checkpoint. timeout_fn: is called after this time; it returns whether to end.
+    checkpoint. timeout_fn: a function that is called after this time, and returns whether to end.
     """
     get_or_create_eval_step()
     hooks = list(hooks or [])

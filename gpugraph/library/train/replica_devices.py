@@ -1,7 +1,7 @@
-"""Devices of a graph whose variables are on parameter servers: `replica_device_setter`.
+"""`replica_device_setter`: assigns devices in a graph whose variables are on parameter servers.
 
 A strategy is a function from the operation of a variable to the task number of its server. The
-default strategy is round-robin; `GreedyLoadBalancingStrategy` chooses the server with the smallest
+default strategy is round-robin. `GreedyLoadBalancingStrategy` chooses the server with the smallest
 load.
 """
 
@@ -42,17 +42,18 @@ def replica_device_setter(
 ) -> Callable[[Operation], str] | None:
     """Return a function for `tf.device` that places variables on tasks of `ps_device`.
 
-    Other operations are placed on `worker_device`.
+    All other operations are placed on `worker_device`.
 
     ps_tasks: the number of parameter servers; for 0 the result is None, which requests no device.
-    merge_devices: whether an operation that requests a device gets the fields that its request
-      lacks; if False, its device stays unchanged.
+    merge_devices: for an operation that already requests a device, whether fields that are missing
+      in its request are added. If False, its request is not changed.
     cluster: a dict of jobs to addresses, a ClusterDef or a ClusterSpec, which determines the number
       of tasks of `ps_device`'s job; if there is no such job, the result is None.
-    ps_ops: the op types that go to servers; by default those of variables and tables.
-    ps_strategy: a function from such an operation to its task; by default round-robin.
+    ps_ops: the op types to place on parameter servers; by default the types of variables and
+      tables.
+    ps_strategy: a function that returns the task for such an operation; by default round-robin.
 
-    Raise TypeError for another type of cluster, or a strategy that can't be called.
+    Raises TypeError for any other `cluster`, and for a strategy that is not callable.
     """
     if cluster is not None:
         job = DeviceSpec.from_string(text_of("ps_device", ps_device)).job
@@ -95,7 +96,7 @@ def _one_after_the_other(num_tasks: int) -> Strategy:
 
 
 class GreedyLoadBalancingStrategy:
-    """A strategy for `replica_device_setter`: the task with the smallest load so far.
+    """A strategy for `replica_device_setter`: it returns the task with the smallest load so far.
 
     num_tasks: the number of tasks. load_fn: a function that returns the load of an operation, such
     as `byte_size_load_fn`. Of several tasks with the smallest load, the first is chosen.
@@ -116,10 +117,10 @@ class GreedyLoadBalancingStrategy:
 
 
 def byte_size_load_fn(op: Operation) -> int:
-    """Return the size in bytes of an operation's only output; for a handle, the size of its
-    variable.
+    """Return the size in bytes of an operation's only output. If it is a handle, return the size of
+    its variable.
 
-    Raise ValueError for several outputs, and for an unknown shape. A reference variable of unknown
+    Raises ValueError for several outputs, and for an unknown shape. A reference variable of unknown
     shape counts as a scalar.
     """
     outputs = op.outputs

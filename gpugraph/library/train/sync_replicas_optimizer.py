@@ -1,9 +1,9 @@
 """SyncReplicasOptimizer: averages the workers' gradients, and changes the variables once for all.
 
 Each worker adds its gradients to accumulators, and waits for a token: the number of its next step.
-A thread of the chief (a queue runner) takes the averages once there are enough gradients of the
-current step, changes the variables, and puts tokens of the next step into a queue for the workers.
-Gradients of earlier steps are dropped.
+A thread of the chief (a queue runner) takes the averages when there are enough gradients of the
+current step. It then changes the variables, and puts tokens for the next step into a queue that the
+workers read. Gradients of earlier steps are dropped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from gpugraph.ops.state.reference_variable_ops import assign
 
 
 class SyncReplicasOptimizer(Optimizer):
-    """Averages the gradients of several workers; `opt` changes the variables by the averages.
+    """Averages the gradients of several workers. The optimizer `opt` then changes the variables by
+    the averages.
 
     replicas_to_aggregate: the number of gradients that are averaged in a step. total_num_replicas:
     the number of workers, by default `replicas_to_aggregate`; if it is larger, the last gradients
@@ -79,7 +80,7 @@ class SyncReplicasOptimizer(Optimizer):
     ) -> Any:
         """Return the train op, which adds the gradients and waits for the next step's token.
 
-        Raise ValueError if there are no gradients or there is no global step.
+        Raises ValueError if there are no gradients or there is no global step.
         """
         pairs = list(grads_and_vars or ())
         if not pairs:
@@ -121,8 +122,8 @@ class SyncReplicasOptimizer(Optimizer):
     def _accumulated(self, gradient: Any, variable: Any, step: Any) -> tuple[Any, ...]:
         """Create the accumulator of a gradient, and return four ops or tensors.
 
-        The four add `gradient`, take the average, set the accumulator's step to the global step,
-        and close the accumulator. step: the worker's local step.
+        They add `gradient`, take the average, set the accumulator's step to the global step, and
+        close the accumulator. step: the worker's local step.
         """
         name, shape = f"{variable.name}/grad_accum", variable.get_shape()
         with colocate_with(variable.op):
@@ -199,12 +200,14 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.get_slot_names(*args, **kwargs)
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
-        """Return the hook for a worker's monitored session; the chief's hook starts the runner."""
+        """Return a hook for the worker's monitored session. The chief's hook also starts the queue
+        runner.
+        """
         return _SyncReplicasHook(self, is_chief, num_tokens)
 
 
 class _SyncReplicasHook(SessionRunHook):
-    """The hook of a worker; in each new session, it sets the local step to the global step.
+    """The hook of a worker. In each new session, it sets the local step to the global step.
 
     The chief's hook also sets the steps of the accumulators, enqueues the first tokens and starts
     the queue runner.

@@ -1,4 +1,6 @@
-"""The invariants of a BFC allocator between two calls, in addition to those of its chunks."""
+"""Checks that the chunks, regions and counters of a BFC allocator agree between two calls.
+`chunk_store` checks the chunks themselves.
+"""
 
 from __future__ import annotations
 

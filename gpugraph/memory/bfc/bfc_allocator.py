@@ -1,24 +1,26 @@
 """Best-fit with coalescing: TensorFlow's allocator, address for address.
 
 `chunk_store` has the chunks; this module has the policy. With the same requests and the same
-regions, every address is that of TensorFlow 1.15.
+regions, every address is equal to the address in TensorFlow 1.15.
 
-- Sizes are rounded up to multiples of 256 bytes. A request is served from the free chunks; else
-  from a new region; else, with garbage collection, the regions without a chunk in use are returned
-  to the sub-allocator, if that can help, and a new region is tried once more. Else it fails.
+- Sizes are rounded up to multiples of 256 bytes. A request gets a free chunk; else a chunk of a new
+  region. If no region can be obtained and garbage collection is on, regions without a chunk in use
+  are returned to the sub-allocator (if that can help), and a new region is requested again.
+  Otherwise the request fails.
 - `region_growth` decides when a region is obtained and its size: with `allow_growth` 1, 2, 4, 8
   MiB and so on, otherwise the whole limit at the first request.
-- A failure logs the report of `out_of_memory_log` as a WARNING. A failed `optional` request logs
-  a single line, and only the first ten of the process do.
-- With `retry`, a request that fails waits for other threads to free memory, and is tried again at
-  each deallocation until the time is up. It does not wait if no other thread could free, if nothing
-  is in use, or if the request exceeds the limit.
+- A failure logs the report of `out_of_memory_log` as a WARNING. A failed `optional` request logs a
+  single line, and only the first ten such failures of the process are logged.
+- With `retry`, a request that fails waits for other threads to free memory. It is tried again at
+  each deallocation until the time is up. It does not wait if no other thread could free memory, if
+  nothing is in use, or if the request exceeds the limit.
 
-One lock guards everything. It is reentrant because the garbage collector may run a finalizer that
+One lock protects everything. It is reentrant because the garbage collector may run a finalizer that
 frees memory while this thread holds the lock. Such a free is deferred to the end of the call. No
 signal handler is called in the middle of a change (`base/interruptions/signal_handlers.py`).
 
-Chunks have no timestamps: TensorFlow uses them only with a timing counter."""
+Chunks have no timestamps: TensorFlow uses them only with a timing counter.
+"""
 
 from __future__ import annotations
 
@@ -66,8 +68,8 @@ _logger = logging.getLogger(__name__)
 class BFCAllocator(Allocator):
     """Best-fit with coalescing over regions of `sub_allocator`.
 
-    `total_memory` limits the bytes of all regions. `retry_timeout_s` is how long a request with
-    `retry` waits, in seconds. Raises InvalidArgumentError for a negative limit.
+    `total_memory` limits the bytes of all regions. `retry_timeout_s` is the number of seconds for
+    which a request with `retry` waits. Raises InvalidArgumentError for a negative limit.
     """
 
     def __init__(
@@ -104,22 +106,26 @@ class BFCAllocator(Allocator):
 
     @property
     def sub_allocator(self) -> SubAllocator:
-        """The sub-allocator, from which regions are obtained."""
+        """The sub-allocator from which regions are obtained."""
         return self._source.sub_allocator
 
     @property
     def memory_limit(self) -> int:
-        """The limit of the bytes of all regions."""
+        """The maximum total size of all regions in bytes."""
         return self._source.memory_limit
 
     def allocate_for(
         self, holder: AddressHolder, num_bytes: int, *, optional: bool = False
     ) -> bool:
-        """Allocate as the base class does, and set the holder's address without interruption."""
+        """Allocate as the base class does. No exception can occur between the allocation and the
+        store of the address in `holder`.
+        """
         return self.allocate_raw(num_bytes, optional=optional, holder=holder) is not None
 
     def deallocate_for(self, holder: AddressHolder) -> None:
-        """Free as the base class does, and clear the holder's address at the same moment."""
+        """Free as the base class does. No exception can occur between that and the clearing of the
+        holder's address.
+        """
         self.deallocate_raw(holder.address, holder)
 
     @uninterrupted
@@ -134,7 +140,7 @@ class BFCAllocator(Allocator):
         """Return the address of at least `num_bytes` free bytes, or None.
 
         Addresses are multiples of 256 if the sub-allocator's regions are. holder: an object in
-        which the address is stored too.
+        which the address is also stored.
         """
         if not 0 < num_bytes <= MAX_ALLOCATION_BYTES:
             validate_num_bytes(self._name, num_bytes)
@@ -150,9 +156,10 @@ class BFCAllocator(Allocator):
 
     @uninterrupted
     def deallocate_raw(self, address: int | None, holder: AddressHolder | None = None) -> None:
-        """Free a chunk; if a finalizer calls this during another call, at the end of that call.
+        """Free a chunk. If a finalizer calls this during another call, the chunk is freed at the
+        end of that call.
 
-        holder: its address is cleared; if it has another address, nothing is freed.
+        holder: an object whose address is cleared. If it holds another address, nothing is freed.
         """
         if address is None:
             return
@@ -191,7 +198,7 @@ class BFCAllocator(Allocator):
             return self._in_use(address, "for the allocated size of").size
 
     def allocation_id(self, address: int) -> int:
-        """Return the number of the allocation, from 1 in order; -1 at the start of a free chunk.
+        """Return the number of the allocation, counted from 1; -1 at the start of a free chunk.
 
         Raises InvalidArgumentError for any other address.
         """
@@ -207,16 +214,16 @@ class BFCAllocator(Allocator):
             return replace(self._stats)
 
     def clear_stats(self) -> None:
-        """Restart the counts of allocations and peaks."""
+        """Reset the counts of allocations and peaks."""
         with self._exclusive():
             self._stats.clear()
 
     def host_region(self, address: int) -> HostRegion:
-        """Return the sub-allocator's host buffer that holds `address`."""
+        """Return the sub-allocator's host buffer that contains `address`."""
         return self._source.sub_allocator.region(address)
 
     def live_allocations(self) -> list[LiveAllocation]:
-        """Return the chunks in use, by address."""
+        """Return the chunks in use, sorted by address."""
         with self._exclusive():
             return [
                 LiveAllocation(c.address, c.requested, c.size, c.allocation_id)
@@ -230,7 +237,7 @@ class BFCAllocator(Allocator):
             return self._store.largest_free()
 
     def regions(self) -> list[Region]:
-        """Return the regions, by address."""
+        """Return the regions, sorted by address."""
         with self._exclusive():
             return list(self._store.regions)
 
@@ -250,9 +257,10 @@ class BFCAllocator(Allocator):
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
         """Return the regions without a chunk in use to the sub-allocator.
 
-        num_bytes: the size of a region to obtain afterwards; if it would still exceed the limit, no
-        region is returned. 0: no region is to follow; growth then restarts as in a new allocator.
-        Returns whether any region was returned; always False without garbage collection.
+        num_bytes: the size of the region that is to be obtained afterwards. If it would still
+        exceed the limit, no region is returned. If it is 0, no region will be obtained, and the
+        region sizes start again as in a new allocator. The result is whether any region was
+        returned; it is always False without garbage collection.
         """
         with self._lock:
             self._refuse_reentry()
@@ -263,14 +271,17 @@ class BFCAllocator(Allocator):
                 return is_any
 
     def check(self) -> None:
-        """Raise InternalError with the first invariant that does not hold; slow, for tests."""
+        """Raise InternalError if an invariant does not hold. This is slow, and for tests."""
         with self._exclusive():
             self._store.check()
             check_agreement(self._name, self._store, self._source, self._stats, self._last_id)
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
-        """Hold the lock, and defer frees by finalizers until the end of the block."""
+        """Hold the lock during the block.
+
+        Frees by finalizers are deferred to the end of the block.
+        """
         with self._lock:
             outermost = not self._busy
             try:
@@ -293,7 +304,7 @@ class BFCAllocator(Allocator):
 
     @defers_signals()
     def _free_deferred(self) -> None:
-        """Free the addresses that finalizers have freed while a call was in progress."""
+        """Free the addresses whose frees were deferred while a call was in progress."""
         try:
             self._busy = True
             while self._deferred:
@@ -365,9 +376,10 @@ class BFCAllocator(Allocator):
     def _allocate_as_memory_returns(
         self, num_bytes: int, rounded: int, holder: AddressHolder | None
     ) -> int | None:
-        """Try to allocate after each deallocation, until that succeeds or the time is up.
+        """Try to allocate after each deallocation, until this succeeds or the time is up.
 
-        Returns None immediately if no other thread could free memory."""
+        Returns None immediately if no other thread could free memory.
+        """
         address, deadline = None, time.monotonic() + self._retry_timeout_s
         while address is None and self._others_can_free(rounded):
             remaining = deadline - time.monotonic()

@@ -6,17 +6,19 @@
 
 The invariants, which `check` verifies:
 
-- The chunks of a region, linked in order of address, tile it; all sizes are multiples of 256.
-- No two free chunks of a region are neighbours. Chunks never span regions, touching or not.
+- The chunks of a region, linked in order of address, cover it without gaps; all sizes are multiples
+  of 256.
+- No two free chunks of a region are neighbours. A chunk never extends over two regions, even if
+  these are adjacent.
 - Bin b holds the free chunks of at least 256 << b bytes and less than twice that (the last of the
-  21 bins has no upper limit). Each bin has 32 slots, ordered by (size, address), so that even with
-  many chunks no list is long. A slot holds exactly the free chunks of its sizes.
+  21 bins has no upper limit). Each bin has 32 slots, ordered by (size, address), so that no list is
+  long even with many chunks. A slot holds exactly the free chunks of certain sizes.
 
-So the best fit is the first large enough chunk, in the first slot that has such a chunk. It is
-split if it is at least twice the needed size, or if 128 MiB or more would be wasted; the rest,
-which follows it directly, becomes a free chunk. A freed chunk is joined with its free successor
-first and then with its free predecessor. Records of chunks are reused last in, first out, so that
-even their handles are equal to TensorFlow's handles.
+So the best fit is the first chunk that is large enough, in the first slot that has such a chunk. It
+is split if it is at least twice the needed size, or if 128 MiB or more would be wasted. The
+remainder, which follows it directly, becomes a free chunk. A freed chunk is joined with its free
+successor first and then with its free predecessor. Records of chunks are reused last in, first out,
+so that even their handles are equal to TensorFlow's.
 """
 
 from __future__ import annotations
@@ -116,7 +118,9 @@ class ChunkStore:
         return regions
 
     def take(self, rounded: int, requested: int, allocation_id: int) -> Chunk | None:
-        """Return the best fit for `rounded` bytes, split if worthwhile and marked used, or None."""
+        """Return the best fit for `rounded` bytes, split if necessary and marked as used; None if
+        there is no such chunk.
+        """
         index = slot_index(rounded)
         free = self.slots[index]
         position = bisect_left(free, (rounded,))
@@ -176,7 +180,7 @@ class ChunkStore:
         return self.slots[top - 1][-1][0] if top else 0
 
     def check(self) -> None:
-        """Raise InternalError with the first broken invariant, if any."""
+        """Raise InternalError if an invariant is violated."""
         binned = 0
         for region in self.regions:
             binned += self._check_region(region)
@@ -249,7 +253,7 @@ class ChunkStore:
         self._insert(rest)
 
     def _merge(self, chunk: Chunk, after: Chunk) -> None:
-        """Join `after` with `chunk`, its predecessor; neither is in a bin."""
+        """Join the chunk `after` with `chunk`, which precedes it. Both are in no bin."""
         beyond = after.next
         chunk.next = beyond
         if beyond is not None:

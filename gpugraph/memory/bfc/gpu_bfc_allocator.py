@@ -22,7 +22,9 @@ _logger = logging.getLogger(__name__)
 
 
 class GPUBFCAllocator(BFCAllocator):
-    """A BFCAllocator that obeys the two environment variables; TensorFlow names it GPU_0_bfc."""
+    """A BFCAllocator whose settings these two environment variables can override; TensorFlow calls
+    it GPU_0_bfc.
+    """
 
     def __init__(
         self,
@@ -44,7 +46,9 @@ class GPUBFCAllocator(BFCAllocator):
 
 
 def allow_growth_from_env(configured: bool) -> bool:
-    """Return whether regions grow: the variable's value if it is set, otherwise `configured`."""
+    """Return whether regions grow: the value of the environment variable if it is set, else
+    `configured`.
+    """
     value = _switch(_ALLOW_GROWTH, configured)
     if value != configured:
         _logger.warning(
@@ -57,7 +61,9 @@ def allow_growth_from_env(configured: bool) -> bool:
 
 
 def garbage_collection_from_env() -> bool:
-    """Return whether free regions may be returned: the variable's value if it is set, else True."""
+    """Return whether free regions may be returned: the value of the environment variable if it is
+    set, else True.
+    """
     return _switch(_GARBAGE_COLLECTION, True)
 
 

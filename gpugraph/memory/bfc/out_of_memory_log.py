@@ -1,8 +1,9 @@
 """The report of a BFC allocator that is out of memory: its bins, chunks and regions as text.
 
-The rows, their order and their wording are TensorFlow's, so that tools for its logs can read them:
-a row for each bin, the free chunks of the request's bin, every chunk of every region, the chunks in
-use counted by size, totals, statistics, and a bar of 100 characters for all regions, one after the
+The rows, their order and their wording are TensorFlow's, so that tools for its logs can read them.
+There are a row for each bin, the free chunks of the request's bin, every chunk of every region, the
+chunks in use counted by size, totals, statistics, and a bar of 100 characters for all regions, one
+after the
 other: '*' is in use, 'x' is lost to rounding, '_' is free.
 """
 
@@ -28,8 +29,8 @@ _optional_failures = itertools.count()
 
 @dataclass
 class BinDebugInfo:
-    """Counts of the chunks whose size belongs to one bin: of the chunks in use, and of all
-    chunks.
+    """The counts for one bin: of its chunks in use, and of all its chunks. A chunk belongs to a bin
+    by its size.
     """
 
     total_bytes_in_use: int = 0
@@ -42,7 +43,7 @@ class BinDebugInfo:
 def log_failure(
     logger: logging.Logger, allocator: Allocator, num_bytes: int, optional: bool
 ) -> None:
-    """Log that `num_bytes` could not be allocated, with the allocator's report, as a warning.
+    """Log a warning that `num_bytes` could not be allocated, with the allocator's report.
 
     A failed optional request logs a single line, and only the first ten of the process do.
     """
@@ -60,7 +61,9 @@ def log_failure(
 
 
 def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regions: int) -> None:
-    """Warn that regions were returned to obtain a larger one, as memory is nearly exhausted."""
+    """Warn that regions were returned to obtain a larger region, because memory is nearly
+    exhausted.
+    """
     logger.warning(
         "Allocator (%s) returns %s in %d free regions, to obtain a larger region in their "
         "place. If this happens often, memory is nearly exhausted and steps get slower: try a "
@@ -72,7 +75,7 @@ def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regi
 
 
 class ReportTotals(NamedTuple):
-    """The figures of a report that the chunks do not contain; sizes are in bytes."""
+    """The figures of a report that can't be computed from the chunks; sizes are in bytes."""
 
     name: str
     region_bytes: int
@@ -119,7 +122,7 @@ def memory_log(store: ChunkStore, totals: ReportTotals, num_bytes: int) -> str:
 
 
 def render_occupancy(store: ChunkStore) -> str:
-    """Return the bar of 100 characters; if several chunks fall on one character, the last one
+    """Return the bar of 100 characters. If several chunks fall into one character, the last of them
     determines it.
     """
     total = sum(region.size for region in store.regions)

@@ -116,7 +116,7 @@ _concat = op(
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     """Concatenate `values`, tensors of one dtype and rank, along `axis` in [-rank, rank).
 
-    Raise ValueError if sizes of other axes differ, for scalars, for an empty list, and for an
+    Raises ValueError if sizes of other axes differ, for scalars, for an empty list, and for an
     `axis` that is not a scalar. A single tensor is returned unchanged, after the check of `axis`.
     """
     if not isinstance(values, (list, tuple)):
@@ -195,7 +195,7 @@ def _infer_pack(context: InferContext) -> Sequence[TensorShape]:
 def _stacking_axis(axis: int, rank: int) -> int:
     """Return the index of the new axis in the result.
 
-    Raise ValueError outside [-rank - 1, rank].
+    Raises ValueError outside [-rank - 1, rank].
     """
     if not -rank - 1 <= axis <= rank:
         raise ValueError(f"axis = {axis} not in [{-rank - 1}, {rank + 1})")
@@ -235,7 +235,7 @@ _pack = op(
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Stack `values`, tensors of one shape and dtype, along a new axis.
 
-    Raise ValueError if the shapes differ or `axis` is not in [-rank - 1, rank].
+    Raises ValueError if the shapes differ or `axis` is not in [-rank - 1, rank].
     """
     if axis == 0 and not contains_tensor(values):
         try:
@@ -328,7 +328,7 @@ def _kinds(value: Any, depth: int = 0) -> set[type]:
     """Return the subset of {Tensor, Dimension} that occurs in a nested list; variables count as
     Tensor.
 
-    Raise ValueError for lists nested more than `_DEEPEST` deep, such as one that contains itself.
+    Raises ValueError for lists nested more than `_DEEPEST` deep, such as one that contains itself.
     """
     if depth > _DEEPEST:
         raise ValueError(f"A tensor has {_DEEPEST} dimensions at most: lists are nested too deep")

@@ -27,7 +27,7 @@ from gpugraph.ops.framework.shape_functions import (
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 
 _SMALL = 1000
-"""The number of elements below which `zeros` and `ones` add a Const; larger ones add a Fill."""
+"""For fewer elements than this, `zeros` and `ones` add a Const; for more, they add a Fill."""
 
 
 def _const(context: KernelContext, out: Any) -> Callable[[], Any]:
@@ -193,7 +193,7 @@ _ones_like = op(
 def _element(value: int, dtype: DType) -> Any:
     """Return 0 or 1 as a Python value of `dtype`: a bool, b"" for string 0, else an int.
 
-    Raise TypeError for dtype string with value 1.
+    Raises TypeError for dtype string with value 1.
     """
     if dtype is dtypes.string:
         if value:

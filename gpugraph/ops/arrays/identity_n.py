@@ -39,7 +39,7 @@ _identity_n = op(
 def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     """Return a list of copies of the tensors in the list `input`, all outputs of one IdentityN.
 
-    Raise TypeError if `input` is not a list, and ValueError if it is empty.
+    Raises TypeError if `input` is not a list, and ValueError if it is empty.
     """
     if isinstance(input, (list, tuple)) and not input:
         raise ValueError("IdentityN needs at least one tensor")
@@ -60,5 +60,5 @@ _guarantee_const = op(
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
-    """Return `input`, marked by the caller's promise that it has the same value in every run."""
+    """Return `input`, which the caller guarantees to have the same value in every run."""
     return _guarantee_const(input, name=name)

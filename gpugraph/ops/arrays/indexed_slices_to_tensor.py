@@ -100,7 +100,7 @@ def convert_to_tensor_or_indexed_slices(
 ) -> Any:
     """Return IndexedSlices unchanged; convert everything else as `convert_to_tensor` does.
 
-    Raise ValueError for IndexedSlices of another dtype than `dtype`.
+    Raises ValueError for IndexedSlices of another dtype than `dtype`.
     """
     if isinstance(value, IndexedSlices):
         if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):

@@ -1,5 +1,6 @@
-"""Sequence masks, coordinate grids, unravelled indices, and the shape to which two shapes
-broadcast."""
+"""Sequence masks, coordinate grids, conversion of flat indices to coordinates, and the shape to
+which two shapes broadcast.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def sequence_mask(
     """Return masks that are True at the first `lengths` positions: mask[..., j] = j < lengths[...].
 
     Shape: lengths.shape + (maxlen,); `maxlen` defaults to the largest length. With another `dtype`
-    the elements are 1 and 0. Raise ValueError if maxlen is not a scalar.
+    the elements are 1 and 0. Raises ValueError if maxlen is not a scalar.
     """
     with op_scope(name, "SequenceMask", lengths, maxlen):
         counts = convert_to_tensor(lengths)
@@ -64,7 +65,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
 
     Vectors of n and m elements give two tensors: of shape (m, n) with the default `indexing="xy"`,
     or (n, m) with `indexing="ij"`. In grids of higher rank, "xy" exchanges the first two axes.
-    Raise ValueError for another `indexing`, and TypeError for keywords other than `indexing` and
+    Raises ValueError for another `indexing`, and TypeError for keywords other than `indexing` and
     `name`.
     """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
@@ -174,7 +175,7 @@ _broadcast_args = index_op(
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """Return the shape to which two shapes, int vectors, broadcast, as an int vector.
 
-    InvalidArgumentError in a run if they are incompatible.
+    Raises InvalidArgumentError in a run if they are incompatible.
     """
     return _broadcast_args(shape_x, shape_y)
 

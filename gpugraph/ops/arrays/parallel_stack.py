@@ -54,7 +54,7 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
     """Stack `values` along a new first axis; the static shape of the first value must be fully
     known.
 
-    Raise TypeError if `values` is not a sequence or is empty, and ValueError for an unknown shape.
+    Raises TypeError if `values` is not a sequence or is empty, and ValueError for an unknown shape.
     """
     if not isinstance(values, (list, tuple, Tensor, np.ndarray)) or not len(values):
         raise TypeError(f"parallel_stack takes a list of tensors, not {shown(values)}")

@@ -30,11 +30,11 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 
 def by_index(inputs: str, outputs: str = "output: T", **attrs: Attr) -> dict[str, Any]:
-    """Return keywords of `op` for an op on a tensor of any dtype whose second input has sizes or
-    axes.
+    """Return keyword arguments of `op` for an op on a tensor of any dtype whose second input has
+    sizes or axes.
 
     The second input has a dtype of `INDEX` and is in host memory. The name of its type attr is the
-    last word of `inputs`. attrs: further attrs of the op.
+    last word of `inputs`. attrs: additional attrs of the op.
     """
     index_type = inputs.rpartition(" ")[2]
     return {
@@ -52,8 +52,8 @@ def index_op(
     """Declare an op without a gradient whose output has a dtype of `INDEX`, as most of its inputs
     have.
 
-    host: indices of the inputs that are in host memory; if there are any, the output is too. attrs:
-    further attrs of the op.
+    host: indices of the inputs that are in host memory; if there are any, the output is also in
+    host memory. attrs: additional attrs of the op.
     """
     return op(
         op_type,
@@ -108,7 +108,7 @@ def _empty_shape(source: TensorShape, asked: Sequence[int | None]) -> TensorShap
     """Return the shape `asked`, which contains a 0, with its one unknown size inferred.
 
     That size is the product of the nonzero sizes of `source` divided by the product of those of
-    `asked`. Raise a Misfit if `source` is not empty.
+    `asked`. Raises a Misfit if `source` is not empty.
     """
     assert source.sizes is not None
     count, known = (prod(size for size in sizes if size) for sizes in (source.sizes, asked))
@@ -222,7 +222,7 @@ def squeeze(
 ) -> Tensor:
     """Remove from `input` the axes of size 1 listed in `axis`, by default all axes of size 1.
 
-    squeeze_dims: an older name of `axis`. Raise ValueError for an axis outside [-rank, rank) or of
+    squeeze_dims: an older name of `axis`. Raises ValueError for an axis outside [-rank, rank) or of
     a size other than 1.
     """
     if axis is not None and squeeze_dims is not None:
@@ -238,7 +238,7 @@ def squeeze(
 def _permutation(value: Any, rank: int) -> list[int]:
     """Return the axes in `value` as non-negative numbers.
 
-    Raise a Misfit if an axis is out of range or missing.
+    Raises a Misfit if an axis is out of range or missing.
     """
     axes = []
     for axis in ints(value):
@@ -299,8 +299,8 @@ def transpose(
 ) -> Tensor:
     """Permute the axes of `a` into the order `perm`, by default reversed.
 
-    With `conjugate` and a complex dtype, also conjugate the elements. Raise ValueError if `perm` is
-    not a permutation of the axes.
+    With `conjugate` and a complex dtype, also conjugate the elements. Raises ValueError if `perm`
+    is not a permutation of the axes.
     """
     if isinstance(a, Tensor) and perm is not None and not conjugate:
         return _transpose(a, int_argument(perm), name=name or "transpose")
@@ -351,7 +351,7 @@ _invert_permutation = index_op(
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     """Return the inverse permutation y of an int vector x: y[x[i]] = i.
 
-    InvalidArgumentError in a run if x is not a permutation of 0, 1, ..., n - 1.
+    Raises InvalidArgumentError in a run if x is not a permutation of 0, 1, ..., n - 1.
     """
     return _invert_permutation(int_argument(x), name=name)
 
@@ -395,6 +395,6 @@ _broadcast_to = op(
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Broadcast `input` to `shape`: repeat it along axes of size 1 and along new leading axes.
 
-    Raise ValueError if the shapes are incompatible.
+    Raises ValueError if the shapes are incompatible.
     """
     return _broadcast_to(input, int_argument(shape), name=name)

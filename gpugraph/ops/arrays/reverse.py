@@ -76,6 +76,6 @@ _reverse = op(
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """Reverse the order of the elements of `tensor` along each axis in the int vector `axis`.
 
-    Raise ValueError for an axis outside [-rank, rank) or listed twice.
+    Raises ValueError for an axis outside [-rank, rank) or listed twice.
     """
     return _reverse(tensor, int_argument(axis), name=name)

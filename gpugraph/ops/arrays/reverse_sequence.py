@@ -126,7 +126,7 @@ def reverse_sequence(
     The other elements are copied. seq_lengths: an int vector with one length for each index of
     `batch_axis` (0 by default). `seq_dim` and `batch_dim` are older names of the axes.
 
-    Raise ValueError if the axes are equal or if an axis is passed under both names; A run raises
+    Raises ValueError if the axes are equal or if an axis is passed under both names; A run raises
     InvalidArgumentError for a length outside [0, size of seq_axis].
     """
     sequence = _either("seq_axis", seq_axis, "seq_dim", seq_dim)

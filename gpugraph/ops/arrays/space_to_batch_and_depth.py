@@ -78,9 +78,9 @@ def _infer_depth(to_depth: bool, context: InferContext) -> Sequence[TensorShape]
 def _split_space(signature: Signature, deep: Any, wide: Any) -> tuple[Any, Any]:
     """Return views of `deep` and `wide` in which corresponding elements have the same position.
 
-    deep: the array with space moved into channels; wide: the array with full height and width. The
-    axes of the views are batch, block row, block column, row within a block, column within a block,
-    channel.
+    deep: the array in which space was moved into channels. wide: the array with full height and
+    width. The axes of the views are batch, block row, block column, row within a block, column
+    within a block, channel.
     """
     block = _block(signature.attrs)
     if _axes(signature.attrs)[2] == 3:
@@ -126,7 +126,7 @@ def space_to_depth(
 ) -> Tensor:
     """Move squares of n x n pixels into channels, with n = `block_size`.
 
-    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c] for `data_format` NHWC. Raise ValueError if
+    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c] for `data_format` NHWC. Raises ValueError if
     height or width is not a multiple of block_size.
     """
     return raw_ops.SpaceToDepth(input, block_size=block_size, data_format=data_format, name=name)
@@ -137,7 +137,7 @@ def depth_to_space(
 ) -> Tensor:
     """Move channels into squares of n x n pixels, with n = `block_size`: invert `space_to_depth`.
 
-    Raise ValueError if the number of channels is not a multiple of the square of block_size.
+    Raises ValueError if the number of channels is not a multiple of the square of block_size.
     """
     return raw_ops.DepthToSpace(input, block_size=block_size, data_format=data_format, name=name)
 
@@ -198,9 +198,11 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
 def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[slice, slice]:
     """Return slices (blocks, positions) of the elements at `offset` within each block of one axis.
 
-    The axis has `size` elements; `count` blocks of `by` elements cover it and its padding, of which
-    `before` elements precede the axis. The first slice selects the blocks whose element at `offset`
-    is not padding, the second the positions of these elements on the axis."""
+    The axis has `size` elements. `count` blocks of `by` elements cover the axis and its padding, of
+    which `before` elements precede the axis. The first slice selects the blocks in which the
+    element at `offset` is not padding. The second slice selects the positions of these elements on
+    the axis.
+    """
     start = offset - before
     first = max(0, -(start // by))
     last = min(count, (size - 1 - start) // by + 1)
@@ -295,7 +297,7 @@ def space_to_batch_nd(
     """Move blocks of the M axes after the first into the batch axis, which is the first.
 
     block_shape: int vector, the block's size along each of the M axes; paddings: ints [M, 2], the
-    numbers of zeros to add before and after each axis first. Raise ValueError if a padded size is
+    numbers of zeros to add before and after each axis first. Raises ValueError if a padded size is
     not a multiple of the block's size.
     """
     return raw_ops.SpaceToBatchND(input, block_shape, paddings, name=name)
@@ -304,7 +306,7 @@ def space_to_batch_nd(
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
     """Move batches back into blocks of the M axes after the first: invert `space_to_batch_nd`.
 
-    crops: ints [M, 2], the numbers of elements to remove before and after each axis. Raise
+    crops: ints [M, 2], the numbers of elements to remove before and after each axis. Raises
     ValueError if the batch size is not a multiple of the product of `block_shape`.
     """
     return raw_ops.BatchToSpaceND(input, block_shape, crops, name=name)

@@ -22,7 +22,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _filled_gradients(op: Any, dys: Sequence[Any]) -> list[Any]:
-    """Return the gradients of all outputs; zeros stand in for a gradient of None."""
+    """Return the gradients of all outputs. A gradient of None is replaced by zeros."""
     return [
         raw_ops.ZerosLike(output) if dy is None else dy
         for output, dy in zip(op.outputs, dys, strict=True)
@@ -72,7 +72,7 @@ _unpack = op(
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
     """Return the slices of `value` along `axis`: a list of `num` tensors without that axis.
 
-    num: the size of the axis, needed only if it is not known statically. Raise ValueError if it is
+    num: the size of the axis, needed only if it is not known statically. Raises ValueError if it is
     neither passed nor known, or differs from the known size.
     """
     source = convert_to_tensor(value, name="value")
@@ -99,8 +99,8 @@ def _infer_parts(
 ) -> InferFunction:
     """Return the shape inference of a split.
 
-    tensor, split_dim: the input numbers of the tensor and of the axis. lengths: computes the sizes
-    of the parts along the axis from the context and the size of the whole, which may be None.
+    tensor, split_dim: the input numbers of the tensor and of the axis. lengths: a function from the
+    context and the size of the whole axis (or None) to the sizes of the parts.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -212,7 +212,7 @@ def split(
     """Split `value` along `axis` into a list of tensors.
 
     `num_or_size_splits` is the number of equal parts or an int vector of their sizes, one of which
-    may be -1. num: the number of parts, needed only for a vector of unknown length. Raise
+    may be -1. num: the number of parts, needed only for a vector of unknown length. Raises
     ValueError if the parts do not add up to the size of the axis.
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)):

@@ -236,8 +236,8 @@ def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
     """Return (border, mirrored part) views of a padded array, in the order in which to fill
     borders.
 
-    Borders are filled axis by axis: the border along an axis spans the borders of earlier axes,
-    which are filled already. edge: 1 if the outermost interior element is not repeated, 0 if it is.
+    Borders are filled axis by axis: the border along an axis includes the borders of earlier axes,
+    which are already filled. edge: 1 if the outermost interior element is not repeated, 0 if it is.
     """
     mirrors = []
     for axis, (before, after) in enumerate(pairs):
@@ -350,7 +350,7 @@ def pad(
     """Add `paddings[i]` = (before, after) elements along axis i of `tensor`.
 
     mode: CONSTANT adds `constant_values`, a scalar; SYMMETRIC and REFLECT mirror the tensor at its
-    border, with and without a copy of the border element. Raise ValueError for any other mode, and
+    border, with and without a copy of the border element. Raises ValueError for any other mode, and
     for mirrored paddings larger than the tensor (REFLECT: than its size - 1).
     """
     mode = text_of("mode", mode).upper()
@@ -368,7 +368,8 @@ def pad(
 
 
 def _set_known_sizes(padded: Tensor) -> None:
-    """Set the static sizes of `padded` that follow from a list of numbers and tensors as paddings.
+    """Set the static sizes of `padded` that are known if the paddings are a list of numbers and
+    tensors.
 
     Such a list is a Pack, whose inputs can be constant individually.
     """

@@ -135,7 +135,7 @@ def all_reduce(
     merge_op: "Add", "Mul", "Max", "Min". final_op: "Id", or "Div", which divides by group_size.
     subdiv_offsets, communication_hint: accepted for compatibility, without effect.
 
-    Raise ValueError for a group_size below 2, and for a `t` without an explicit device.
+    Raises ValueError for a group_size below 2, and for a `t` without an explicit device.
     """
     _check("all_reduce", group_size, t.device)
     if merge_op not in _MERGES or final_op not in _FINALS:
@@ -159,7 +159,7 @@ def all_gather(
 ) -> Tensor:
     """Concatenate the tensors of a group, ordered by device, along axis 0.
 
-    Arguments and errors are those of `all_reduce`; raise ValueError for a scalar.
+    For the arguments and errors, see `all_reduce`; raises ValueError for a scalar.
     """
     _check("all_gather", group_size, t.device)
     sizes = t.shape.sizes
@@ -187,8 +187,8 @@ def broadcast_send(
 ) -> Tensor:
     """Send a tensor to each `broadcast_recv` of its group, and return the tensor.
 
-    shape, dtype: the shape and dtype of `t`, the same in all calls of the group. Other arguments
-    and errors are those of `all_reduce`; raise ValueError if `t` has another shape or dtype.
+    shape, dtype: the shape and dtype of `t`, the same in all calls of the group. For the other
+    arguments and the errors, see `all_reduce`; raises ValueError if `t` has another shape or dtype.
     """
     t = convert_to_tensor(t)
     _check("broadcast_send", group_size, t.device)
@@ -222,8 +222,8 @@ def broadcast_recv(
 ) -> Tensor:
     """Receive the tensor that `broadcast_send` of the same group sends, on the current `tf.device`.
 
-    shape, dtype: the shape and dtype of the tensor. Other arguments are those of `all_reduce`.
-    Raise ValueError for a group_size below 2.
+    shape, dtype: the shape and dtype of the tensor. The other arguments are as in `all_reduce`.
+    Raises ValueError for a group_size below 2.
     """
     _check("broadcast_recv", group_size, "any")
     return raw_ops.CollectiveBcastRecv(

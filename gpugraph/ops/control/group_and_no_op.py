@@ -90,16 +90,16 @@ _declare(
 
 
 def no_op(name: str | None = None) -> Operation:
-    """Add an operation that computes nothing; it serves to have control inputs and to be one."""
+    """Add an operation that computes nothing. It only has control inputs, or is one."""
     return raw_ops.NoOp(name=name)
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
     """Add an operation that runs after all of `inputs` (operations, tensors, structures of these).
 
-    Inputs on several devices are first joined by one NoOp on each device; the returned operation is
-    then on the device of the enclosing `tf.device`. Raise TypeError for objects that are not part
-    of a graph.
+    If the inputs are on several devices, those on each device are first joined by one NoOp there.
+    The returned operation is then on the device of the enclosing `tf.device`. Raises TypeError for
+    objects that are not part of a graph.
     """
     graph = get_default_graph()
     parts_of_graph = nest.flatten(inputs, expand_composites=True)
@@ -128,7 +128,7 @@ def _after(graph: Graph, ops: list[Operation], device: str | None, name: str | N
 def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
     """Return copies of the tensors that are computed after all of them and `control_inputs`.
 
-    None is returned as None, and IndexedSlices as IndexedSlices. Raise ValueError if there is no
+    None is returned as None, and IndexedSlices as IndexedSlices. Raises ValueError if there is no
     tensor.
     """
     values = [

@@ -1,7 +1,7 @@
 """Optionals: scalar variant tensors, each of which holds either a list of tensors or nothing.
 
 In TensorFlow 2, the gradients of `If` and `Case` read values from inside the branches. For each
-such value the op returns an optional: the branch that ran puts its values into its optionals, and
+such value the op returns an optional. The branch that ran puts its values into its optionals, and
 the optionals of the other branches are empty.
 """
 
@@ -41,7 +41,7 @@ class Optional:
     def __add__(self, other: Optional) -> Optional:
         """Return an optional of the elementwise sums, or an empty optional if both are empty.
 
-        Raise InvalidArgumentError if only one of them is empty.
+        Raises InvalidArgumentError if only one of them is empty.
         """
         if self.arrays is None or other.arrays is None:
             if self.arrays is not None or other.arrays is not None:

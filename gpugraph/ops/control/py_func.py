@@ -1,9 +1,9 @@
 """Python functions as ops: tf.py_func and tf.numpy_function.
 
 The op names its function by a token (`pyfunc_3`) in an attr, as in TensorFlow's graphs. The table
-from token to function holds weak references; the operation holds the strong one, so the function
-lives as long as its graph. Each run that needs the op calls the function on the host with copies
-of the inputs as NumPy arrays.
+from tokens to functions holds weak references. The operation holds the strong reference, so the
+function lives as long as its graph. Each run that needs the op calls the function on the host with
+copies of the inputs as NumPy arrays.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def as_op_error(error: Exception) -> OpError:
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
     """Convert the return value of the function to one array for each dtype in `wanted`.
 
-    Raise InvalidArgumentError for another number of values; further errors are those of `_result`.
+    Raises InvalidArgumentError for another number of values; further errors are those of `_result`.
     """
     if returned is None:
         returned = []
@@ -129,7 +129,7 @@ def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
 def _result(value: Any, wanted: DType, value_name: str) -> Any:
     """Convert one returned value to an array of dtype `wanted`.
 
-    Raise InternalError for objects that are not numbers or strings, and InvalidArgumentError for
+    Raises InternalError for objects that are not numbers or strings, and InvalidArgumentError for
     another dtype. value_name: a description of the value for the message.
     """
     try:
@@ -196,13 +196,13 @@ def py_func(
     `func` receives a NumPy array for each tensor in `inp` (a NumPy scalar for a scalar, bytes for a
     string), and returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype.
     The static shapes of the results are unknown. There is no gradient. Unless `stateful`, a run may
-    replace one of two calls with equal inputs by the other, and a session calls a function without
-    inputs once. Functions of one run that do not depend on each other are called in threads, at the
-    same time if one takes long; the caller's default graph and session are not set in those
+    make one call for two calls with equal inputs, and a session calls a function without inputs
+    only once. Functions of one run that do not depend on each other are called in threads, and at
+    the same time if one takes long. The caller's default graph and session are not set in those
     threads.
 
     Returns a list of tensors if `Tout` is a list or tuple, else one tensor. If `Tout` is empty,
-    returns the operation, or an empty list unless `stateful`. Raise ValueError if `func` can't be
+    returns the operation, or an empty list unless `stateful`. Raises ValueError if `func` can't be
     called.
 
     A run raises InvalidArgumentError for another number of results or other dtypes, and
@@ -241,9 +241,11 @@ def eager_py_func(
     gradient: Callable[..., Any],
     name: str | None = None,
 ) -> Any:
-    """Add an EagerPyFunc op that calls `func` as a `py_func`; return its output tensors or itself.
+    """Add an EagerPyFunc op that calls `func` as `py_func` does. Return its output tensors, or the
+    op if it has none.
 
-    gradient: maps the op and the gradients at its outputs to those at its inputs.
+    gradient: a function from the op and the gradients at its outputs to the gradients at its
+      inputs.
     """
     token = f"pyfunc_{next(_numbers)}"
     function = _FUNCTIONS[token] = _Function(func)

@@ -1,7 +1,7 @@
 """The ops of branches and loops, as in TensorFlow's graphs.
 
-`Switch` forwards its data to the output that the predicate selects; the other output is dead, as
-are all ops that read it. `Merge` forwards the input that is not dead. `Enter`, `NextIteration`,
+`Switch` forwards its data to the output that the predicate selects. The other output is dead, and
+so are all ops that read it. `Merge` forwards the input that is not dead. `Enter`, `NextIteration`,
 `Exit` and `LoopCond` form the frame of a loop. These ops forward tensors and compute nothing, so
 their kernels are empty: `compile/` determines which ops run under one predicate and which repeat
 with a loop.

@@ -1,5 +1,5 @@
-"""Ops on the position of an iterator as a string, which savers keep; files of a dataset's records;
-iterators over the elements of a dataset for several devices.
+"""Ops that save and restore the position of an iterator as a string, ops that write a dataset's
+records to files, and ops of iterators for several devices.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ for _op_type in ("DatasetToTFRecord", "ExperimentalDatasetToTFRecord"):
 
 
 class SplitIterator(IteratorResource):
-    """An iterator whose elements go to `count` shards in turn."""
+    """An iterator that distributes its elements to `count` shards in turn."""
 
     def __init__(self, types: Any, shapes: Any, name: str, count: int) -> None:
         super().__init__(types, shapes, name)

@@ -28,7 +28,8 @@ def summarize(array: Any, max_elements: int) -> str:
 
 
 def _text(shape: tuple[int, ...], elements: deque[str], inner: bool = False) -> str:
-    """Pop at most as many elements as `shape` has, and format them with brackets around inner rows.
+    """Take as many elements from `elements` as `shape` has, at most, and format them with brackets
+    around inner rows.
 
     If `elements` ends within an inner row, the row's text ends with "...".
     """

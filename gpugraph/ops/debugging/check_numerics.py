@@ -1,7 +1,7 @@
 """CheckNumerics: forwards a tensor, and raises an error if it contains NaN or infinity.
 
-The op is stateful, as in TensorFlow. A run thus executes it even where only a control input refers
-to it; the compiler drops a stateless op there.
+The op is stateful, as in TensorFlow. So a run executes it even if it is only a control input; the
+compiler would drop a stateless op in that case.
 """
 
 from __future__ import annotations
@@ -75,6 +75,6 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     """Return `tensor`, with a check in each run that it has no NaNs or infinities.
 
     If it has, the run raises InvalidArgumentError with `message`. The gradient with respect to it
-    is checked too. Raise TypeError for a dtype that is not floating point.
+    is checked too. Raises TypeError for a dtype that is not floating point.
     """
     return _check_numerics(tensor, message=message, name=name)

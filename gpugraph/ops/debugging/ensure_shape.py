@@ -76,7 +76,7 @@ _ensure_shape = op(
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     """Return `x` with its static shape refined by `shape`, which each run checks.
 
-    shape: a list of sizes, None for an unknown size; or None if even the rank is unknown. Raise
+    shape: a list of sizes, None for an unknown size; or None if even the rank is unknown. Raises
     ValueError if the static shape of `x` is incompatible with it, and InvalidArgumentError if the
     shape in a run is.
     """

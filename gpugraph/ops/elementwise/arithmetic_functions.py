@@ -153,7 +153,8 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
     """Return the gradient function of Maximum or Minimum.
 
-    The gradient dz goes to x where `compare(x, y)` holds, which includes ties, and to y elsewhere.
+    The gradient dz goes to x where `compare(x, y)` is true, which includes ties, and to y
+    elsewhere.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
@@ -286,7 +287,7 @@ _add_n = op(
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     """Return the elementwise sum of the list `inputs` of tensors of one shape and dtype.
 
-    A single tensor is returned unchanged. Raise ValueError for an empty list, and for shapes that
+    A single tensor is returned unchanged. Raises ValueError for an empty list, and for shapes that
     differ.
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:

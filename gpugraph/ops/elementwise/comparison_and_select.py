@@ -52,8 +52,8 @@ greater_equal = _comparison("GreaterEqual", np.greater_equal, "x >= y")
 def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
     """Infer the shape to which the inputs broadcast.
 
-    If the attr incompatible_shape_error is false, incompatible shapes give a scalar instead of an
-    error.
+    If the attr incompatible_shape_error is false, the result for incompatible shapes is a scalar
+    instead of an error.
     """
     x, y = context.shapes
     if context.attrs["incompatible_shape_error"]:
@@ -212,7 +212,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     The indices are an int64 matrix with one row, the coordinates, for each true element.
 
     `x` and `y` have the same shape and dtype; `condition` has their shape, is a scalar, or is a
-    vector that selects along their first axis. Raise ValueError if only one of `x` and `y` is
+    vector that selects along their first axis. Raises ValueError if only one of `x` and `y` is
     passed.
     """
     if x is None and y is None:
@@ -250,7 +250,7 @@ _choice_op = op(
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Select `x` where `condition` is true, else `y`; all three are broadcast to a common shape.
 
-    Without `x` and `y`, return the indices that `where` returns. Raise ValueError if only one of
+    Without `x` and `y`, return the indices that `where` returns. Raises ValueError if only one of
     `x` and `y` is passed, or if shapes are incompatible.
     """
     if x is None or y is None:

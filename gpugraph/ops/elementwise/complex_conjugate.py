@@ -30,7 +30,7 @@ _conj = op(
 def conj(x: Any, name: str | None = None) -> Tensor:
     """Return the complex conjugate of a numeric tensor; return a real tensor unchanged.
 
-    Raise TypeError for tensors that are not numeric.
+    Raises TypeError for tensors that are not numeric.
     """
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
     if not tensor._dtype.is_complex:

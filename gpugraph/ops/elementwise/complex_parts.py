@@ -144,7 +144,7 @@ _complex = op(
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     """Return real + i imag, elementwise: complex64 for float32 parts, complex128 for float64 parts.
 
-    Raise TypeError for parts of other dtypes, or of different dtypes.
+    Raises TypeError for parts of other dtypes, or of different dtypes.
     """
     parts = convert_to_tensor(real, name="real"), convert_to_tensor(imag, name="imag")
     with op_scope(name, "Complex", *parts) as scope:

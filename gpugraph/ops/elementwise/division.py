@@ -1,7 +1,7 @@
 """Quotients and remainders: exact, rounded down, rounded towards zero, and 0 for division by 0.
 
 On the host, division of integers by zero raises InvalidArgumentError. Kernels on a GPU can't raise:
-on a GPU, such a quotient is 0. The one quotient that overflows, the lowest number / -1, gives the
+on a GPU, such a quotient is 0. The only quotient that overflows, the lowest number / -1, is the
 lowest number on a GPU.
 """
 
@@ -70,7 +70,7 @@ def _rounded_by(round: Any) -> Division:
 def _truncate_integers(context: KernelContext) -> Division:
     """Return the division of integers that rounds towards zero.
 
-    x minus the remainder of x / y is a multiple of y, so that floor division of this difference is
+    x minus the remainder of x / y is a multiple of y, so floor division of this difference is
     exact.
     """
     multiple = context.scratch(context.output_shapes[0], context.output_types[0])
@@ -252,7 +252,7 @@ def _pair(x: Any, y: Any, is_hint: bool = False) -> tuple[Tensor, Tensor]:
     """Convert x and y to tensors of one dtype: the dtype of x if it is a tensor, else that of y.
 
     is_hint: whether a y that is not a tensor, and does not fit that dtype, becomes a tensor of the
-    dtype of its values. Raise TypeError if the dtypes then differ.
+    dtype of its values. Raises TypeError if the dtypes then differ.
     """
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):

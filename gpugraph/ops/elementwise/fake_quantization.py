@@ -1,9 +1,9 @@
 """Fake quantization: numbers are clamped to a range and rounded to one of 2 ** num_bits steps.
 
 The range is first shifted so that 0 is one of its steps: B. Jacob and others, "Quantization and
-training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient
-passes to a number inside the range unchanged; for a number outside, it is added to the gradient of
-the bound (min or max) to which the number was clamped.
+training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient of
+a number inside the range is passed on unchanged. The gradient of a number outside is added to the
+gradient of the bound (min or max) to which the number was clamped.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ def _bounds(kind: Any) -> tuple[int, int]:
 
 
 def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, Any]:
-    """Return (scale, low, high): integers per unit, and the range of real numbers that `ends`
-    cover.
+    """Return (scale, low, high): the number of integer steps per 1.0, and the range of real numbers
+    that `ends` covers.
 
     ends: the lowest and the highest integer.
     """
@@ -89,7 +89,7 @@ class _FirstScale:
         return np.clip(places, self.first, self.last)
 
     def real(self, numbers: Any) -> Any:
-        """Convert integers to the real numbers that they stand for, as float64."""
+        """Convert integers to the real numbers that they represent, as float64."""
         start = self.first_step * self.per_step if self.per_step else self.low
         return (numbers.astype(np.float64) - self.first) * self.per_step + start
 
@@ -284,7 +284,7 @@ def quantize(
 
     min_range, max_range: float scalars, widened to contain 0; the outputs are the range used. mode:
     `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"` (module docstring). round_mode: `"HALF_TO_EVEN"`
-    has an effect with SCALED only. Raise ValueError for other modes.
+    has an effect with SCALED only. Raises ValueError for other modes.
     """
     attrs = {"mode": mode, "round_mode": round_mode}
     return raw_ops.QuantizeV2(input, min_range, max_range, T=T, name=name, **attrs)

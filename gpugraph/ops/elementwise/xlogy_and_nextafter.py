@@ -147,7 +147,7 @@ def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
-    """Return 1 / x, elementwise, and 0 where x is 0. Raise TypeError for integers."""
+    """Return 1 / x, elementwise, and 0 where x is 0. Raises TypeError for integers."""
     with op_scope(name, "reciprocal_no_nan", x) as scope:
         source = convert_to_tensor(x, name="x")
         one = constant(1, dtype=source.dtype.base_dtype, name="one")

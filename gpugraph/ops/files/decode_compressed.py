@@ -59,7 +59,7 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
     """Decompress each string; the result has the same shape.
 
     compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. A string may hold
-    several compressed streams in succession; a truncated stream gives as much as can be read.
+    several compressed streams in succession. A truncated stream gives as many bytes as can be read.
 
     A run raises InvalidArgumentError for another compression_type, and DataLossError for a string
     that is not compressed in that way, and for a result over 64 MiB that is more than 100 times as

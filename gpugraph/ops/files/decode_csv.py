@@ -25,7 +25,7 @@ _CALLED = {dtypes.float32: "float", dtypes.float64: "double"}
 
 
 _SPECIAL = re.compile(rb'["\r\n]')
-"""Matches a quote or line end; a record that contains one cannot be split at delimiters alone."""
+"""Matches a quote or a line end. A record that contains one cannot be split at delimiters alone."""
 
 # -- fields
 
@@ -33,7 +33,7 @@ _SPECIAL = re.compile(rb'["\r\n]')
 def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     """Return the fields of one record, without their quotes; an empty record has no fields.
 
-    quotes: whether fields may be in double quotes. Raise InvalidArgumentError for misplaced quotes
+    quotes: whether fields may be in double quotes. Raises InvalidArgumentError for misplaced quotes
     and line ends.
     """
     fields: list[bytes] = []
@@ -112,7 +112,7 @@ def plain_columns(
     """Return the columns, parsed all at once; None if a record or field needs the slow path
     (`csv_values`).
 
-    lines: the records; chosen: the columns to return (all if empty); missing: a text that counts as
+    lines: the records. chosen: the columns to return (all if empty). missing: a text that counts as
     an empty field, like "".
     """
     special = [row for row, line in enumerate(lines) if _SPECIAL.search(line)]
@@ -173,7 +173,7 @@ def csv_values(
     """Yield the values of one record, with defaults for empty fields; raise InvalidArgumentError
     for errors.
 
-    row: the number of the record, for the messages; missing: a text that counts as an empty field.
+    row: the number of the record, for the messages. missing: a text that counts as an empty field.
     """
     if chosen:
         fields = [field for column, field in enumerate(fields) if column in chosen]

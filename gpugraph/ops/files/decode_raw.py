@@ -80,8 +80,8 @@ def decode_raw(
     name of `input_bytes`; raise ValueError if both or neither are passed, and TypeError for an
     unsupported dtype.
 
-    InvalidArgumentError, in a run, for strings of different sizes, or of a size that is not a
-    multiple of the dtype's.
+    Raises InvalidArgumentError, in a run, for strings of different sizes, or of a size that is not
+    a multiple of the dtype's.
     """
     if input_bytes is not None and bytes is not None:
         raise ValueError("Cannot specify both 'input_bytes' and 'bytes'")

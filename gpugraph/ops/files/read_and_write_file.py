@@ -1,6 +1,6 @@
 """ReadFile, WriteFile and MatchingFiles: files of the machine on which the op runs.
 
-The op reads or writes anew in each run that needs it. An error of the operating system becomes the
+The op reads or writes again in each run that needs it. An error of the operating system becomes the
 corresponding TensorFlow error (`gpugraph.files` has the table).
 """
 

@@ -47,7 +47,7 @@ def _lines(path: str) -> list[bytes]:
 def _places(path: str, size: int) -> dict[bytes, int]:
     """Return the line number (from 0) of each word in the first `size` lines of a vocabulary file.
 
-    A `size` of -1 stands for all lines. Raise InvalidArgumentError for a repeated word or too few
+    A `size` of -1 stands for all lines. Raises InvalidArgumentError for a repeated word or too few
     lines.
     """
     words = _lines(path)
@@ -127,9 +127,9 @@ def _matrix(path: str, name: str) -> Any:
 
 
 def _check_places(remapping: Any, size: int, what: str) -> None:
-    """Check a remapping from new to old line numbers; -1 stands for a new line without an old line.
+    """Check a remapping from new to old line numbers. -1 means that a new line has no old line.
 
-    Raise UnimplementedError for an old line used twice, and InternalError for an old line outside
+    Raises UnimplementedError for an old line used twice, and InternalError for an old line outside
     the matrix.
 
     size, what: the size and the name of the matrix's axis.

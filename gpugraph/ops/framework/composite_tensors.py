@@ -1,4 +1,5 @@
-"""Composite tensors: values made of several tensors, which functions of tensors also accept.
+"""Composite tensors: values that consist of several tensors and that functions of tensors also
+accept.
 
 `sparse_tensor.SparseTensor` is a composite. It is defined in a higher layer; the functions here
 depend only on `Composite`, its base class.

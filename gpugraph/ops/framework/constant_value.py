@@ -64,7 +64,8 @@ def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | 
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape | None:
-    """Return the shape whose sizes `tensor`, a vector, holds; None if nothing about it is known.
+    """Return the shape whose sizes are the elements of `tensor`, a vector; None if nothing about it
+    is known.
 
     Sizes that are not constant are None in the shape.
     """

@@ -43,8 +43,9 @@ def shared_axes(
 ) -> tuple[list[int], list[list[int]]]:
     """Return the sizes of `num_axes` axes, and each shape's strides along them in elements.
 
-    The axes are those of `out`, to which the shapes broadcast; adjacent axes are merged if the
-    strides of all shapes allow it. Raises NotImplementedError if more than `num_axes` axes remain.
+    The axes are those of `out`, to which the shapes broadcast. Adjacent axes are merged if this is
+    possible for the strides of all shapes. Raises NotImplementedError if more than `num_axes` axes
+    remain.
     """
     axes: list[tuple[int, list[int]]] = []
     strides = [_strides(shape, len(out)) for shape in shapes]

@@ -88,8 +88,8 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 
 
 def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
-    """Return the NumPy kernel that writes `make(shape)` to each output, where `shape` is its
-    input's.
+    """Return a NumPy kernel that writes `make(shape)` to each output, where `shape` is the shape of
+    the corresponding input.
     """
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

@@ -31,8 +31,8 @@ class _OtherAttrs:
 
 
 def with_attrs(context: KernelContext, attrs: Mapping[str, Any]) -> KernelContext:
-    """Return the context with further attrs, so that the kernel of another op type can be bound to
-    it.
+    """Return the context with additional attrs, so that the kernel of another op type can be bound
+    to it.
     """
     adapted: Any = _OtherAttrs(context, attrs)
     return adapted

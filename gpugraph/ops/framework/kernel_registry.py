@@ -58,8 +58,8 @@ def register_kernel(
     """Register a program's kernel; among kernels for a node's dtypes, the one of highest priority
     runs.
 
-    types: the supported dtypes by type attr; by default all. Raise AlreadyExistsError if there is a
-    kernel with the same op type, device type, dtypes and priority.
+    types: the supported dtypes by type attr; by default all. Raises AlreadyExistsError if there is
+    a kernel with the same op type, device type, dtypes and priority.
     """
     load(op_type)
     add_kernel(op_type, device_type, kernel, types=types, priority=priority, is_ours=False)

@@ -141,10 +141,10 @@ def _read_groups() -> dict[str, str]:
 
 
 INSTEAD = dict(line.split(": ", 1) for line in _INSTEAD.strip().splitlines())
-"""By op type of TensorFlow 1.15 that is not implemented, its replacement."""
+"""For op types of TensorFlow 1.15 that are not implemented: the replacement."""
 
 GROUP_REASONS = _read_groups()
-"""By pattern of op types that are not implemented, the reason; patterns of 1.15 come first."""
+"""For patterns of op types that are not implemented: the reason. Patterns of 1.15 come first."""
 
 
 @functools.cache

@@ -29,10 +29,11 @@ def zero_of(dtype: Any) -> Any:
 
 
 def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[Any]:
-    """Convert `value` to an array of `dtype` and `shape`; by default, both follow from the value.
+    """Convert `value` to an array of `dtype` and `shape`, which are by default those of the value.
 
-    A scalar, or the last element of a value with too few elements, fills the rest of `shape`. Raise
-    TypeError if the value is not of the dtype's kind, and ValueError if it does not fit the shape.
+    A scalar, or the last element of a value with too few elements, fills the rest of `shape`.
+    Raises TypeError if the value is not of the dtype's kind, and ValueError if it does not fit the
+    shape.
     """
     wanted = None if dtype is None else as_dtype(dtype).base_dtype
     number_type = _type_of_numbers(value, wanted)
@@ -53,8 +54,8 @@ _MAX_FLOAT = 1e38
 
 
 def type_of_number(value: Any, wanted: DType | None) -> Any:
-    """Return the NumPy type of a number that certainly fits the dtype `wanted`; None to check
-    further.
+    """Return the NumPy type of a number that certainly fits the dtype `wanted`; None if this
+    requires further checks.
     """
     if type(value) is float:
         if -_MAX_FLOAT < value < _MAX_FLOAT and (wanted is None or wanted in _FLOATS):
@@ -144,7 +145,7 @@ def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[
 def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
     """Convert Dimension objects in an array of objects to ints; raise TypeError for other objects.
 
-    Raise ValueError for an unknown Dimension.
+    Raises ValueError for an unknown Dimension.
     """
     items = array.reshape(-1).tolist()
     if not any(isinstance(item, Dimension) for item in items):

@@ -56,8 +56,8 @@ class Attr(NamedTuple):
     """The declaration of an attr: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
 
     minimum: the minimum of an int (for `N` in `N * T`, 1 by default), or the minimum length of a
-    list. allowed: for the kind "type", the allowed dtypes; for the kind "string", the allowed
-    texts. default: for a type attr, the dtype that a Python value becomes if it fits.
+    list. allowed: the allowed dtypes for the kind "type", the allowed texts for the kind "string".
+    default: for a type attr, the dtype to which a Python value is converted if it fits.
     """
 
     kind: str
@@ -70,10 +70,10 @@ class Attr(NamedTuple):
 class OpDecl(NamedTuple):
     """The declaration of an op type, without its kernels (see `kernel_registry`).
 
-    alias: by output, the input whose memory the output may overwrite if nothing reads it
-      afterwards.
-    view: by output, the input whose bytes it has. If both share memory, no kernel runs, except for
-      a stateful op, whose kernel gets the same array as input and output.
+    alias: for each output, the input whose memory the output may overwrite if nothing reads that
+      input afterwards.
+    view: for each output, the input whose bytes it has. If both share memory, no kernel runs,
+      except for a stateful op: its kernel gets the same array as input and output.
     writes: the indices of ref inputs whose variable this op changes.
     native: the source of its native code, besides its elementwise or reduction expression.
     writes_last: whether the kernel writes outputs only after all steps that can fail.
@@ -131,9 +131,9 @@ def op(
     `inputs` and `outputs` are "name: type", where the type is a dtype's name, a type attr, `N*T` (N
     tensors of one type), a list(type) attr, or `Ref(T)`. An input that must be of rank 0, 1 or 2 is
     a "scalar T", "vector T" or "matrix T"; inference and kernels then never receive another rank.
-    `attrs` maps a type attr to its allowed dtypes, any other attr to an `Attr`. `host` has the
-    indices of inputs that the kernel reads in host memory, `host_outputs` those of outputs that it
-    writes there.
+    `attrs` maps a type attr to its allowed dtypes, and any other attr to an `Attr`. `host` has the
+    indices of inputs that the kernel reads in host memory, and `host_outputs` has the indices of
+    outputs that it writes there.
 
     Raises InvalidArgumentError for an incomplete or contradictory declaration, and
     AlreadyExistsError for an op type that is already declared.
@@ -200,8 +200,8 @@ def _for_bfloat16(
 ) -> Kernel | HostOnly:
     """Return the kernel with the indices `writes`, and marked as `direct` if it only copies values.
 
-    A `direct` kernel receives bfloat16 arrays; other kernels receive float32 instead. An op that
-    also takes strings has a kernel that only copies.
+    A `direct` kernel receives bfloat16 arrays. Other kernels receive float32 arrays instead. An op
+    that also takes strings has a kernel that only copies.
     """
     if isinstance(kernel, HostOnly):
         return kernel

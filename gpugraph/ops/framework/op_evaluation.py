@@ -1,6 +1,6 @@
 """Evaluation of one op on arrays, outside any plan: for constant folding and constant values.
 
-The op's CPU kernel runs on new NumPy arrays, so the value equals that of a run to the bit.
+The op's CPU kernel runs on new NumPy arrays, so the value equals the value in a run to the bit.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 
 class ContextOutsideRun:
-    """The methods of a `KernelContext` that need a session or a run: here they raise
-    LookupError.
+    """The methods of a `KernelContext` that need a session or a run.
+
+    Here they raise LookupError.
     """
 
     name: str

@@ -37,8 +37,8 @@ from gpugraph.ops.framework.tensor_conversion import NUMBERS, constant_of, numbe
 class _Typed(NamedTuple):
     """Facts about an operation that depend only on the types of its inputs.
 
-    follows: the attrs that the inputs determine. complete: all attrs if the caller passes none; the
-      operations without passed attrs share this dict.
+    follows: the attrs that the inputs determine. complete: all attrs if the caller passes none; all
+      operations created without attrs share this dict.
     dtypes: the dtypes of the outputs; None if they depend on attrs that the caller passes.
     numbers: for each input that is a Python number, its slot and the dtype of its constant.
     """
@@ -152,7 +152,7 @@ class OpFunction(OpInputs):
         determine.
 
         The facts that follow from the types of tensors and numbers are cached by those types. The
-        key consists of ids: dtypes and the types of numbers live as long as the process, so an id
+        key consists of ids. Dtypes and the types of numbers exist as long as the process, so an id
         is unique.
         """
         if self._by_types is None or not (attrs is None or self._derived.isdisjoint(attrs)):

@@ -73,8 +73,8 @@ class OpInputs:
     ) -> DType | None:
         """Return the dtype that an argument must have; None if nothing determines it.
 
-        It is the declared dtype, that of the argument's type attr, or that of a tensor among
-        `values` with the same type attr.
+        It is the declared dtype, the dtype of the argument's type attr, or the dtype of a tensor
+        among `values` with the same type attr.
         """
         if arg.type is not None:
             return arg.type
@@ -140,8 +140,8 @@ class OpInputs:
         return attr.default if attr is not None and attr.has_default else None
 
     def _source_of_type(self, arg: ArgDef, wanted: DType) -> str:
-        """Return words for the source of an argument's dtype: the first argument with the same type
-        attr.
+        """Return a description of the source of an argument's dtype: the first argument with the
+        same type attr.
 
         If the argument itself is the first, name only the dtype.
         """

@@ -1,4 +1,6 @@
-"""Functions that ops' functions and gradients share: name scopes; sizes and attrs as arguments."""
+"""Functions that the ops' functions and gradients share: for name scopes, and for sizes and attrs
+as arguments.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ def size_at(tensor: Tensor, axis: int) -> Any:
     """Return the size of an axis as an argument: an int32 if it is known, else a slice of a Shape
     op.
 
-    Raise ValueError for an axis out of range.
+    Raises ValueError for an axis out of range.
     """
     sizes = tensor.shape.sizes
     if sizes is not None and not -len(sizes) <= axis < len(sizes):

@@ -19,7 +19,7 @@ Split SplitV: split_dim=axis
 Squeeze: squeeze_dims=axis
 Where: input=condition
 """
-"""By op type, the arguments that are named differently in TensorFlow's function.
+"""For op types, the arguments that have other names in TensorFlow's function.
 
 An entry is `name in the op's signature=name in TensorFlow's function`.
 """
@@ -32,7 +32,7 @@ _NAMES = {
 
 
 def argument_names(op_def: OpDef) -> dict[str, str]:
-    """Return, for inputs and attrs that have another name as an argument, that name."""
+    """Return the argument names of inputs and attrs whose argument has another name."""
     known = {*(arg.name for arg in op_def.inputs), *op_def.attrs}
     names = _NAMES.get(op_def.name, {})
     return {name: argument for name, argument in names.items() if name in known}

@@ -98,7 +98,7 @@ def _of_module(function: Any) -> Any:
 
 
 def _importing_module(frame: FrameType) -> str:
-    """Return the name of the module whose import this frame is part of."""
+    """Return the name of the module in whose import this frame is."""
     while frame.f_code.co_name != "<module>" and frame.f_back is not None:
         frame = frame.f_back
     return str(frame.f_globals["__name__"])

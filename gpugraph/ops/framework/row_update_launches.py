@@ -1,7 +1,7 @@
 """Launches of row_update_order.cu, row_gather_and_put.cu and scatter_combine.cu: updates of rows.
 
-A change is an index of a row and a new value or an operand for it, as in scatter ops. If several
-changes have the same row, they are applied in order.
+A change consists of the index of a row and a new value or an operand for the row, as in scatter
+ops. If several changes have the same row, they are applied in order.
 
     sort_changes(...)      `order` and `keys` (scratch memory): the changes, sorted by their rows
     combine_changes(...)   associative rules: within pieces of the sorted changes, then across them
@@ -105,7 +105,7 @@ def sort_changes(
 
     indices: for each change, a row's number, or its coordinates in `sizes`. drops: 1 to ignore
       changes with negative row numbers, 2 to ignore those with too high numbers, 3 to ignore both.
-      Any other number out of range makes the run fail with `message`.
+      Any other row number that is out of range makes the run fail with `message`.
     step: see `Changes`.
 
     Raises NotImplementedError if the number of changes or of rows exceeds 32 bits.

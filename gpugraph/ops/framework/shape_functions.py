@@ -18,7 +18,9 @@ from gpugraph.graph.inference_context import (
 from gpugraph.graph.op_def import ArgDef
 
 RANKS = {"scalar": 0, "vector": 1, "matrix": 2}
-"""Word in a declaration, as in `op(inputs="x: T, axis: scalar Tidx")`, -> the rank it requires."""
+"""For each word in a declaration, as in `op(inputs="x: T, axis: scalar Tidx")`, the rank that it
+requires.
+"""
 
 SCALAR = TensorShape.of(())
 UNKNOWN = TensorShape.of(None)
@@ -94,8 +96,8 @@ def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple
 def merge_sizes(first: int | None, second: int | None) -> int | None:
     """Return the size of an axis that two inputs share, as far as it is known.
 
-    ValueError with TensorFlow's words for dimensions, which differ from those for shapes, if the
-    sizes are known and differ.
+    Raises ValueError if both sizes are known and differ, with TensorFlow's message for dimensions,
+    which differs from the one for shapes.
     """
     if None not in (first, second) and first != second:
         raise value_error(
@@ -129,9 +131,9 @@ def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
     """Wrap `infer` to check the ranks of its inputs against the declarations `args`.
 
     Inference runs when the graph is built, when a run is compiled, and during a run for steps whose
-    shapes are known only then; so no kernel receives another rank. If `infer` itself accepts a
-    wrong rank, the graph can still be built, and the run raises the error, as TensorFlow's kernels
-    do.
+    shapes are known only then. So no kernel receives an input of another rank. If `infer` itself
+    accepts a wrong rank, the graph can still be built, and the run raises the error, as with
+    TensorFlow's kernels.
     """
     wanted = [(index, arg.rank) for index, arg in enumerate(args) if arg.rank is not None]
     lists = [index for index, arg in enumerate(args) if arg.is_list]

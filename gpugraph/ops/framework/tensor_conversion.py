@@ -65,7 +65,7 @@ def constant(
     verify_shape: whether the value must have exactly this shape. A TensorProto keeps its dtype and
       shape.
 
-    Raise TypeError for a value of another kind than `dtype`, and ValueError for a value that does
+    Raises TypeError for a value of another kind than `dtype`, and ValueError for a value that does
     not fit `shape`.
     """
     if is_tensor_proto(value):

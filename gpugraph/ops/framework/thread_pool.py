@@ -17,7 +17,9 @@ Work = Callable[[], Any]
 
 
 class _Pool:
-    """Daemon threads that take work from one queue, and report its end to the caller's queue."""
+    """Daemon threads that take work from one queue, and report to the caller's queue when it is
+    done.
+    """
 
     def __init__(self, size: int) -> None:
         self._works: SimpleQueue[tuple[Work, SimpleQueue[BaseException | None]]] = SimpleQueue()

@@ -21,7 +21,7 @@ class Member(NamedTuple):
     """One op of a fused step.
 
     sources: the numbers of the values that it reads, without inputs in host memory (sizes, axes).
-    expressions: C code and reductions for native code; kernel: its NumPy kernel. origin: the line
+    expressions: C code and reductions for native code. kernel: its NumPy kernel. origin: the line
     of the user's program that created the op.
     """
 
@@ -46,7 +46,7 @@ class Member(NamedTuple):
 class MemberContext(ContextOutsideRun):
     """The `KernelContext` with which a member binds its kernel, for arrays of these shapes.
 
-    The shapes are those of a tile where the step runs tile by tile. `allocate_array(key, shape,
+    If the step runs tile by tile, the shapes are those of a tile. `allocate_array(key, shape,
     dtype)` returns the scratch array of a key.
     """
 
@@ -73,7 +73,7 @@ class MemberContext(ContextOutsideRun):
     lasting = scratch
 
     def passing(self, slot: int, shape: Shape, dtype: DType) -> Any:
-        """Return an array that all members share; its contents last until this member has run.
+        """Return an array that all members share. Its contents are valid until this member has run.
 
         slot: distinguishes several such arrays of one member.
         """

@@ -1,8 +1,8 @@
 """The op `_Fused`: a group of elementwise ops and reductions that run as one step.
 
 The C compiler, if there is one, compiles one function from the expressions of the members. Until
-the compilation is done, and if it fails, the members run one after the other by their NumPy
-kernels; a group of elementwise ops over large tensors then runs tile by tile (`tiled_execution`).
+the compilation has ended, and if it fails, the members run one after another by their NumPy
+kernels. A group of elementwise ops over large tensors then runs tile by tile (`tiled_execution`).
 The fusion pass adds this op; client graphs never contain it.
 """
 

@@ -47,7 +47,7 @@ _EPILOGUE_OPS = ("BiasAdd", "Add", "Relu")
 def _epilogue_ops(attrs: Mapping[str, Any]) -> list[str]:
     """Return the op types of the epilogue.
 
-    Raise ValueError for other op types, and if `num_args` does not fit them.
+    Raises ValueError for other op types, and if `num_args` does not fit them.
     """
     fused = [text(op_type) for op_type in attrs["fused_ops"]]
     if not fused or fused != [op_type for op_type in _EPILOGUE_OPS if op_type in fused]:

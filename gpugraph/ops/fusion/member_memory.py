@@ -23,9 +23,9 @@ class Layout:
     of their nodes share one layout.
 
     plain: for each member, whether its kernel is a plain function of the arrays, without a binding.
-    takes: for each member, a callable that selects its arrays, first inputs and then outputs, from
+    takes: for each member, a callable that selects the member's arrays (inputs, then outputs) from
       the arrays of all values. in_place: for each output of the step, the inputs whose memory it
-      may reuse; filled on demand.
+      may reuse; computed on demand.
     """
 
     __slots__ = ("_numbers", "_places", "_size", "in_place", "plain", "takes")

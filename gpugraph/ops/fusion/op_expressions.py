@@ -35,9 +35,9 @@ def build(
 ) -> Sequence[int]:
     """Add the op to the code that `builder` generates; return the numbers of its outputs' values.
 
-    For an op that writes variables, these are the new values of the variables. inputs: the values'
-    numbers of the op's inputs that are not in host memory. Raise NotImplementedError if there are
-    no expressions for these attrs or shapes.
+    For an op that writes variables, these are the new values of the variables. inputs: the numbers
+    of the values of the op's inputs, except for inputs in host memory. Raises NotImplementedError
+    if there are no expressions for these attrs or shapes.
     """
     if isinstance(expressions, Decomposition):
         return expressions.build(builder, signature, inputs)

@@ -2,7 +2,7 @@
 
     for each tile:  a = x * 1.5;  b = a + 0.3;  c = tanh(b) ...
 
-A tile and the few temporaries of a group stay in the cache; running op after op over whole tensors
+A tile and the few temporaries of a group stay in the cache. To run op after op over whole tensors
 would read and write main memory each time. Each op runs by its NumPy kernel, which gives the same
 bits as without tiles. NumPy releases the GIL, so the threads run in parallel.
 """

@@ -58,12 +58,12 @@ def _corners(boxes: Any) -> Any:
 
 
 def _minimum(one: Any, other: Any) -> Any:
-    """Return the elementwise minimum; the element of `one` if either is NaN."""
+    """Return the elementwise minimum. Where either element is NaN, return the element of `one`."""
     return np.where(other < one, other, one)
 
 
 def _maximum(one: Any, other: Any) -> Any:
-    """Return the elementwise maximum; the element of `one` if either is NaN."""
+    """Return the elementwise maximum. Where either element is NaN, return the element of `one`."""
     return np.where(one < other, other, one)
 
 

@@ -1,6 +1,7 @@
 """Colours: conversions between RGB, HSV and grey; changes of brightness, contrast, hue and so on.
 
-Floating point images have colours in [0, 1]; in integer images, the dtype's maximum stands for 1.
+Floating point images have colours in [0, 1]. In integer images, the maximum of the dtype represents
+1.
 """
 
 from __future__ import annotations
@@ -234,8 +235,8 @@ def _by(op_type: str, factor: Any) -> Callable[[Tensor], Any]:
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
-    """Add `delta` to all pixels of `image`, as floats; for integer images, 1 is the dtype's
-    maximum.
+    """Add `delta` to all pixels of `image`, as floats. In integer images, the maximum of the dtype
+    represents 1.
     """
     return _adjust("adjust_brightness", image, lambda x: raw_ops.AddV2(x, _as(delta, x)))
 
@@ -296,7 +297,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Repeat grey pixels [..., 1] as colours [..., 3]. Raise ValueError for an unknown rank."""
+    """Repeat grey pixels [..., 1] as colours [..., 3]. Raises ValueError for an unknown rank."""
     with op_scope(name, "grayscale_to_rgb", images) as scope:
         source = convert_to_tensor(images, name="images")
         rank = source.shape.rank

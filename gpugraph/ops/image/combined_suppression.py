@@ -124,7 +124,8 @@ def combined_non_max_suppression(
       `max_output_size_per_class` boxes are chosen as by `non_max_suppression`; of all these, the
       best `max_total_size` are returned, padded with zeros. The results are float32, except for the
       number of boxes before the padding, which is int32.
-    pad_per_class: whether to pad to `max_output_size_per_class` times the classes, if that is less.
+    pad_per_class: whether to pad to `max_output_size_per_class` times the number of classes, if
+      that is less than `max_total_size`.
     clip_boxes: whether to clip corners to [0, 1].
     """
     with op_scope(name, "combined_non_max_suppression", boxes, scores):

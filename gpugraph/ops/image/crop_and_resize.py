@@ -119,7 +119,7 @@ def _slopes(first: float, last: float, size: int, new: int) -> Any:
 def _crops(boxes: Any, numbers: Any, count: int) -> Iterator[tuple[int, int, _Box]]:
     """Yield (index of the box, index of its image, box).
 
-    Raise OutOfRangeError for an image index that is not below `count`, the number of images.
+    Raises OutOfRangeError for an image index that is not below `count`, the number of images.
     """
     if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
         raise OutOfRangeError(None, None, "box_index has values outside [0, batch_size)")

@@ -1,6 +1,6 @@
 """ExtractGlimpse: cuts a window out of each image.
 
-Parts outside the image are filled with noise.
+Parts of a window that are outside the image are filled with noise.
 """
 
 from __future__ import annotations

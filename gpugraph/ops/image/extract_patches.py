@@ -22,8 +22,8 @@ from gpugraph.ops.nn.windows.window_launches import Geometry
 
 
 class Window(NamedTuple):
-    """The patches along one axis: a patch's size in pixels, the distance from a patch to the next,
-    and the distance between the pixels of one patch.
+    """The patches along one axis: the size of a patch in pixels, the distance between patches, and
+    the distance between the pixels of one patch.
     """
 
     size: int
@@ -140,8 +140,8 @@ def _launch_patches(signature: Signature) -> list[Launch]:
 
 
 def _patches_back(op: Any, dy: Any) -> Any:
-    """Return the gradient: the gradient of each pixel of a patch is added to that of the image's
-    pixel.
+    """Return the gradient of the images: the gradients of all patch pixels that are copies of the
+    same image pixel are added.
     """
     images = op.inputs[0]
     windows = _windows(op.attrs, len(op.attrs["ksizes"]))

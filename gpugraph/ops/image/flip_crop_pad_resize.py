@@ -157,7 +157,7 @@ def crop_to_bounding_box(
 ) -> Tensor:
     """Return the part of one or several images that begins at the offsets and has the target size.
 
-    Raise ValueError if the part is not inside the image; if the sizes are known only in a run, the
+    Raises ValueError if the part is not inside the image; if the sizes are known only in a run, the
     run raises InvalidArgumentError.
     """
     with op_scope(None, "crop_to_bounding_box", image):
@@ -178,8 +178,8 @@ def pad_to_bounding_box(
 ) -> Tensor:
     """Pad one or several images with zeros to the target size.
 
-    The offsets are the numbers of zero rows and columns added before the image. Raise ValueError if
-    the target is too small; if the sizes are known only in a run, the run raises
+    The offsets are the numbers of zero rows and columns added before the image. Raises ValueError
+    if the target is too small; if the sizes are known only in a run, the run raises
     InvalidArgumentError.
     """
     with op_scope(None, "pad_to_bounding_box", image):

@@ -11,8 +11,8 @@ from gpugraph.kernel import RowSource, Signature
 
 
 def chosen_boxes(by_overlaps: bool = False) -> RowSource:
-    """Return the kernel that chooses boxes: inputs are boxes or overlaps, scores, the maximum
-    number, and limits, which are the threshold, the minimum score and sigma, as far as there are.
+    """Return the kernel that chooses boxes. Its inputs are boxes or overlaps, scores, the maximum
+    number, and the limits that the op has: the threshold, the minimum score and sigma.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -39,5 +39,5 @@ def chosen_boxes(by_overlaps: bool = False) -> RowSource:
 
 
 def chosen_boxes_with_scores() -> RowSource:
-    """Return the kernel of `chosen_boxes` whose second output are scores."""
+    """Return a kernel like that of `chosen_boxes` with a second output, the scores."""
     return chosen_boxes()._replace(counted=[0, 1])

@@ -1,7 +1,7 @@
 """Native kernels that resize images, with their integer parameters (kernels/host/images).
 
-A method of resizing is two matrices of weights. Their rows have few weights, so the parameters hold
-these and their columns.
+A method of resizing is two matrices of weights. The rows of these matrices have few weights, so the
+parameters hold only the weights and their columns.
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ from gpugraph.base.dtypes import DType
 from gpugraph.kernel import RowSource, Signature
 
 Matrix = Callable[[int, int, Any], Any]
-"""(input size, output size, attrs) -> the weights [output size, input size] of one axis."""
+"""A function from (input size, output size, attrs) to the weights [output size, input size] along
+one axis.
+"""
 
 Nearest = Callable[[int, int, Any], Any]
-"""(input size, output size, attrs) -> the input's index of each output pixel of one axis."""
+"""A function from (input size, output size, attrs) to the index of the input pixel for each output
+pixel along one axis.
+"""
 
 PIXELS = (
     dtypes.float32, dtypes.float64, dtypes.float16, dtypes.uint8, dtypes.int8, dtypes.uint16,
@@ -32,7 +36,7 @@ _MAX_WEIGHTS = 1 << 20
 
 
 def pixel_kind(dtype: DType) -> int:
-    """Return the number of a dtype of pixels. NotImplementedError for others."""
+    """Return the number of a dtype of pixels. Raises NotImplementedError for others."""
     if dtype.base_dtype not in PIXELS:
         raise NotImplementedError(f"pixels are real numbers, not {dtype.base_dtype.name}")
     return PIXELS.index(dtype.base_dtype)
@@ -49,7 +53,7 @@ def _table(matrix: Any) -> list[int]:
 
 
 def _kept(matrix: Any) -> int:
-    """Return the maximum distance between weights of one row, and 1."""
+    """Return the maximum distance between two weights of a row, plus 1."""
     spans = [np.flatnonzero(row) for row in matrix]
     return max([1, *(int(span[-1] - span[0]) + 1 for span in spans if len(span))])
 

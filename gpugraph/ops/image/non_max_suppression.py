@@ -272,7 +272,7 @@ def non_max_suppression_with_scores(
 ) -> tuple[Tensor, Tensor]:
     """Return the indices (int32) and scores of the boxes that are chosen, the best first.
 
-    Arguments are those of `non_max_suppression`. soft_nms_sigma: if above 0, a box that overlaps a
+    The arguments are as in `non_max_suppression`. soft_nms_sigma: if above 0, a box that overlaps a
     better box is not suppressed; its score is multiplied by exp(-overlap^2 / (2 sigma)) instead.
     """
     with op_scope(name, "non_max_suppression_with_scores", boxes, scores):

@@ -30,7 +30,7 @@ _DEPTHS = {
 }
 _LEFT = 1
 _LONGEST, _LARGEST = 1 << 27, 1 << 29
-"""The number of pixels along a side, and the number in an image, from which TensorFlow rejects a
+"""The number of pixels along a side, and the number in an image, from which on TensorFlow rejects a
 file.
 """
 _HEADER = struct.Struct(">IIBBBBB")
@@ -193,7 +193,7 @@ _LONG = 64
 def _inflated(parts: Sequence[bytes], size: int) -> bytes:
     """Return the first `size` bytes of a zlib stream in `parts`, without decompressing more.
 
-    Raise ValueError if the stream is shorter.
+    Raises ValueError if the stream is shorter.
     """
     stream, pieces, left = zlib.decompressobj(), [], size
     for part in parts:

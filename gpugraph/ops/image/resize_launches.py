@@ -70,8 +70,8 @@ class _Resize:
     def starts(self, indices: list[Scratch]) -> tuple[list[Launch], list[Scratch]]:
         """Return launches that invert the tables of indices, and the inverted tables.
 
-        A table of indices is in ascending order; the inverted table has, for each original pixel,
-        its first position there.
+        A table of indices is in ascending order. The inverted table has, for each original pixel,
+        its first position in that table.
         """
         launches: list[Launch] = []
         tables = []

@@ -1,7 +1,7 @@
 """Resizing of images: bilinear, nearest neighbour, bicubic and area interpolation.
 
-Every method is linear and separable: an image is multiplied by a matrix of weights on its left (for
-rows) and on its right (for columns), its gradient by the transposes of these matrices. As in
+Every method is linear and separable. An image is multiplied by a matrix of weights on its left (for
+rows) and on its right (for columns), and its gradient by the transposes of these matrices. As in
 TensorFlow's kernels, the position of an output pixel in the input is computed in float32.
 """
 
@@ -63,7 +63,7 @@ def _sources(size: int, new: int, attrs: Any) -> Any:
 def _weight_matrix(size: int, terms: Sequence[tuple[Any, Any]]) -> Any:
     """Return a matrix [new, size] of weights.
 
-    terms: pairs (columns, weights); each gives, for every row, a column and the weight that is
+    terms: pairs (columns, weights). Each pair gives, for every row, a column and the weight that is
     added there.
     """
     new = len(terms[0][0])
@@ -147,8 +147,9 @@ def _matrices(kind: str, sizes: Sequence[int], news: Sequence[int], attrs: Any) 
 
 
 def _weigh(matrix: Any, wide: Any) -> Any:
-    """Return matrix @ wide; elements with weight 0 are skipped, since they may be NaN or
-    infinite.
+    """Return matrix @ wide.
+
+    Elements with weight 0 are skipped, since they may be NaN or infinite.
     """
     chosen = [np.flatnonzero(weights) for weights in matrix]
     parts = [row[places] @ wide[..., places, :] for row, places in zip(matrix, chosen)]
@@ -360,7 +361,7 @@ def resize_nearest_neighbor(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Resize images by nearest neighbour; the dtype stays. Arguments are those of
+    """Resize images by nearest neighbour; the dtype stays. The arguments are as in
     `resize_bilinear`.
     """
     return raw_ops.ResizeNearestNeighbor(
@@ -373,6 +374,6 @@ def resize_area(
 ) -> Tensor:
     """Resize images, as float32; each pixel is the mean of the area of the input that it covers.
 
-    There is no gradient. Arguments are those of `resize_bilinear`.
+    There is no gradient. The arguments are as in `resize_bilinear`.
     """
     return raw_ops.ResizeArea(images, size, align_corners=align_corners, name=name)

@@ -138,8 +138,8 @@ def ssim_multiscale(
     [0, 1].
 
     There is one scale per power factor, each half the size of the previous one. The result is the
-    product over scales of a similarity to the scale's power: `ssim` at the last scale, contrast
-    times structure at the others.
+    product over all scales of a similarity raised to the scale's power: `ssim` at the last scale,
+    contrast times structure at the others.
 
     Raises ValueError if shapes differ, and if the smallest images are smaller than a window.
     """

@@ -16,7 +16,7 @@ def whole_coordinates(indices: Any, batch_dims: int) -> Tensor:
     """Return coordinates in the whole tensor, from coordinates within each batch entry.
 
     indices: [..., depth]; its first `batch_dims` axes are the batch. The result is [..., batch_dims
-    + depth]. Raise ValueError unless `batch_dims` is less than the rank of `indices`.
+    + depth]. Raises ValueError unless `batch_dims` is less than the rank of `indices`.
     """
     tensor = convert_to_tensor(indices, name="indices")
     rank = tensor.shape.rank

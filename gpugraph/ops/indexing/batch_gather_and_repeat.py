@@ -17,8 +17,7 @@ from gpugraph.ops.indexing.gather import gather
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    """Gather along the last axis of `indices`, separately in each batch: its other axes are batch
-    axes.
+    """Gather rows along the last axis of `indices`; the axes of `indices` before it are batch axes.
 
     Raises ValueError if `indices` is a scalar or of unknown rank.
     """
@@ -34,7 +33,7 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     """Repeat each slice of `input` along `axis`.
 
     repeats: the number of repetitions, or a vector with a number for each slice. Without an axis,
-    the input is flattened first. Raise ValueError for an axis that `input` does not have, and for
+    the input is flattened first. Raises ValueError for an axis that `input` does not have, and for
     an unknown rank.
     """
     with op_scope(name, "Repeat", input, repeats):

@@ -1,4 +1,4 @@
-"""Elements by their coordinates: gather_nd and scatter_nd.
+"""gather_nd and scatter_nd: elements of a tensor that are addressed by their coordinates.
 
 All coordinates are checked before anything is written; a run raises InvalidArgumentError for
 coordinates out of range. If several updates have the same position, they are applied in order.
@@ -114,8 +114,8 @@ def _refuse_empty(shape: Sequence[int]) -> None:
 
 
 def _as_matrix(array: Any, depth: int) -> Any:
-    """Return the array as a matrix: its first `depth` axes are merged to rows, the others to
-    columns.
+    """Return the array as a matrix: its first `depth` axes become the rows, and the remaining axes
+    the columns.
     """
     return array.reshape(prod(array.shape[:depth]), prod(array.shape[depth:]))
 
@@ -140,8 +140,8 @@ def by_coordinates(
 ) -> tuple[list[Launch], Changes]:
     """Return launches that sort changes by rows, and the sorted changes.
 
-    sizes: the sizes of the changed tensor's axes that coordinates count. shape: the shape of
-    `indices`, whose last axis holds the coordinates.
+    sizes: the sizes of those axes of the changed tensor that a coordinate has an entry for. shape:
+    the shape of `indices`, whose last axis holds the coordinates.
     """
     depth = shape[-1]
     return sort_changes(
@@ -152,8 +152,8 @@ def by_coordinates(
 def _gather_nd_back(op: Any, dy: Any) -> list[Any]:
     """Return the gradient of params.
 
-    It is IndexedSlices if the static shape of the coordinates is [known size, 1], so that they are
-    row numbers; otherwise a dense tensor.
+    The gradient is IndexedSlices if the static shape of the coordinates is [n, 1] with a known n,
+    so that each coordinate is a row number. Otherwise it is a dense tensor.
     """
     params, indices = op.inputs
     sizes = indices.shape.sizes
@@ -178,7 +178,7 @@ _gather_nd = op(
 
 
 def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: Any = 0) -> Tensor:
-    """Gather the parts of `params` at the coordinates in the last axis of `indices`.
+    """Gather the elements or slices of `params` at the coordinates in the last axis of `indices`.
 
     batch_dims: the number of leading axes that params and indices share, an int or a constant
     tensor; coordinates then count within each batch entry. The result has shape indices.shape[:-1]
@@ -227,7 +227,7 @@ def check_updates(
 
 
 _LONG_ROW = 256
-"""The width of rows from which a loop over rows is faster than a loop over elements."""
+"""The row width from which a loop over rows is faster than a loop over elements."""
 _BLOCK = 1 << 16
 
 
@@ -269,7 +269,8 @@ def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
 def scattering(combine: Any) -> Call:
     """Return the NumPy kernel of updates by coordinates.
 
-    They are applied to a copy of the input that precedes the indices, or to zeros if there is none.
+    The updates are applied to a copy of the input before the indices, or to zeros if there is no
+    such input.
     combine: a ufunc; with None, an update replaces the row, and of several updates the last one
     wins.
     """

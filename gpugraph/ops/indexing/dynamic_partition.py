@@ -1,4 +1,4 @@
-"""DynamicPartition: divides the slices of a tensor into parts by number; the inverse is
+"""DynamicPartition: distributes the slices of a tensor to several tensors by number. The inverse is
 dynamic_stitch.
 """
 
@@ -72,8 +72,8 @@ _partition = op(
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """Return `num_partitions` tensors: tensor n has the slices of `data` whose number is n, in
-    order.
+    """Return `num_partitions` tensors: tensor n has the slices of `data` whose number in
+    `partitions` is n, in order.
 
     partitions: int32, the numbers; its shape is a prefix of the shape of `data`. A run raises
     InvalidArgumentError for numbers outside [0, num_partitions).

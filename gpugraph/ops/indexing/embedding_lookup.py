@@ -1,4 +1,4 @@
-"""Lookup of rows by number in a table that may be divided into parts."""
+"""Lookup of rows by number in a table that may be split into several tensors."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ def embedding_lookup(
 ) -> Tensor:
     """Return the rows of `params` with the numbers `ids`, an int tensor.
 
-    params: one tensor or variable, or the parts of one, as a list or a PartitionedVariable.
-    partition_strategy: the distribution of rows to the n parts. "mod": row i of the table is row i
-      // n of part i % n. "div": parts are blocks of consecutive rows; if they can't be of equal
-      size, the first blocks have one row more, as partitioners create them.
+    params: the table: one tensor or variable, or the tensors into which it is split, as a list or a
+      PartitionedVariable.
+    partition_strategy: how the rows are distributed over the n tensors. "mod": row i of the table
+      is row i // n of tensor i % n. "div": each tensor is a block of consecutive rows. If the
+      blocks can't be of equal size, the first ones have one row more, as partitioners create them.
     max_norm: if given, rows with a larger l2 norm are scaled down to it. validate_indices: ignored.
 
     The result has shape ids.shape + params.shape[1:]. Raises ValueError without params and for
@@ -64,7 +65,7 @@ def embedding_lookup(
 
 
 def table_parts(params: Any) -> list[Any]:
-    """Return the parts of a table as a list; a single tensor or variable is a table of one part."""
+    """Return the tensors of a table as a list. A single tensor or variable is a list of one."""
     parts = getattr(params, "_get_variable_list", None)
     if parts is not None:
         return list(parts())
@@ -72,7 +73,7 @@ def table_parts(params: Any) -> list[Any]:
 
 
 def _table(part: Any) -> Any:
-    """Return a part as a tensor, which has a device and a shape.
+    """Return one tensor of the table as a Tensor, which has a device and a shape.
 
     A variable is returned unchanged.
     """
@@ -80,14 +81,16 @@ def _table(part: Any) -> Any:
 
 
 def _rows(table: Any, positions: Tensor, name: str | None = None) -> Tensor:
-    """Return rows of one part, gathered on the part's device."""
+    """Return rows of one tensor of the table, gathered on that tensor's device."""
     graph = get_default_graph()
     with graph.colocate_with(table):
         return gather(table, positions, name=name)
 
 
 def _from_parts(tables: Sequence[Any], positions: Tensor, strategy: str, scope: str) -> Tensor:
-    """Return the rows with the numbers `positions`: gathered part by part, then put in order."""
+    """Return the rows with the numbers `positions`. They are gathered from each tensor of the
+    table, then put in order.
+    """
     flat = reshape(positions, [-1])
     order = range_of(size(flat))
     number, row = (_by_block if strategy == "div" else _by_remainder)(tables, flat)
@@ -105,7 +108,7 @@ def _from_parts(tables: Sequence[Any], positions: Tensor, strategy: str, scope: 
 
 
 def _row_shape(tables: Sequence[Any]) -> TensorShape:
-    """Return the static shape of a row, merged from all parts."""
+    """Return the static shape of a row, merged from all tensors of the table."""
     row: TensorShape = tables[0].shape[1:]
     for table in tables[1:]:
         row = row.merge_with(table.shape[1:])
@@ -117,7 +120,7 @@ def _by_remainder(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
 
 
 def _by_block(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
-    """Return, for each row, its part and its row number in the part; parts are blocks of rows."""
+    """Return the index of each row's tensor, and its row number there, for the strategy "div"."""
     total = _row_count(tables, flat.dtype)
     block_size, larger = total // len(tables), total % len(tables)
     number = maximum(flat // (block_size + 1), (flat - larger) // block_size)
@@ -138,7 +141,7 @@ def _row_count(tables: Sequence[Any], dtype: Any) -> Tensor:
 
 
 def _limit_norm(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
-    """Return `rows`; rows with a norm above `max_norm` are scaled down to it.
+    """Return `rows`, with each row whose norm exceeds `max_norm` scaled down to this norm.
 
     Axes after those of `positions` belong to a row.
     """

@@ -92,7 +92,7 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
 
 
 def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
-    """Return, for each batch entry, views of the arrays' parts that belong to it.
+    """Return, for each batch entry, a view of its slice of each array.
 
     The indices end in `...`, so that a single element is an array, too.
     """
@@ -255,11 +255,11 @@ def gather(
 def boolean_mask(
     tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: int | None = None
 ) -> Tensor:
-    """Return the parts of `tensor` where the bool `mask` is true, in order.
+    """Return the slices of `tensor` where the bool `mask` is true, in order.
 
     axis: the first axis of `tensor` that the mask covers, by default 0; the mask's shape must be
-    the sizes of the axes from there on. Raise ValueError for any other shape, for a scalar mask and
-    for a mask of unknown rank.
+    the sizes of the axes from there on. Raises ValueError for any other shape, for a scalar mask
+    and for a mask of unknown rank.
     """
     with op_scope(name, "boolean_mask", tensor, mask):
         source = convert_to_tensor(tensor, name="tensor")

@@ -27,8 +27,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _gather_tree(step_ids: Any, parent_ids: Any, lengths: Any, end: Any, out: Any) -> None:
-    """Trace all beams backwards in time together; then replace all ids after each first end token
-    by it.
+    """Trace all beams backwards in time, then replace all ids after the first end token of a beam
+    by the end token.
     """
     steps, batches, width = step_ids.shape
     if parent_ids.shape != step_ids.shape or lengths.shape != (batches,):

@@ -1,4 +1,4 @@
-"""Ops that make or use indices: one_hot, where, unique, dynamic_stitch; and linspace.
+"""Ops that create or use indices: one_hot, where, unique, dynamic_stitch; and linspace.
 
 The sizes of the results of Where, Unique and DynamicStitch depend on input values.
 """
@@ -119,13 +119,13 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return a tensor with a new axis that is `on_value` (default 1) at each index, else
-    `off_value` (0).
+    """Return a tensor with a new axis: along it, the element at the index is `on_value` (default
+    1), and all others are `off_value` (default 0).
 
     axis: the position of the new axis, by default the last; its size is `depth`. An index outside
     [0, depth) gives only `off_value`. dtype: by default the dtype of the two values, else float32.
 
-    Raise TypeError if the dtypes of values and `dtype` differ.
+    Raises TypeError if the dtypes of values and `dtype` differ.
     """
     with op_scope(name, "one_hot", indices, depth, on_value, off_value) as scope:
         values = [(on_value, 1, "on_value"), (off_value, 0, "off_value")]
@@ -326,8 +326,8 @@ _declare_stitch("ParallelDynamicStitch", "DynamicStitch of indices that are all 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     """Interleave the parts of `data` into one tensor: merged[indices[m][i, ...]] = data[m][i, ...].
 
-    The size of the first axis is the largest index + 1; if several parts have the same index, the
-    last one wins; where no part has an index, the result is 0. Raises ValueError for empty lists.
+    The size of the first axis is the largest index + 1. If an index occurs several times, its last
+    slice is used. Slices at missing indices are 0. Raises ValueError for empty lists.
     """
     return dynamic_stitch_op(list(indices), list(data), name=name)
 

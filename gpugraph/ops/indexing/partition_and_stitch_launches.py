@@ -1,7 +1,7 @@
 """Launches of partition_and_stitch.cu for DynamicPartition and DynamicStitch.
 
-DynamicPartition sorts rows into parts; DynamicStitch puts the rows of several lists together by
-index.
+DynamicPartition sorts rows by their partition number; DynamicStitch puts rows from several lists at
+given indices.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _options(dtype: DType) -> dict[str, Any]:
 
 
 def _in_parts(signature: Signature) -> tuple[list[Launch], Any]:
-    """Return launches that sort the row numbers by part, and the sorted `Changes`."""
+    """Return launches that sort the row numbers by partition, and the sorted `Changes`."""
     count, parts = prod(signature.input_shapes[1]), len(signature.output_types)
     message = f"partitions hold a number that is not in [0, {parts})"
     return sort_changes(Arg(1), dtypes.int32, count, 1, (parts,), message=message)
@@ -78,9 +78,10 @@ def _fill_parts(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def partitioned(host: Call) -> Sized:
-    """Return the CUDA kernel that divides the rows of input 0 into parts by the numbers in input 1.
+    """Return the CUDA kernel that distributes the rows of input 0 to the outputs by the numbers in
+    input 1.
 
-    Rows of one part keep their order. host: the NumPy kernel, its fallback.
+    Rows with the same number keep their order. host: the NumPy kernel, to fall back to.
     """
     return Sized("partition_and_stitch.cu", _count_parts, _part_shapes, _fill_parts, host, _TYPES)
 
@@ -143,8 +144,8 @@ def _fill_stitch(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def stitched(host: Call) -> Sized:
-    """Return the CUDA kernel that puts rows from several lists at indices; an index's last row
-    wins.
+    """Return the CUDA kernel that puts rows from several lists at indices. For an index that occurs
+    twice, the last row is used.
 
     host: the NumPy kernel, its fallback.
     """

@@ -51,7 +51,8 @@ Matrices = Callable[[Signature], tuple[int, Sequence[int], int, int, int]]
 
 
 def gathered(matrices: Matrices) -> RowSource:
-    """Return the native kernel that copies the rows of input 0 whose indices are in input 1.
+    """Return the native kernel that copies those rows of input 0 that the indices in input 1
+    select.
 
     matrices: a function from the signature to the number of indices, the sizes of their
     coordinates, the number of matrices per batch entry, the number of indices per batch entry, and
@@ -148,8 +149,8 @@ def added_at(rule: int) -> RowSource:
 
 
 def scattered_in_zeros() -> RowSource:
-    """Return the native kernel that adds input 1 to zeros at coordinates 0; host input 2 is the
-    shape.
+    """Return the native kernel that adds input 1 to a tensor of zeros, at the coordinates in input
+    0. Input 2, in host memory, is the shape.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -244,9 +245,7 @@ _INTEGERS, _FLOATS, _TRUTHS = range(3)
 
 
 def coordinates_of_nonzero() -> RowSource:
-    """Return the native kernel that finds the coordinates of the elements of tensor 0 that are not
-    0.
-    """
+    """Return the native kernel that finds the coordinates of the nonzero elements of input 0."""
 
     def parameters(signature: Signature) -> list[int]:
         shape, dtype = signature.input_shapes[0], signature.input_types[0].base_dtype

@@ -71,7 +71,7 @@ def numpy_index(
 ) -> tuple[Any, ...]:
     """Return NumPy's index for the slice; it ends in `...`, so that single elements are views, too.
 
-    Raise ValueError for a stride of 0 and for a single element outside its axis.
+    Raises ValueError for a stride of 0 and for a single element outside its axis.
     """
     index: list[Any] = []
     dim = 0

@@ -49,7 +49,9 @@ def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _roll_views(signature: Signature, source: Any, out: Any) -> Pairs:
-    """Return copies between views that, for each axis with a shift, exchange its two parts."""
+    """Return copies between views: for each axis with a shift, they swap the elements before and
+    after the split.
+    """
     sizes = signature.input_shapes[0]
     shifts = dict.fromkeys(range(len(sizes)), 0)
     for shift, axis in zip(ints(signature.value(1)), ints(signature.value(2)), strict=True):
@@ -157,7 +159,7 @@ def argsort(
 ) -> Tensor:
     """Return the int32 indices that sort `values` along `axis`; equal elements keep their order.
 
-    Other arguments and errors are those of `sort`.
+    axis, direction, errors: see `sort`.
     """
     del stable  # sorting is always stable
     return _sort(values, axis, direction, True, name)
@@ -293,7 +295,8 @@ def searchsorted(
     """Return, for each of `values`, the index at which it would be inserted in its sorted row.
 
     sorted_sequence: [..., n]; values: [..., m], with the same leading sizes. side: "left" for an
-    index before equal elements, "right" for an index after them; raise ValueError for another word.
+    index before equal elements, "right" for an index after them. Raises ValueError for any other
+    `side`.
     out_type: int32 or int64.
     """
     if side not in _BOUNDS:

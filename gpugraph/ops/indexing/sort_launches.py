@@ -1,8 +1,8 @@
 """Launches of sort_and_select.cu: the first elements of each row in sorted order, and their
 indices.
 
-Short rows are sorted completely, in shared memory. If a few elements of many long rows are needed,
-one thread block per row selects them. Otherwise all elements of all rows are sorted together
+Short rows are sorted completely, in shared memory. To find a few elements of many long rows, one
+thread block per row selects them. Otherwise all elements of all rows are sorted together
 (radix_sort.cu), and then, stably, by row.
 """
 
@@ -17,7 +17,7 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.row_update_launches import FEW, radix_passes
 
 _MANY = 16
-"""The number of rows from which one thread block per row occupies a GPU."""
+"""The number of rows from which one thread block per row is enough to occupy a GPU."""
 _SELECTED = 1024
 _BLOCK = (512, 1, 1)
 
@@ -34,7 +34,9 @@ def _key_type(dtype: DType) -> DType:
 
 
 def order_defines(dtype: DType, descending: bool = False) -> dict[str, str | int]:
-    """Return the macros with which kernels convert elements to unsigned keys in the same order."""
+    """Return the macros by which the kernels convert elements to unsigned keys that sort in the
+    same order.
+    """
     base = dtype.base_dtype
     bits = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}[base.size]
     return {

@@ -1,4 +1,4 @@
-"""Parts of tensors: slice, strided slices with all their masks, and `tensor[...]`."""
+"""Slices of tensors: `tf.slice`, strided slices with all their masks, and `tensor[...]`."""
 
 from __future__ import annotations
 
@@ -115,10 +115,10 @@ _slice = op(
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """Return the part of `input_` that starts at `begin` and has the sizes `size`.
+    """Return the slice of `input_` that starts at `begin` and has the sizes `size`.
 
-    Both are int vectors with one entry per axis; a size of -1 stands for all remaining elements.
-    Raise ValueError for a part that is not inside `input_`.
+    begin, size: int vectors with one entry per axis. A size of -1 means all remaining elements.
+    Raises ValueError for a part that is not inside `input_`.
     """
     return _slice(input_, int_argument(begin), int_argument(size), name=name)
 
@@ -355,8 +355,8 @@ def _getitem(tensor: Tensor, key: Any) -> Tensor:
 
 
 def _no_assign(value: Any, name: str | None = None) -> Any:
-    """Raise ValueError, since this slice was not taken from a variable: it is the slice's method
-    `assign`.
+    """Raise ValueError: only a slice of a variable can be assigned to. This function is the
+    `assign` of any other slice.
     """
     raise ValueError("Sliced assignment is only supported for variables")
 

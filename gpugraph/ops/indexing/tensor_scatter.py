@@ -1,4 +1,4 @@
-"""Copies of tensors in which the parts at some coordinates are replaced, or combined with updates.
+"""Ops that copy a tensor and replace, or update, its elements at given coordinates.
 
 All coordinates are checked before anything is written; a run raises InvalidArgumentError for
 coordinates out of range. If several updates have the same position, they are applied in order.

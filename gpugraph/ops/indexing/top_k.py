@@ -1,4 +1,4 @@
-"""The largest elements of rows: top_k and in_top_k."""
+"""top_k and in_top_k: the largest elements of each row."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _infer_top_k(context: InferContext) -> Sequence[TensorShape]:
 
 
 _LONG = 512
-"""The row size from which it is faster to select a few of the largest elements than to sort.
+"""The row size from which selecting a few of the largest elements is faster than sorting the row.
 
 With rows of 8,000 elements, it is 20 times as fast.
 """
@@ -91,7 +91,7 @@ def _bind_top_k(_: KernelContext, source: Any, values: Any, indices: Any) -> Cal
 def _top_k_back(op: Any, dvalues: Any, dindices: Any) -> list[Any]:
     """Return the gradient: each value's gradient at the position of the value in the input, else 0.
 
-    For this purpose, all rows are joined to one vector.
+    To apply a single scatter op, all rows are joined to one vector.
     """
     del dindices
     source, indices = op.inputs[0], op.outputs[1]
@@ -139,7 +139,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
     """Return (values, indices) of the `k` largest elements along the last axis, largest first.
 
     Of equal elements the one with the lower index comes first. If `sorted` is False, the order is
-    unspecified. Raise ValueError for a scalar and for rows of fewer than k elements.
+    unspecified. Raises ValueError for a scalar and for rows of fewer than k elements.
     """
     return _top_k(input, k, sorted=sorted, name=name)
 

@@ -1,4 +1,4 @@
-"""Vectors as sets: elements that are in one vector but not in another.
+"""setdiff1d, the elements of one vector that are not in another; and unique_with_counts.
 
 The count of each element.
 """

@@ -42,7 +42,7 @@ def _count_launches(
 
 
 def _by_tile(function: str, arguments: Arguments, count: int, options: Mapping[str, Any]) -> Launch:
-    """Return a launch of `function` with one block per tile of `count` elements."""
+    """Return a launch of `function` with one thread block per tile of `count` elements."""
     return Launch(function, (ceil(count / _TILE), 1, 1), _BLOCK, arguments, **options)
 
 
@@ -110,8 +110,9 @@ def _count_unique(signature: Signature) -> list[Launch]:
 
 
 def _runs(count: int) -> tuple[Scratch, Scratch, Scratch]:
-    """Return scratch arrays: each element's run (of equal elements in the sorted order); the first
-    element of each run, by its index in the input; the start of each run in the sorted order.
+    """Return three scratch arrays. The first holds, for each element, the number of its run, where
+    a run is a sequence of equal elements in sorted order. The second holds the index in the input
+    of each run's first element. The third holds the start of each run in sorted order.
     """
     names = "runs", "first", "begins"
     run, first, begins = (Scratch(name, count, dtypes.int32) for name in names)
@@ -151,7 +152,8 @@ def _fill_unique(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def unique_elements(host: Call) -> Sized:
-    """Return the CUDA kernel for the distinct elements in order of appearance; host: its fallback.
+    """Return the CUDA kernel that finds the distinct elements in order of appearance. host: the
+    NumPy kernel, to fall back to.
 
     The kernel also returns the index of each element among the distinct ones and, for a third
     output, their counts.

@@ -1,4 +1,4 @@
-"""CholeskyGrad: the gradient of the Cholesky factor of symmetric matrices, as one op."""
+"""CholeskyGrad: the gradient of Cholesky factorization, as one op."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cross products of vectors of three elements."""
+"""The cross product of vectors of three elements."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class _Operand:
         return _Operand(reduce_sum(self.tensor, axes), rest)
 
     def without_repeats(self) -> _Operand:
-        """Return the diagonal over axes that share a label, so that each label occurs once."""
+        """Return the diagonal over repeated labels, so that each label occurs only once."""
         operand: _Operand = self
         for label in sorted(set(self.labels)):
             while operand.labels.count(label) > 1:
@@ -125,7 +125,9 @@ def _pair(left: _Operand, right: _Operand, wanted: set[str]) -> _Operand:
 
 
 def _broadcast(left: _Operand, right: _Operand, batch: str, rows: str, columns: str) -> _Operand:
-    """Return the elementwise product; all axes of one operand must be shared with the other."""
+    """Return the elementwise product. The axes of one operand must all be axes of the other
+    operand.
+    """
     a, b = left.tensor, right.tensor
     for _ in columns:
         a = raw_ops.ExpandDims(a, np.array(-1, np.int32))

@@ -1,6 +1,6 @@
-"""Einsum: sums of products of tensors, whose axes are named by letters, as one op.
+"""Einsum: sums of products of tensors, whose axes are named by letters, as a single op.
 
-Imported graphs contain this op; `tf.einsum` adds matrix products instead.
+Imported graphs contain this op. `tf.einsum` does not create it, but adds matrix products.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ _DOT = "."
 
 
 def _labels(attrs: Any, count: int) -> tuple[list[str], str]:
-    """Return the labels of each of `count` inputs, and of the output; `.` stands for an
-    ellipsis.
-    """
+    """Return the labels of each of the `count` inputs, and of the output. `.` is the ellipsis."""
     equation = attrs["equation"]
     text = (equation.decode() if isinstance(equation, bytes) else equation).replace(" ", "")
     left, arrow, right = text.replace(_ELLIPSIS, _DOT).partition("->")
@@ -101,9 +99,9 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 
 
 def _shared(inputs: list[str], index: int, output: str) -> str:
-    """Return the labels of input `index` that another input or the output has.
+    """Return those labels of input `index` that are also labels of another input or of the output.
 
-    The input is first summed over its other axes.
+    All remaining axes of the input are summed over first.
     """
     others = _DOT + output + "".join(inputs[:index] + inputs[index + 1 :])
     return "".join(label for label in inputs[index] if label in others)

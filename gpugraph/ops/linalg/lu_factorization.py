@@ -143,7 +143,9 @@ def _factorization(lower_upper: Any, perm: Any, validate: bool) -> tuple[Tensor,
 
 
 def _unit(both: Tensor) -> Tensor:
-    """Return the lower triangle of `both`, with ones on its diagonal."""
+    """Return the lower triangle of `both`, a matrix that holds L and U, with ones on its
+    diagonal.
+    """
     sizes = both.shape.sizes
     lower = matrix_band_part(both, num_lower=-1, num_upper=0)
     known = sizes is not None and None not in sizes

@@ -38,7 +38,7 @@ def _check_inner(left: int | None, right: int | None, operands: Sequence[TensorS
 def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
     """Return the shape of the product of inputs 0 and 1.
 
-    Further inputs (of fused ops) are ignored.
+    Inputs after the first two, which fused ops have, are ignored.
     """
     a, b = [of_rank(shape, 2, "A matrix") for shape in context.shapes[:2]]
     rows, left = a[::-1] if context.attrs["transpose_a"] else a
@@ -91,7 +91,7 @@ def _matmul_back(op: Any, dy: Any) -> list[Any]:
 def _factor_gradients(
     product: Callable[..., Any], a: Any, b: Any, dy: Any, trans_a: bool, trans_b: bool
 ) -> list[Any]:
-    """Return the gradients of both factors.
+    """Return the gradients of the two factors.
 
     product: adds a product, given two factors and whether each is transposed. trans_a, trans_b:
     whether the forward op transposes its factors.
@@ -119,8 +119,8 @@ matmul_op = op(
 
 
 def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of the products of inputs 0 and 1; further inputs (of fused ops) are
-    ignored.
+    """Return the shape of the products of inputs 0 and 1. Inputs after them, which fused ops have,
+    are ignored.
     """
     x, y = (shape.with_rank_at_least(2) for shape in context.shapes[:2])
     if x.sizes is None or y.sizes is None:
@@ -162,7 +162,7 @@ def batches_of_matrices(
 ) -> list[tuple[Any, Any, Any]]:
     """Return a list of one triple (left factors, right factors, products): views of the arrays.
 
-    Raise NotImplementedError for adjoints of complex matrices, which are not views.
+    Raises NotImplementedError for adjoints of complex matrices, which are not views.
     """
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:

@@ -74,7 +74,7 @@ def eye(
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """Return the sum of each matrix's diagonal: [...] for [..., m, n]. Raise ValueError for a rank
+    """Return the sum of each matrix's diagonal: [...] for [..., m, n]. Raises ValueError for a rank
     below 2.
     """
     with op_scope(name, "Trace", x) as scope:
@@ -83,7 +83,7 @@ def trace(x: Any, name: str | None = None) -> Tensor:
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """Transpose matrices [..., m, n] and conjugate their elements. Raise ValueError for a rank
+    """Transpose matrices [..., m, n] and conjugate their elements. Raises ValueError for a rank
     below 2.
     """
     with op_scope(name, "adjoint", matrix):
@@ -101,7 +101,7 @@ def matvec(
 ) -> Tensor:
     """Return the products of matrices [..., m, n] and vectors [..., n]: [..., m].
 
-    The flags are those of `matmul`.
+    The flags have the same meaning as in `matmul`.
     """
     del a_is_sparse, b_is_sparse
     with op_scope(name, "MatVec", a, b):

@@ -100,7 +100,8 @@ def _infer_diag_v2(context: InferContext) -> Sequence[TensorShape]:
 def _matrix_sizes(longest: int, low: int, high: int, rows: int, columns: int) -> tuple[int, int]:
     """Return (rows, columns) of the matrices.
 
-    If one of them is -1, it is the smallest size that fits diagonals of `longest` elements.
+    If rows or columns is -1, it becomes the smallest size into which diagonals of `longest`
+    elements fit.
     """
     min_rows, min_columns = longest - min(high, 0), longest + max(low, 0)
     if rows == -1 and columns == -1:

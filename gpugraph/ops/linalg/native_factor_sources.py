@@ -7,11 +7,13 @@ from math import prod
 from gpugraph.kernel import RowSource, Signature
 
 _MAX_SIZE = 256
-"""The maximum size of a matrix: the factors of larger ones are LAPACK's, in blocks."""
+"""The maximum matrix size of these kernels. Larger matrices are factored by LAPACK, in blocks."""
 
 
 def _size_of(signature: Signature) -> tuple[int, int]:
-    """Return the number of matrices and their size; NotImplementedError for large ones."""
+    """Return the number of matrices and their size; raise NotImplementedError for matrices that are
+    too large.
+    """
     *batch, size, _ = signature.input_shapes[0]
     if size > _MAX_SIZE:
         raise NotImplementedError(f"matrices of {size} rows are LAPACK's")

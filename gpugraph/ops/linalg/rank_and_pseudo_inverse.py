@@ -22,7 +22,7 @@ def _matrices(a: Any, validate: bool) -> Tensor:
     """Convert `a` to a tensor; raise TypeError for dtypes that are neither floating point nor
     complex.
 
-    Raise ValueError for a rank below 2, and with `validate` for an unknown rank.
+    Raises ValueError for a rank below 2, and with `validate` for an unknown rank.
     """
     matrices = convert_to_tensor(a, name="a")
     if not (matrices.dtype.is_floating or matrices.dtype.is_complex):
@@ -70,7 +70,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
     """Return the pseudo-inverses, [..., n, m], of matrices [..., m, n].
 
     rcond: [...], a fraction of the largest singular value; singular values up to it count as 0. By
-    default 10 max(m, n) times the dtype's machine epsilon. Errors are those of `matrix_rank`.
+    default 10 max(m, n) times the dtype's machine epsilon. Raises the errors of `matrix_rank`.
     """
     with op_scope(name, "pinv", a):
         matrices = _matrices(a, validate_args)
@@ -96,7 +96,7 @@ def normalize(
 ) -> tuple[Tensor, Tensor]:
     """Return (`tensor` divided by its norm, the norm); the norm's axes stay, with size 1.
 
-    The arguments are those of `norm`.
+    The arguments are as in `norm`.
     """
     with op_scope(name, "normalize", tensor):
         source = convert_to_tensor(tensor)

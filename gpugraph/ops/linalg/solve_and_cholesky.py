@@ -87,8 +87,8 @@ def triangle(matrices: Any, lower: bool) -> Any:
 
 
 def adjoint_view(matrices: Any) -> Any:
-    """Return the adjoints of matrices (transposed and conjugated), as an array; a view if they are
-    real.
+    """Return the adjoint (transpose and conjugate) of each array of matrices. For real matrices it
+    is a view.
     """
     swapped = matrices.swapaxes(-1, -2)
     return swapped.conj() if swapped.dtype.kind == "c" else swapped
@@ -161,7 +161,7 @@ _matrix_inverse = lapack_op(
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Return the inverses of square matrices [..., n, n], or of their adjoints if `adjoint`.
 
-    Raise ValueError for matrices that are not square; a run raises InvalidArgumentError for
+    Raises ValueError for matrices that are not square; a run raises InvalidArgumentError for
     singular matrices.
     """
     return _matrix_inverse(input, adjoint=adjoint, name=name)
@@ -360,7 +360,7 @@ def matrix_triangular_solve(
     lower: whether the lower triangle is read; otherwise the upper one is. adjoint: whether to solve
     with the triangle's adjoint.
 
-    Raise ValueError for incompatible shapes; a run raises InvalidArgumentError for a 0 on the
+    Raises ValueError for incompatible shapes; a run raises InvalidArgumentError for a 0 on the
     diagonal.
     """
     return _matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)

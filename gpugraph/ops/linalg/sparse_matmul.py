@@ -1,6 +1,6 @@
 """SparseMatMul: the product of dense tensors that may be mostly zero.
 
-It is computed like any other product.
+The product is computed as if the matrices were dense.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def _check_full(matrices: Tensor) -> None:
 def _thin(vectors: Any, dvectors: Any, values: Any) -> tuple[Any, Any]:
     """Return the vectors that have a singular value, and their gradient.
 
-    The gradient includes the contribution of the gradients of the other vectors.
+    The result includes what the gradients of the other vectors contribute.
     """
     count, total = (raw_ops.Shape(tensor)[-1:] for tensor in (values, vectors))
     split = raw_ops.ConcatV2([count, raw_ops.Sub(total, count)], np.array(0, np.int32))

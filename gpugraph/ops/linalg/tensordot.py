@@ -1,4 +1,4 @@
-"""`tf.tensordot`: sums of products over pairs of axes, as a matrix product."""
+"""`tf.tensordot`: sums of products over pairs of axes, computed as a matrix product."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _index(axis: int, rank: int, tensor: Tensor) -> int:
 
 
 def _matrix_of_run(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
-    """Return `_as_matrix(tensor, axes, last)` for a rank or axes that are known only in a run."""
+    """Return `_as_matrix(tensor, axes, last)` if the rank or the axes are known only in a run."""
     shape, rank = raw_ops.Shape(tensor), raw_ops.Rank(tensor)
     asked = convert_to_tensor(axes, int32)
     negative = raw_ops.Cast(raw_ops.Less(asked, 0), DstT=int32)

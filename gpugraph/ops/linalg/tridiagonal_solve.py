@@ -28,12 +28,12 @@ _LAST, _ROWS = np.array(-1, np.int32), np.array(-2, np.int32)
 
 
 def _next(x: Any) -> Any:
-    """Return `x` with row i + 1 in place of row i, and zeros as the last row."""
+    """Return `x` with its rows moved up by one; the last row is zeros."""
     return raw_ops.ConcatV2([x[..., 1:, :], raw_ops.ZerosLike(x[..., :1, :])], _ROWS)
 
 
 def _previous(x: Any) -> Any:
-    """Return `x` with row i - 1 in place of row i, and zeros as the first row."""
+    """Return `x` with its rows moved down by one; the first row is zeros."""
     return raw_ops.ConcatV2([raw_ops.ZerosLike(x[..., :1, :]), x[..., :-1, :]], _ROWS)
 
 
@@ -111,10 +111,10 @@ def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _eliminate(diagonals: Any, x: Any, pivoting: bool) -> Any:
-    """Eliminate the lower diagonal; return the three diagonals of the resulting upper triangle.
+    """Eliminate the lower diagonal. Return the three diagonals of the upper triangle that remains.
 
-    x: the right side, which is changed in the same way as the matrix. pivoting: whether to exchange
-    a row with the next row if that has the larger pivot; this fills a second diagonal above the
+    x: the right side; the same row operations are applied to it. pivoting: whether to swap a row
+    with the next one if the next one has the larger pivot. A swap fills a second diagonal above the
     main one.
     """
     above, main, below = (diagonals[..., row, :].copy() for row in range(3))

@@ -23,10 +23,10 @@ from gpugraph.ops.older_types.numpy_op import numpy_op
 
 
 def _reordered(context: InferContext, order: Sequence[int], extra: Any = None) -> InferContext:
-    """Return the context for the shape inference of the op type that replaced this one.
+    """Return the context for the shape inference of the newer op type, which replaced this one.
 
-    order: the numbers of this op's inputs in the order of the newer op type's inputs; extra: the
-    value of a further, last input.
+    order: for each input of the newer op type, its number among this op's inputs. extra: the value
+    of an additional last input.
     """
     shapes = [context.shapes[index] for index in order]
     types = [context.dtypes[index] for index in order]

@@ -1,5 +1,5 @@
-"""Functions that declare ops whose kernel is NumPy on every device, possibly that of another op
-type.
+"""Functions that declare ops whose kernel runs in NumPy on every device. The kernel may be the one
+of another op type.
 """
 
 from __future__ import annotations

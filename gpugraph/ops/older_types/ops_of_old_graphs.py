@@ -246,8 +246,8 @@ _VOLUMES: dict[str, Any] = {
 
 
 def _bind_volumes(op_type: str, shape_input: int) -> Callable[..., Callable[[], Any]]:
-    """Return a function that binds the kernel of `op_type`, which takes a shape in place of a
-    tensor.
+    """Return a function that binds the kernel of `op_type` to a node that has a shape as input
+    where `op_type` has a tensor.
 
     shape_input: the number of the input of which only the shape is used.
     """

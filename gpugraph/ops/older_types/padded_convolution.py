@@ -35,7 +35,7 @@ def _text(value: Any) -> str:
 def _edges(value: Any) -> list[tuple[int, int]]:
     """Return (before, after), the padding, for each axis.
 
-    Raise a Misfit unless there are 4 pairs.
+    Raises a Misfit unless there are 4 pairs.
     """
     if np.shape(value) != (4, 2):
         message = f"paddings must be a matrix with 2 columns: {shape_text(np.shape(value))}"

@@ -35,9 +35,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _axis_of(value: Any, rank: int) -> int:
-    """Return the axis, which is the only element of `value`; for an empty `value`, 0.
+    """Return the axis: the only element of `value`, or 0 if `value` is empty.
 
-    Raise ValueError for more elements, for an axis out of range, and for an empty `value` unless
+    Raises ValueError for more elements, for an axis out of range, and for an empty `value` unless
     the tensor is a vector.
     """
     if len(value) > 1:

@@ -30,7 +30,8 @@ class FixedLenFeature(
 ):
     """A feature with the same shape in all examples, parsed to a dense tensor.
 
-    default_value: the value in examples without the feature; None: the feature is required.
+    default_value: the value for examples without the feature. None means that the feature is
+      required.
     """
 
     __slots__ = ()
@@ -60,7 +61,7 @@ class SparseFeature(
         defaults=[False],
     )
 ):
-    """Features that form one SparseTensor: one feature has the values, the others have their
+    """Several features that together form one SparseTensor: one has the values, the others have the
     indices.
 
     index_key: the key of the int64 feature with the indices, or a list of keys, one for each
@@ -97,8 +98,8 @@ class RawFeatures(NamedTuple):
 def raw_features(features: Any, kinds: Sequence[type]) -> RawFeatures:
     """Convert a dictionary of feature specifications to arguments of the parsing ops.
 
-    kinds: the classes that the calling function accepts. Raise ValueError for other classes and for
-    incomplete specifications, and TypeError if `features` is not a dictionary.
+    kinds: the classes that the calling function accepts. Raises ValueError for other classes and
+    for incomplete specifications, and TypeError if `features` is not a dictionary.
     """
     features = {} if features is None else features
     if not isinstance(features, Mapping):

@@ -1,5 +1,5 @@
-"""ParseExampleV2: ParseExample with vectors of keys, with ragged features, and for one or many
-Examples.
+"""ParseExampleV2: like ParseExample, but with vectors of keys, with ragged features, and for one or
+many Examples.
 
 `tf.io.parse_example` of TensorFlow 2 creates this op; graphs from TensorFlow 2 contain it.
 """
@@ -93,7 +93,8 @@ def _bind(
 
 
 def _row_splits(indices: Any, shape: tuple[int, ...]) -> Any:
-    """Return the positions at which the values of each example begin, and their number at the end.
+    """Return the position at which the values of each example begin, followed by the total number
+    of values.
 
     indices, shape: those of a SparseTensor. The result is int64 [n + 1]; it is empty for a single
     example.

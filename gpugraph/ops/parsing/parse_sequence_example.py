@@ -66,7 +66,7 @@ class _Wanted(NamedTuple):
 
     context_sparse: Sequence[tuple[bytes, DType]]
     context_dense: Sequence[Dense]
-    """The features of the context; the fields below are feature lists."""
+    """The features of the context. The fields below describe feature lists."""
     list_sparse: Sequence[tuple[bytes, DType]]
     list_dense: Sequence[_Row]
     may_be_missing: frozenset[bytes]
@@ -158,7 +158,7 @@ def _dense_steps(
 ) -> Any:
     """Return the steps of a list as rows; a list in `may_be_missing` may be missing.
 
-    Raise InvalidArgumentError for any other missing list.
+    Raises InvalidArgumentError for any other missing list.
     """
     spans = _spans_of(content, lists, row.key, location)
     if spans is None and row.key not in may_be_missing:

@@ -1,4 +1,4 @@
-"""Functions that the ops which parse examples share: dense and sparse features as tensors.
+"""Functions for all ops that parse examples: they convert features to dense or sparse tensors.
 
 The messages of errors are TensorFlow's: they contain the example's name, the feature's key and the
 example's index in the batch.
@@ -105,7 +105,7 @@ def dense_features(
 ) -> list[Dense]:
     """Return the dense features of a parsing op.
 
-    Raise InvalidArgumentError for invalid defaults.
+    Raises InvalidArgumentError for invalid defaults.
     """
     features = []
     for number, (key, default) in enumerate(zip(keys, defaults)):
@@ -167,8 +167,8 @@ def feature_at(
 ) -> Feature | None:
     """Return the values of a feature, or None if it is missing or empty.
 
-    spans: the range of bytes of each feature in `content`. Raise InvalidArgumentError for a list of
-    another dtype, and for invalid bytes.
+    spans: the range of bytes of each feature in `content`. Raises InvalidArgumentError for a list
+    of another dtype, and for invalid bytes.
     """
     span = spans.get(key)
     if span is None:

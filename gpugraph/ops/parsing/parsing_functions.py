@@ -51,7 +51,7 @@ def parse_example(
     with a row for each example; `VarLenFeature` and `SparseFeature` become SparseTensors, whose
     first dimension is the example. example_names: a vector of names, for error messages.
 
-    Raise ValueError for incomplete specifications. A run raises InvalidArgumentError for strings
+    Raises ValueError for incomplete specifications. A run raises InvalidArgumentError for strings
     that are not Examples, features of another dtype or size, and missing features that are
     required.
     """

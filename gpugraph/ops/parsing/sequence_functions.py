@@ -32,7 +32,7 @@ def _features(context_features: Any, sequence_features: Any) -> _Parsed:
     """Return the features of the context and of lists, and the keys of the lists that may be
     missing.
 
-    Raise ValueError if there are no features, or for an incomplete specification.
+    Raises ValueError if there are no features, or for an incomplete specification.
     """
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
@@ -58,7 +58,7 @@ def _features(context_features: Any, sequence_features: Any) -> _Parsed:
 
 
 def _arguments(context: RawFeatures, lists: RawFeatures) -> dict[str, Any]:
-    """Return the attrs that both parsing ops for SequenceExamples have in common."""
+    """Return the attrs that both ops for SequenceExamples have."""
     return {
         "context_sparse_types": list(context.sparse.values()),
         "context_dense_shapes": [shape for _, shape, _ in context.dense.values()],
@@ -86,8 +86,8 @@ def parse_single_sequence_example(
     `FixedLenSequenceFeature` (a dense tensor with a row for each step) and `VarLenFeature` (a
     SparseTensor of steps and their values). example_name: the example's name, for error messages.
 
-    Raise ValueError for incomplete specifications. A run raises InvalidArgumentError for bytes that
-    are not a SequenceExample, features of another dtype or size, and missing features that are
+    Raises ValueError for incomplete specifications. A run raises InvalidArgumentError for bytes
+    that are not a SequenceExample, features of another dtype or size, and missing features that are
     required.
     """
     context, lists, may_be_missing = _features(context_features, sequence_features)

@@ -163,8 +163,8 @@ def _bind_deserialize(context: KernelContext, serialized: Any) -> Callable[[], l
 def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
     """Return the indices, values and shape of one SparseTensor from its three strings.
 
-    number: its index, for messages; wanted: the dtype of the values. Raise InvalidArgumentError for
-    invalid strings and other dtypes.
+    number: its index, for messages; wanted: the dtype of the values. Raises InvalidArgumentError
+    for invalid strings and other dtypes.
     """
     try:
         (indices, first), (values, dtype), (shape, third) = map(read_tensor_bytes, row.tolist())
@@ -258,7 +258,7 @@ def serialize_sparse(
 ) -> Tensor:
     """Serialize a SparseTensor to a vector of three strings: indices, values, shape.
 
-    out_type: string, or variant, which `tf.data` batches. Raise TypeError if the input is not a
+    out_type: string, or variant, which `tf.data` batches. Raises TypeError if the input is not a
     SparseTensor.
     """
     parts = _sparse(sp_input)
@@ -273,7 +273,7 @@ def serialize_many_sparse(
     """Serialize a SparseTensor to a matrix with three strings for each index of its first
     dimension.
 
-    out_type: string, or variant, which `tf.data` batches. Raise TypeError if the input is not a
+    out_type: string, or variant, which `tf.data` batches. Raises TypeError if the input is not a
     SparseTensor. A run raises InvalidArgumentError for rank 1.
     """
     parts = _sparse(sp_input)
@@ -307,6 +307,6 @@ def deserialize_sparse(
     """Deserialize strings [..., 3] to one SparseTensor, whose leading dimensions are those of
     `...`.
 
-    Other arguments and errors are those of `deserialize_many_sparse`.
+    dtype, rank, errors: see `deserialize_many_sparse`.
     """
     return _result(_deserialize_sparse(serialized_sparse, dtype=dtype, name=name), rank)

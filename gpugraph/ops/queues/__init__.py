@@ -1,4 +1,4 @@
-"""Queues and other objects of a session through which its runs exchange values.
+"""Queues, and other objects of a session through which runs exchange values.
 
 These are queues, accumulators of gradients, staging areas and barriers. A run may block until
 another run adds or removes a value.

@@ -35,7 +35,8 @@ def _step(value: Any) -> Tensor:
 class ConditionalAccumulatorBase:
     """An object that collects gradients from several runs until a run takes their average or sum.
 
-    A gradient is dropped if its step is before the accumulator's step, which each take increments.
+    A gradient is dropped if its step is earlier than the accumulator's step. Each take increments
+    the accumulator's step.
     accumulator_ref: the accumulator's handle. dtype and shape: the dtype and shape of the
     gradients.
     """
@@ -71,8 +72,8 @@ class ConditionalAccumulatorBase:
         return tensor
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
-        """Return an operation that sets the accumulator's step, so that gradients of earlier steps
-        are dropped.
+        """Return an operation that sets the accumulator's step. Gradients of earlier steps are then
+        dropped.
         """
         operation: Operation = raw_ops.AccumulatorSetGlobalStep(
             self._accumulator_ref, _step(new_global_step), name=name
@@ -81,7 +82,9 @@ class ConditionalAccumulatorBase:
 
 
 def close_accumulator(accumulator: ConditionalAccumulatorBase) -> Operation:
-    """Return an operation that closes an accumulator; this cancels waiting and later takes."""
+    """Return an operation that closes an accumulator. This cancels takes that are waiting, and all
+    later takes.
+    """
     operation: Operation = raw_ops.AccumulatorClose(accumulator.accumulator_ref)
     return operation
 
@@ -116,7 +119,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
         """Return an operation that adds a gradient, or drops it if its step is outdated.
 
-        local_step: the gradient's step; it is outdated if it is before the accumulator's step.
+        local_step: the gradient's step. The gradient is outdated if this is less than the
+          accumulator's step.
 
         Raises ValueError for a gradient of a different dtype or shape.
         """
@@ -128,8 +132,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         return operation
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
-        """Return the average or the sum of the gradients; the run waits until there are
-        `num_required`.
+        """Return the average or the sum of the gradients. The run waits until there are
+        `num_required` gradients.
 
         This take empties the accumulator and increments its step. A run raises InvalidArgumentError
         if `num_required` is not positive.
@@ -142,8 +146,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
-    """An accumulator of sparse gradients; a take returns the average or the sum ("MEAN", "SUM") by
-    row.
+    """An accumulator of sparse gradients. A take returns their average ("MEAN") or their sum
+    ("SUM") for each row.
 
     The average of a row is over the gradients that have this row. A gradient is passed as indices,
     values and a shape, or as IndexedSlices; parameters are those of `ConditionalAccumulator`.
@@ -181,8 +185,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         """Return an operation that adds rows, or drops them if `local_step` is before the
         accumulator's step.
 
-        grad_indices: int64 [n], the rows' numbers; grad_values: [n, ...], the rows; grad_shape: the
-        shape of the dense gradient, if known.
+        grad_indices: the numbers of the rows, int64 [n]. grad_values: the rows, [n, ...].
+        grad_shape: the shape of the dense gradient, if known.
         """
         has_shape = grad_shape is not None
         operation: Operation = raw_ops.SparseAccumulatorApplyGradient(
@@ -199,8 +203,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         return operation
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Any:
-        """Return (indices, values, shape) of the average or sum, once there are `num_required`
-        gradients.
+        """Return (indices, values, shape) of the average or sum. The run waits until there are
+        `num_required` gradients.
 
         The rows are sorted by index, without duplicates. In the shape, an unknown size is -1.
         """

@@ -223,8 +223,8 @@ class Barrier:
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Remove `num_elements` complete elements; return indices, keys and a list of components.
 
-        The run waits until there are enough elements. indices: int64; they ascend in the order of
-        the inserts that created the elements. allow_small_batch: whether a closed barrier returns
+        The run waits until there are enough elements. indices: int64; they ascend in the order in
+        which the elements were first inserted. allow_small_batch: whether a closed barrier returns
         fewer elements if it has at least one; otherwise a run raises OutOfRangeError. timeout: must
         be None; use `RunOptions.timeout_in_ms`.
         """
@@ -246,8 +246,8 @@ class Barrier:
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """Return an operation that closes the barrier, which then rejects new keys.
 
-        cancel_pending_enqueues: whether the barrier also rejects further components of incomplete
-        elements.
+        cancel_pending_enqueues: whether the barrier also rejects the missing components of
+        incomplete elements.
         """
         operation: Operation = raw_ops.BarrierClose(
             self._barrier_ref, cancel_pending_enqueues=cancel_pending_enqueues,

@@ -1,4 +1,4 @@
-"""The queues that are not simply first in, first out: padded, shuffled, and by priority."""
+"""Queues with other orders than first in, first out: padded, shuffled, and by priority."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _FEWEST_WORDS, _MOST_WORDS = 32, 2048
 
 
 class Padding(ElementQueue):
-    """A queue whose batches may mix sizes: components are padded with zeros to the batch's largest
-    size.
+    """A queue whose batches may contain components of different sizes, which are padded with zeros
+    to the largest size in the batch.
     """
 
     def _check_batches(self) -> None:
-        """Do nothing: batches may have any declared shapes, whose ranks the constructor has
+        """Do nothing: elements may have any declared shapes, whose ranks the constructor has
         checked.
         """
 
@@ -48,8 +48,8 @@ def _padded(arrays: Sequence[Any]) -> Any:
 
 
 class Shuffled(ElementQueue):
-    """A queue in random order; until it is closed, it keeps a minimum number of elements, for
-    mixing.
+    """A queue in random order. Until it is closed, it keeps a minimum number of elements, so that
+    they are well mixed.
 
     For the same seed, the order is the same as in TensorFlow: each element consumes 32 bits of the
     Philox generator.

@@ -1,7 +1,7 @@
 """Queues of elements, which are tuples of arrays: the objects that queue handles refer to.
 
-Enqueues wait in one line, dequeues in another. An operation on many elements moves each element as
-soon as possible, so it may enqueue more elements than the queue's capacity.
+Waiting enqueues form one line, and waiting dequeues another. An operation on many elements moves
+each element as soon as possible, so it may enqueue more elements than the queue's capacity.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ElementQueue(Attempts):
         return self._elements.popleft()
 
     def put_back(self, elements: Sequence[Element]) -> None:
-        """Undo takes: return elements, in the order in which they were taken, to the front of the
+        """Undo a take: return elements, in the order in which they were taken, to the front of the
         queue.
         """
         self._elements.extendleft(reversed(elements))
@@ -76,7 +76,7 @@ class ElementQueue(Attempts):
     def enqueue(self, element: Element) -> None:
         """Add an element; wait while the queue is full.
 
-        Raise CancelledError if the queue is closed, or becomes closed during the wait.
+        Raises CancelledError if the queue is closed, or becomes closed during the wait.
         """
         self._check(element)
         self._enqueue([element])
@@ -169,10 +169,10 @@ class ElementQueue(Attempts):
         return count > 0
 
     def close(self, cancels: bool) -> None:
-        """Close the queue, so that it rejects further elements and dequeues can only empty it.
+        """Close the queue. It then rejects further elements, and dequeues can only empty it.
 
-        The close waits in line behind waiting enqueues; with `cancels` it cancels them instead.
-        Raise CancelledError if the queue is closed already, unless `cancels`.
+        The close waits in line behind waiting enqueues. With `cancels` it cancels them instead.
+        Raises CancelledError if the queue is closed already, unless `cancels`.
         """
         if not cancels:
             self.make(Attempt(self._try_to_close), _ENQUEUES, "Close")

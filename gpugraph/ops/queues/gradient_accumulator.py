@@ -1,7 +1,7 @@
 """Accumulators of gradients, dense and sparse: the objects that accumulator handles refer to.
 
-A gradient is dropped if its step is before the accumulator's step, which each take increments. A
-take waits until the required number of gradients has arrived.
+A gradient is dropped if its step is earlier than the accumulator's step. Each take increments the
+accumulator's step. A take waits until the required number of gradients has arrived.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class AccumulatorKind(NamedTuple):
 
     op_type: str
     averages: bool
-    """Whether a take returns the average instead of the sum."""
+    """Whether a take returns the average rather than the sum."""
     dtype: DType
     shape: TensorShape
 
@@ -69,7 +69,9 @@ class DenseAccumulator(Attempts):
             self.proceed()
 
     def take(self, required: int) -> Any:
-        """Wait for `required` gradients, return their average or sum, and empty the accumulator."""
+        """Add a gradient. A gradient whose step is earlier than the accumulator's is ignored, even
+        if its shape is wrong.
+        """
         if required <= 0:
             raise invalid_argument(f"Argument num_required must be positive, but was {required}")
 
@@ -87,8 +89,8 @@ class DenseAccumulator(Attempts):
         return self.make(Attempt(try_once), 0, "TakeGrad")
 
     def _check(self, gradient: Any) -> None:
-        """Raise InvalidArgumentError unless a gradient has the declared shape or that of the first
-        gradient.
+        """Raise InvalidArgumentError unless a gradient has the declared shape or, without one, the
+        shape of the first gradient.
         """
         known = self.kind.shape if self._sum is None else TensorShape.of(self._sum.shape)
         _check_shape(known, gradient.shape)
@@ -198,7 +200,9 @@ class SparseAccumulator(DenseAccumulator):
 
 
 def _rows(known: Sequence[int | None] | None, shape: Any) -> int | None:
-    """Return the declared number of rows, or that of a gradient's dense shape; None if unknown."""
+    """Return the declared number of rows, or the number of rows in a gradient's dense shape; None
+    if unknown.
+    """
     if known and known[0] is not None:
         return known[0]
     return int(shape[0]) if shape is not None and len(shape) else None

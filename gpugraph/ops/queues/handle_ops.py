@@ -57,7 +57,8 @@ def private_name(context: KernelContext) -> str:
 
 
 def held_object(handle: Any, kind: type[Held], kind_name: str) -> Held:
-    """Return the object behind a handle; raise InvalidArgumentError unless it is a `kind`.
+    """Return the object to which a handle refers. Raises InvalidArgumentError unless it is a
+    `kind`.
 
     kind_name: the name of the kind in the message.
     """
@@ -81,8 +82,8 @@ def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: 
 def resource_op(
     op_type: str, bind: Callable[..., Run], doc: str, output: str = "handle", **attrs: Any
 ) -> None:
-    """Declare an op that outputs a handle of the object that the node shares or owns in the
-    session.
+    """Declare an op that outputs a handle. The object of the handle is shared by nodes or owned by
+    the node, and is kept by the session.
     """
     op(
         op_type, cpu=Call(make=bind, late=True), gpu=HOST, grad=NO_GRADIENT, stateful=True,

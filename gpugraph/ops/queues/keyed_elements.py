@@ -21,9 +21,7 @@ Ready = tuple[int, int, bytes, list[Any]]
 
 
 class KeyedElements(Attempts):
-    """Incomplete elements by key, and complete elements in the order of the inserts that created
-    them.
-    """
+    """Elements by key. Complete elements are in the order in which they were first inserted."""
 
     def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape], name: str) -> None:
         super().__init__(1)
@@ -37,7 +35,7 @@ class KeyedElements(Attempts):
     def insert(self, component: int, keys: Sequence[bytes], values: Any) -> None:
         """Insert the rows of `values` as a component of the elements with these keys.
 
-        If one of them is rejected, none is inserted.
+        If one of the values is rejected, none is inserted.
         """
         self._check(component, keys, values)
         with self.lock:
@@ -89,7 +87,7 @@ class KeyedElements(Attempts):
         """Remove `number` complete elements and return them in order of creation; wait until there
         are enough.
 
-        Raise OutOfRangeError if the barrier is closed and can't get enough. With `may_be_fewer`, a
+        Raises OutOfRangeError if the barrier is closed and can't get enough. With `may_be_fewer`, a
         closed barrier returns the complete elements that it has, and the error is raised only if
         there are none.
         """
@@ -116,7 +114,7 @@ class KeyedElements(Attempts):
         """Reject new keys from now on; if `cancels`, drop incomplete elements and reject all
         values.
 
-        Raise CancelledError if the barrier is closed already, unless this is the first close that
+        Raises CancelledError if the barrier is closed already, unless this is the first close that
         cancels.
         """
         with self.lock:

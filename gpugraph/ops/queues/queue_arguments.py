@@ -47,7 +47,7 @@ def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None
 def component_names(names: Any, dtypes: Sequence[DType]) -> list[str] | None:
     """Return the components' names as a list; `names` may be a single name, or None.
 
-    Raise ValueError if there are not as many names as dtypes, if two are equal, or for another
+    Raises ValueError if there are not as many names as dtypes, if two are equal, or for another
     type.
     """
     if names is None:

@@ -26,9 +26,9 @@ class QueueBase:
 
     An element is a tuple of tensors, its components. Enqueues wait for room, dequeues for elements;
     while a run waits, other runs of the session proceed.
-    dtypes: a list of the components' dtypes. shapes: a list of their shapes; with None, each
-    element may have different shapes, but only `dequeue` can take elements. names: the names of the
-    components, if elements are dictionaries. queue_ref: the queue's handle.
+    dtypes: a list of the components' dtypes. shapes: a list of their shapes; if it is None, each
+    element may have different shapes, but elements can only be taken by `dequeue`. names: the names
+    of the components, if elements are dictionaries. queue_ref: the queue's handle.
 
     Raises ValueError if there are not as many shapes or names as dtypes.
     """
@@ -49,10 +49,10 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
-        """Return a queue that is, in each run, the queue in the list with the number `index`, an
-        int scalar.
+        """Return a queue that refers, in each run, to number `index` of the queues in a list.
+        index: an int scalar.
 
-        Raise TypeError if `queues` is not a list of queues, or if their dtypes or names differ.
+        Raises TypeError if `queues` is not a list of queues, or if their dtypes or names differ.
         """
         if (
             not queues
@@ -122,7 +122,7 @@ class QueueBase:
         of them.
 
         The operation waits while the queue is full. A run raises CancelledError if the queue is or
-        becomes closed. Raise ValueError for components of other shapes than the queue's.
+        becomes closed. Raises ValueError for components of other shapes than the queue's.
         """
         with name_scope(name, f"{self._name}_enqueue", _tensors(vals)) as scope:
             components = self._components(vals)
@@ -134,8 +134,8 @@ class QueueBase:
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
         """Return an operation that adds elements: element i consists of row i of each component.
 
-        Rows are added one by one; while the queue is full, the operation waits. Errors are those of
-        `enqueue`.
+        Rows are added one by one; while the queue is full, the operation waits. Raises the errors
+        of `enqueue`.
         """
         with name_scope(name, f"{self._name}_EnqueueMany", _tensors(vals)) as scope:
             components = self._components(vals)
@@ -153,7 +153,7 @@ class QueueBase:
         """Return the components from a dequeue in the form of an element, and set their known
         shapes.
 
-        rows: the sizes in front of the components' shapes; None for a single element.
+        rows: the sizes that precede the components' shapes; None for a single element.
         """
         components = [tensors] if isinstance(tensors, Tensor) else list(tensors)
         for component, shape in zip(components, self._shapes):
@@ -188,7 +188,7 @@ class QueueBase:
         return self._element(tensors, [None if count is None else int(count)])
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
-        """Remove `n` elements as `dequeue_many` does; a closed queue may return fewer, but at least
+        """Remove `n` elements as `dequeue_many` does. A closed queue may return fewer, but at least
         one.
         """
         tensors = raw_ops.QueueDequeueUpToV2(
@@ -206,7 +206,7 @@ class QueueBase:
         """Return an operation that closes the queue: later enqueues fail, and dequeues can only
         empty it.
 
-        The close waits for enqueues that are waiting already; with `cancel_pending_enqueues` it
+        The close waits for enqueues that are already waiting. With `cancel_pending_enqueues` it
         makes them fail. A run raises CancelledError if the queue is closed already, unless it
         cancels.
         """
@@ -278,9 +278,9 @@ class PaddingFIFOQueue(QueueBase):
 class RandomShuffleQueue(QueueBase):
     """A queue whose elements leave in random order.
 
-    min_after_dequeue: the number of elements that stay in the queue until it is closed, for good
-      mixing.
-    seed: with this seed or the graph's, the order is the same in each session, and the same as in
+    min_after_dequeue: the number of elements that stay in the queue until it is closed, so that
+      elements are well mixed.
+    seed: with this seed or the graph's seed, the order is the same in each session and in
       TensorFlow.
     """
 

@@ -61,7 +61,7 @@ def _bind_queue(
 
 
 def _check_same(queue: Any, kind: QueueKind, node: str) -> None:
-    """Raise InvalidArgumentError unless the queue that a node shares has the properties it
+    """Raise InvalidArgumentError unless a shared queue has the properties that the node
     declares.
     """
     if not isinstance(queue, ElementQueue) or queue.kind.op_type != kind.op_type:
@@ -139,7 +139,7 @@ for _type, _class, _attrs, _doc in (
 
 
 def queue_of(handle: Any) -> ElementQueue:
-    """Return the queue behind a handle; raise InvalidArgumentError for other handles."""
+    """Return the queue to which a handle refers. Raises InvalidArgumentError for other handles."""
     return held_object(handle, ElementQueue, "queue")
 
 

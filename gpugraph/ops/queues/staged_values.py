@@ -1,6 +1,6 @@
 """Staging areas: some runs put tuples and others get them, in order or by key.
 
-In a queue, dequeues are served one after another; here, a get that waits for one key does not block
+In a queue, one dequeue after another is served. Here, a get that waits for one key does not block
 gets of other keys.
 """
 
@@ -17,7 +17,8 @@ _PUTS, _GETS = 0, 1
 
 
 class _Bounded(Attempts):
-    """The base of both kinds of staging area: limits, and waits that do not block each other.
+    """The base class of both kinds of staging area: it has the limits, and waits that do not block
+    each other.
 
     capacity: the maximum number of tuples. memory_limit: the maximum number of bytes. 0 means no
     limit.
@@ -29,7 +30,9 @@ class _Bounded(Attempts):
         self._bytes = 0
 
     def proceed(self) -> None:
-        """Retry all waiting attempts until none makes progress. The caller must hold `lock`."""
+        """Retry all waiting attempts until none of them makes progress. The caller must hold
+        `lock`.
+        """
         changed = True
         while changed:
             changed = False
@@ -67,7 +70,7 @@ class _Bounded(Attempts):
         self.make(Attempt(try_once), _PUTS, "Stage")
 
     def _get_when(self, take: Callable[[], Any], what: str) -> Any:
-        """Call `take` whenever the area changes, until its result is not None.
+        """Call `take` whenever the area changes, until it returns a value that is not None.
 
         Return that result.
         """
@@ -113,7 +116,7 @@ class StagedTuples(_Bounded):
         return values
 
     def peek(self, index: int) -> Sequence[Any]:
-        """Return the tuple at `index` without removing it; wait until there is one."""
+        """Return the tuple at `index` without removing it. Wait until there is such a tuple."""
         if index < 0:
             raise invalid_argument(f"index must be >= 0, not {index}")
 
@@ -151,7 +154,7 @@ class KeyedTuples(_Bounded):
     def put(self, key: int, indices: Sequence[int], values: Sequence[Any], count: int) -> None:
         """Add `values` at `indices` of the tuple of a key; wait while the area is full.
 
-        count: the number of values of a tuple; a tuple can be taken once it has all of them.
+        count: the number of values of a tuple. A tuple can be taken when it has all of them.
         """
         _check_indices(indices, count)
         if len(indices) != len(values):
@@ -174,10 +177,10 @@ class KeyedTuples(_Bounded):
         self._put_when(values, lambda: len(self._whole), put)
 
     def get(self, key: int | None, indices: Sequence[int], keeps: bool) -> tuple[int, list[Any]]:
-        """Return (key, values at `indices`) of a key, or of any key if it is None, once its tuple
-        is complete.
+        """Return a key and its values at `indices`, when its tuple is complete. If `key` is None,
+        return those of any key.
 
-        These values are removed, unless `keeps`; the tuple's other values stay.
+        These values are removed unless `keeps`; other values of the tuple stay.
         """
 
         def take() -> tuple[int, list[Any]] | None:
@@ -214,7 +217,7 @@ class KeyedTuples(_Bounded):
         return len(self._parts)
 
     def clear(self) -> None:
-        """Remove all tuples, also incomplete ones."""
+        """Remove all tuples, including incomplete ones."""
         with self.lock:
             self._whole.clear()
             self._parts.clear()

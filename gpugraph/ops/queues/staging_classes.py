@@ -23,8 +23,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class BaseStagingArea:
-    """The base of both kinds of staging area: dtypes, shapes and names of a tuple's values, and
-    limits.
+    """The base class of both kinds of staging area: it has the dtypes, shapes and names of a
+    tuple's values, and limits.
 
     dtypes: a list. shapes, names: lists of the same length, or None; the constructor raises
       ValueError for other lengths. capacity: the maximum number of tuples; memory_limit: the
@@ -101,8 +101,8 @@ class BaseStagingArea:
     def _inputs(self, vals: Any, indices: Any) -> tuple[list[Tensor], list[int]]:
         """Return `vals` as tensors, and their positions in a tuple.
 
-        vals: a dictionary by names, or a list, with the positions `indices`. Raises ValueError for
-        other forms, names, indices or dtypes.
+        vals: a dictionary by names, or a list, with the positions `indices`. Raises ValueError if
+        `vals` has another form or other names, indices or dtypes.
         """
         if isinstance(vals, Mapping):
             if not self._names:
@@ -138,7 +138,7 @@ class BaseStagingArea:
     def _numbers(self, indices: Any) -> list[int]:
         """Return the positions of values, from their indices or names.
 
-        Raise ValueError for unknown indices or names, and TypeError unless they are a list.
+        Raises ValueError for unknown indices or names, and TypeError unless they are a list.
         """
         if not isinstance(indices, (list, tuple)):
             raise TypeError(f"Invalid indices type '{type(indices)}'")
@@ -241,8 +241,8 @@ class MapStagingArea(BaseStagingArea):
     def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Operation:
         """Return an operation that puts values under a key; it waits while the area is full.
 
-        vals: a list of values, with their positions in the tuple in `indices`; or a dictionary by
-        names. Further values of the tuple may be put later; a get waits until the tuple is
+        vals: a list of values, whose positions in the tuple are `indices`, or a dictionary of
+        values by name. Other values of the tuple may be put later. A get waits until the tuple is
         complete.
         """
         with name_scope(name, f"{self._name}_put") as scope:
@@ -261,7 +261,8 @@ class MapStagingArea(BaseStagingArea):
         return list(range(len(self._dtypes))) if indices is None else self._numbers(indices)
 
     def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
-        """Return the values of a key, or those at `indices`, without removing them.
+        """Return the values of a key without removing them; with `indices`, only the values at
+        these positions.
 
         The run waits until the key's tuple is complete.
         """
@@ -279,7 +280,8 @@ class MapStagingArea(BaseStagingArea):
         return self._outputs(tensors, numbers)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
-        """Remove and return a key and its values, or those at `indices`.
+        """Remove and return a key and its values; with `indices`, only the values at these
+        positions.
 
         The run waits until the key's tuple is complete. If key is None, a complete tuple is chosen:
         the tuple of the smallest key if the area is ordered, otherwise the one that was complete
@@ -313,6 +315,6 @@ class MapStagingArea(BaseStagingArea):
         return tensor
 
     def clear(self, name: str | None = None) -> Operation:
-        """Return an operation that removes all tuples, also incomplete ones."""
+        """Return an operation that removes all tuples, including incomplete ones."""
         operation: Operation = self._query("MapClear", name or f"{self._name}_clear")
         return operation

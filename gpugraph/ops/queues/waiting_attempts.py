@@ -58,7 +58,7 @@ class Attempt:
 
 
 class Attempts:
-    """Lines of attempts that wait for one container, and the lock that guards lines and
+    """Lines of attempts that wait for one container, and the lock that protects the lines and the
     container.
     """
 

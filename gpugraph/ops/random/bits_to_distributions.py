@@ -1,9 +1,10 @@
 """Conversion of random bits to random numbers, as TensorFlow converts the blocks of Philox.
 
-The conversions were found from TensorFlow's numbers for known seeds; tests compare both. A block of
-the Philox generator is four uint32 words. A law fills an array from a position of the generator;
-the blocks of a number depend only on how many numbers precede it. A float uses as many random bits
-as its mantissa has, which give a number in [1, 2), minus 1. Normal numbers come in pairs (Box and
+The conversions were derived from TensorFlow's numbers for known seeds; tests compare both. A block
+of the Philox generator is four uint32 words. A law fills an array with numbers, starting at a
+position of the generator. The blocks used by a number depend only on how many numbers precede it. A
+float is computed from as many random bits as its mantissa has. They give a number in [1, 2), from
+which 1 is subtracted. Normal numbers come in pairs (Box and
 Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), computed in double
 precision, so float32 results are nearly always correctly rounded.
 """
@@ -29,22 +30,22 @@ _SMALLEST = 1e-7
 """The lower bound of u before its logarithm is computed."""
 
 _RESERVED = 256 // 4
-"""The number of blocks reserved per number, if a number takes an unknown number of blocks."""
+"""The number of blocks reserved for each number if the number may use several blocks."""
 
 Convert = Callable[[Any, Any], None]
-"""A function (words, out) that converts words of whole blocks, uint64 pairs, to numbers; it may
-overwrite words.
+"""A function (words, out) that converts the words of whole blocks (pairs of uint64) to numbers. It
+may overwrite the words.
 """
 
 
 class Law(NamedTuple):
-    """A distribution that fills arrays: `law(place, out)` fills `out`, C-ordered, from a position
-    `place`.
+    """A distribution that fills arrays. `law(place, out)` fills `out`, a C-ordered array, starting
+    at position `place` of the generator.
 
-    A group consists of the numbers that one block gives. groups: `groups(place, offsets, out)`
+    A group consists of the numbers that one block yields. groups: `groups(place, offsets, out)`
     fills `out`, which consists of whole groups, from the blocks at these counter offsets. reserved:
-    the number of blocks reserved per number; 0 if each group has one block. native: the C function
-    that gives the same float32 numbers (`native_random`); "" if there is none.
+    the number of blocks reserved for each number; 0 if each group has one block. native: the C
+    function that computes the same float32 numbers (`native_random`); "" if there is none.
     """
 
     fill: Callable[[Philox, Any], None]
@@ -87,8 +88,8 @@ def _fill_groups(convert: Convert, place: Philox, offsets: Any, out: Any) -> Non
 
 
 def _fill(part: Callable[[Philox, Any], None], reserved: int, place: Philox, out: Any) -> None:
-    """Fill `out` by calls of part(place, flat), which fills a part; use several threads for large
-    arrays.
+    """Fill `out` by calls of part(place, flat), each of which fills a part of it. Large arrays use
+    several threads.
 
     reserved: see `Law`.
     """
@@ -141,7 +142,7 @@ def _unit32(words: Any, out: Any) -> None:
 def _unit64(words: Any, out: Any) -> None:
     """Store doubles in [0, 1) in `out`, one for each uint64 of `words`; `words` are overwritten.
 
-    The lower word of a uint64 has the upper bits of the number.
+    The lower 32-bit word of a uint64 has the upper bits of the number.
     """
     np.bitwise_or(words << np.uint64(32), words >> np.uint64(32), out=words)
     np.bitwise_and(words, np.uint64(2**52 - 1), out=words)
@@ -158,7 +159,7 @@ def _unit(words: Any, out: Any) -> None:
 
 
 uniform = _law(_unit, "gg_uniform")
-"""The law of floats in [0, 1)."""
+"""The law of floats that are uniform in [0, 1)."""
 
 
 def doubles(words: Any) -> Any:
@@ -169,8 +170,8 @@ def doubles(words: Any) -> Any:
 
 
 def integers(low: int, high: int) -> Law:
-    """Return the law of integers in [low, high): a word modulo `high - low`; 64-bit integers use
-    two words.
+    """Return the law of integers in [low, high). A number is a word modulo `high - low`; 64-bit
+    integers use two words.
     """
 
     def convert(span: int, words: Any, out: Any) -> None:
@@ -255,8 +256,8 @@ def _truncated_groups(place: Philox, offsets: Any, out: Any) -> None:
 def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
     """Replace the numbers beyond 2 in the rows of `drawn` by numbers from later blocks.
 
-    Each row then has the first numbers of its blocks that are within 2, in order. starts: the rows'
-    counter offsets.
+    Each row of the result has the first numbers of its blocks, in order, that are within 2. starts:
+    the rows' counter offsets.
     """
     group, used = drawn.shape[1], 1
     numbers = np.empty_like(drawn)

@@ -109,9 +109,11 @@ def random_gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return gamma random numbers: `shape` of them for each pair of `alpha` and `beta`.
+    """Return random numbers with a gamma distribution: `shape` of them for each pair of `alpha` and
+    `beta`.
 
-    alpha and beta broadcast to a common shape; the result has the shape `shape` + that shape.
+    alpha and beta are broadcast to a common shape, which follows `shape` in the shape of the
+    result.
     alpha: the shape parameter, above 0 (other values give NaN). beta: the rate, 1 by default.
 
     alpha and beta have gradients; the gradient of a float16 alpha raises TypeError.
@@ -132,10 +134,11 @@ def random_poisson(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return Poisson random numbers: `shape` of them for each of the rates `lam`.
+    """Return random numbers with a Poisson distribution: `shape` of them for each of the rates
+    `lam`.
 
-    The result has the shape `shape` + that of `lam`. dtype: floating, int32 or int64. A rate that
-    is negative or not finite gives NaN.
+    The shape of the result is `shape` followed by the shape of `lam`. dtype: floating, int32 or
+    int64. A rate that is negative or not finite gives NaN.
     """
     with op_scope(name, "random_poisson", lam, shape):
         sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)

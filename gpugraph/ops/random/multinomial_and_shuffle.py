@@ -49,8 +49,8 @@ _SUMMARY = 1000
 # -- classes
 
 _FEW = 64
-"""The number of draws per row from which each row is searched separately; below it, rows are
-processed together.
+"""If at least this number of classes is drawn for each row, each row is searched separately;
+otherwise rows are processed together.
 """
 
 _AT_ONCE = 1 << 18
@@ -73,7 +73,7 @@ def _draw_classes(place: Philox, logits: Any, out: Any) -> None:
     """Draw classes for each row, each from one double in [0, 1) and the row's cumulative
     probabilities.
 
-    Infinite and NaN logits have probability 0; if all logits of a row are such, the result is the
+    Infinite and NaN logits have probability 0. If no logit of a row is finite, the result is the
     number of classes.
     """
     rows, count = out.shape
@@ -228,8 +228,8 @@ def stateless_multinomial(
     output_dtype: Any = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Draw classes like `multinomial`; the result depends only on `seed`, two integers, and the
-    logits.
+    """Draw classes like `multinomial`. The result depends only on the logits and `seed`, two
+    integers.
     """
     options = num_samples, output_dtype, seed
     return _classes(_stateless_op, (name, "stateless_multinomial"), logits, options)

@@ -38,7 +38,9 @@ Compilation takes at least the lower bound.
 _SAMPLE = 4 * CHUNK + 3
 
 _SOUND: dict[tuple[int, str], bool] = {}
-"""By (`id` of a compiled file, function), whether the function gives NumPy's numbers."""
+"""Whether a function of a compiled file computes NumPy's numbers, by (`id` of the file,
+function).
+"""
 
 
 def with_native(context: KernelContext, law: Law, out: Any) -> Law:
@@ -79,7 +81,7 @@ def _draw(file: CompiledFile, law: Law, place: Philox, out: Any) -> None:
 
 
 def _gives_expected_numbers(file: CompiledFile, law: Law) -> bool:
-    """Return whether the compiled function gives the law's numbers on a sample; the result is
+    """Return whether the compiled function computes the law's numbers on a sample. The result is
     cached.
     """
     key = id(file), law.native

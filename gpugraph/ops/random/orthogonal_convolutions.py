@@ -1,4 +1,4 @@
-"""Initializers of convolution kernels for which a convolution preserves the norm of its input.
+"""Initializers of convolution kernels such that the convolution preserves the norm of its input.
 
 Xiao et al. 2018, Dynamical Isometry and a Mean Field Theory of CNNs (arXiv:1806.05393).
 """
@@ -116,8 +116,8 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
     def _seeds(self) -> Any:
         """Yield the seeds of successive draws.
 
-        Without a seed of the initializer they are None; otherwise they are consecutive integers
-        from it on.
+        If the initializer has no seed, they are None; otherwise they are consecutive integers,
+        starting with its seed.
         """
         seed = self.seed
         while True:
@@ -148,7 +148,9 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
 
 
 def _convolved(left: Blocks, right: Blocks) -> Blocks:
-    """Return the kernel that equals a convolution with `left`, followed by one with `right`."""
+    """Return a kernel whose convolution equals a convolution with `left` followed by a convolution
+    with `right`.
+    """
     blocks: Blocks = {}
     for (place, matrix), (offset, other) in product(left.items(), right.items()):
         target = tuple(one + another for one, another in zip(place, offset))

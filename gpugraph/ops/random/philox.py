@@ -1,7 +1,7 @@
 """Philox4x32-10, the counter-based generator: 128 random bits for a key and a 128-bit counter.
 
-J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
-Any part of a stream can be computed alone, so the numbers do not depend on threads and devices.
+J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011. Any
+part of a stream can be computed separately, so the numbers do not depend on threads and devices.
 
 A block is the four 32-bit words of one counter value, stored as two uint64 with the earlier word in
 the lower half:  words.view(np.uint32)  is the stream in order. Blocks are computed `CHUNK` at a
@@ -12,8 +12,8 @@ time, so that they stay in the cache, on two arrays of pairs of words, in ten ro
     c2' = high(M0 c0) ^ c3 ^ k1                     A, B = T with rows swapped, A   [c1'; c3']
     c1' = low(M1 c2), c3' = low(M0 c0)
 
-Here c0 to c3 are the words of the counter, k0 and k1 those of the round's key. The upper 32 bits of
-array elements are cleared only where a product would read them.
+Here c0 to c3 are the words of the counter, and k0 and k1 are the words of the round's key. The
+upper 32 bits of array elements are cleared only where a product would read them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CHUNK = 8192
 """The number of blocks computed together: half a MiB of arrays."""
 
 _FEW = 8
-"""The number of blocks up to which Python's integers are faster than arrays."""
+"""For at most this number of blocks, Python's integers are faster than arrays."""
 
 _HALF = 2**32
 _WORD = _HALF - 1
@@ -97,13 +97,15 @@ def blocks_by_key(key: tuple[Any, Any], counter: Words) -> Words:
 
 
 class Philox(NamedTuple):
-    """A position in the stream of a key; `counter` is the counter of the next block."""
+    """A position in the stream of random blocks of a key. counter: the counter of the next
+    block.
+    """
 
     key: int
     counter: int
 
     def skip(self, blocks: int) -> Philox:
-        """Return the position `blocks` blocks further on."""
+        """Return the position after the next `blocks` blocks."""
         return Philox(self.key, (self.counter + blocks) % _WHOLE)
 
     def block(self) -> tuple[int, int, int, int]:
@@ -116,7 +118,7 @@ class Philox(NamedTuple):
         return c0, c1, c2, c3
 
     def chunks(self, count: int, stride: int = 1) -> Iterator[tuple[int, Any]]:
-        """Yield (number of blocks before, words) for `count` blocks, in chunks.
+        """Yield (the number of preceding blocks, words) for `count` blocks, in chunks.
 
         stride: the distance between counters of consecutive blocks. The words are uint64, two per
         block, and valid until the next chunk.
@@ -161,7 +163,7 @@ class Philox(NamedTuple):
         return np.array(words, np.uint32).view(np.uint64)
 
     def _run(self, count: int, stride: int, space: _Workspace) -> Any:
-        """Return `count` blocks, `stride` counters apart, whose counters differ only in the lowest
+        """Return `count` blocks whose counters are `stride` apart and differ only in the lowest
         word.
 
         Therefore most words of the first two rounds are the same for all blocks, and are computed

@@ -1,5 +1,5 @@
-"""Random numbers on GPUs: launches of random_distributions.cu, which give the same numbers as the
-host.
+"""Random numbers on GPUs: launches of random_distributions.cu, which compute the same numbers as
+the host.
 
 The position in a stream of random numbers is in GPU memory, where the kernels advance it; so that a
 captured CUDA graph can be launched repeatedly.
@@ -23,8 +23,8 @@ Bounds = tuple[int, int]
 
 
 def stream_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> list[Launch]:
-    """Return launches that fill the output with the next numbers of the op's stream; law: a CUDA
-    function.
+    """Return launches that fill the output with the next numbers of the op's stream. law: the name
+    of a CUDA function.
     """
     total = prod(signature.output_shapes[0])
     further = (stored_stream(signature), total, total * RESERVED)
@@ -32,7 +32,9 @@ def stream_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> 
 
 
 def seed_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> list[Launch]:
-    """Return launches that fill the output from the seed, the only input that is in GPU memory."""
+    """Return launches that compute the output from the seed, the only input that is in GPU
+    memory.
+    """
     total = prod(signature.output_shapes[0])
     arguments = (Arg(0), Arg(1), total, *_span(bounds))
     return [_launch("gg_stateless", law, signature, arguments, seed_type(signature, 1))]
@@ -54,7 +56,7 @@ def _launch(
 
 
 def _span(bounds: Bounds) -> tuple[int, int]:
-    """Return the smallest integer, and the number of integers in the range, as a signed 64-bit
+    """Return the smallest integer of a range, and the number of its integers as a signed 64-bit
     number.
     """
     low, high = bounds

@@ -1,9 +1,9 @@
 """Random numbers: uniform and normal floats, and integers, from TensorFlow's streams.
 
-The same seed gives the same numbers as TensorFlow's CPU kernels: to the bit for uniform numbers and
-integers, within a few units in the last place for normal numbers, whose logarithm, sine and cosine
-are computed differently. The result does not depend on devices, plans or threads. Seeds are in
-`seeds_and_streams`, distributions in `bits_to_distributions`.
+The same seed gives the same numbers as TensorFlow's CPU kernels. Uniform numbers and integers are
+equal to the bit. Normal numbers, whose logarithm, sine and cosine are computed differently, differ
+by a few units in the last place. The result does not depend on devices, plans or threads. Seeds are
+in `seeds_and_streams`, distributions in `bits_to_distributions`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ _truncated_normal = _random_op(
 def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
     """Return (minimum, maximum) of integers, from inputs `first` and `first` + 1 in host memory.
 
-    Raise InvalidArgumentError unless they are scalars, and minimum < maximum.
+    Raises InvalidArgumentError unless they are scalars, and minimum < maximum.
     """
     low, high = (signature.value(index) for index in (first, first + 1))
     for name, bound in (("minval", low), ("maxval", high)):
@@ -209,8 +209,9 @@ def scale(
     """Return random numbers of `function`, times stddev, plus mean.
 
     inputs: shape, mean and stddev. default: the name if `name` is None.
-    further: a function that returns further arguments of `function`. It is called after the inputs
-      were added to the graph, because a seed may depend on the number of ops in the graph.
+    further: a function that returns additional keyword arguments of `function`. It is called after
+      the inputs have been added to the graph, because a seed may depend on the number of ops in the
+      graph.
     """
     wanted = as_dtype(dtype)
     with op_scope(name, default, *inputs) as scope:

@@ -1,4 +1,5 @@
-"""Gamma and Poisson numbers by rejection sampling; each number has separate blocks of random bits.
+"""Numbers with gamma and Poisson distributions by rejection sampling. Each number has separate
+blocks of random bits.
 
 Gamma: G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", 2000.
 Poisson: D. Knuth's products of uniform numbers for small rates; W. Hoermann, "The transformed
@@ -35,7 +36,7 @@ def _normals(words: Any) -> Any:
 
 
 class _Lanes:
-    """The streams of random bits of several numbers (lanes); `next` has the next block of each
+    """The streams of random bits of several numbers, called lanes. next: the next block of each
     lane.
     """
 
@@ -47,7 +48,7 @@ class _Lanes:
 
 
 class _Source:
-    """Doubles for lanes, two per block; `pairs` holds both doubles of each lane until they are
+    """Random doubles for lanes, two per block. pairs: both doubles of each lane, until they are
     used.
 
     convert: a function that converts blocks to pairs of doubles.
@@ -73,8 +74,8 @@ Draw = Callable[[Any, _Lanes], Any]
 
 
 def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
-    """Return a number for each parameter, by calls of draw(parameters, lanes) on batches of
-    them.
+    """Return a number for each parameter. draw(parameters, lanes) is called for batches of
+    parameters.
     """
     numbers = np.empty(parameters.size)
     for start in range(0, parameters.size, _AT_ONCE):
@@ -92,8 +93,8 @@ def gamma(place: Philox, alphas: Any) -> Any:
 def _gamma(alphas: Any, lanes: _Lanes) -> Any:
     """Return d v, with d = alpha - 1/3 and v = (1 + x / sqrt(9 d))^3 for a normal number x.
 
-    For alpha < 1, the result is the number for alpha + 1, times u^(1 / alpha), with u uniform; for
-    alpha = 1 it is an exponential number. The result is NaN unless alpha is above 0.
+    For alpha < 1, the result is the number for alpha + 1, times u^(1 / alpha), where u is uniform.
+    For alpha = 1 it is an exponential number. The result is NaN unless alpha is above 0.
     """
     uniforms, normals = _Source(lanes, doubles), _Source(lanes, _normals)
     numbers = np.full(alphas.size, np.nan)
@@ -155,8 +156,8 @@ def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
 
 
 def _transformed(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
-    """Store Poisson numbers by PTRS: draw under a hat function; accept numbers under the
-    distribution.
+    """Store Poisson numbers by the method PTRS: draw points under a hat function, and accept the
+    numbers that are under the distribution.
 
     left: the indices of the numbers to draw.
     """

@@ -27,7 +27,7 @@ DEFAULT_GRAPH_SEED = 87654321
 """The graph-level seed that is used if an op has a seed, but the graph has none."""
 
 RESERVED = 256
-"""The number of blocks that a draw reserves for each number."""
+"""The number of blocks that a draw reserves for each random number."""
 
 INDEX = (dtypes.int32, dtypes.int64)
 SEED_ATTRS = {"seed": Attr("int", 0), "seed2": Attr("int", 0)}
@@ -43,8 +43,8 @@ STATELESS_KEY = 0x02461E293EC8F720  # TensorFlow's constant
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """Return (graph-level seed, op-level seed) for a random op with the argument `op_seed`.
 
-    Without any seed, both are None. If only the graph has a seed, the op's seed is the number of
-    ops created so far; if only the op has a seed, the graph's seed is DEFAULT_GRAPH_SEED.
+    Without any seed, the two results are None. If only the graph has a seed, the op's seed is the
+    number of ops created so far; if only the op has a seed, the graph's seed is DEFAULT_GRAPH_SEED.
     """
     graph = get_default_graph()
     if graph.seed is None:
@@ -76,7 +76,7 @@ def set_random_seed(seed: int) -> None:
 
 
 def seeds_of(seed: int | None) -> dict[str, Any]:
-    """Return the attrs `seed` and `seed2` for an op whose function received the argument `seed`."""
+    """Return the attrs `seed` and `seed2` of an op. seed: the argument of the op's function."""
     first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -88,11 +88,11 @@ class Stream:
     """The position of an op in its stream, for one session; without seeds it starts at a random
     position.
 
-    Small tensors are drawn ahead, for several runs together (for twice as many each time), because
-    drawing a few blocks takes as long as drawing some hundred.
+    Small tensors are drawn ahead, for several runs together (each time for twice as many), because
+    drawing a few blocks takes as long as drawing a few hundred.
 
-    Once a GPU draws numbers, the position is only in that GPU's memory, in the layout of
-    philox.cuh; a run on the host then reads it from there, and writes it back.
+    After a GPU has drawn numbers, the position is only in that GPU's memory, in the layout of
+    philox.cuh. A run on the host then reads it from there and writes it back.
     """
 
     def __init__(self, seed: int, seed2: int) -> None:
@@ -121,7 +121,7 @@ class Stream:
             return stored
 
     def restart(self) -> None:
-        """Go back to the beginning of the stream."""
+        """Return to the beginning of the stream."""
         with self._lock:
             self._place, self._kind = self._first, None
             if self._moved is not None:
@@ -202,7 +202,7 @@ def stored_stream(signature: Signature) -> State:
 
 
 def place_of_seed(seed: Any) -> Philox:
-    """Return the position from which a stateless op with this seed, two integers, draws."""
+    """Return the position at which a stateless op with this seed, two integers, begins to draw."""
     first, second = (int(number) % _LONG for number in seed)
     drawn = Philox(STATELESS_KEY, first | second << 64).block()
     return Philox(drawn[0] | drawn[1] << 32, (drawn[2] | drawn[3] << 32) << 64)

@@ -1,7 +1,7 @@
 """Stateless random ops: the numbers depend only on a seed of two integers.
 
-The same seed gives the same numbers in every run, and the same as in TensorFlow: to the bit for
-uniform numbers and integers, within a few units in the last place for normal numbers.
+The same seed gives the same numbers in every run and in TensorFlow. Uniform numbers and integers
+are equal to the bit; normal numbers differ by a few units in the last place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Initializers: callables that return the initial value of a variable for a shape.
 
-`init(shape, dtype=None, partition_info=None)` returns a tensor; the argument `dtype` overrides that
-of the constructor. For a part of a partitioned variable, partition_info describes the whole.
+`init(shape, dtype=None, partition_info=None)` returns a tensor. The argument `dtype` overrides the
+constructor's dtype. For a part of a partitioned variable, partition_info describes the whole
+variable.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Initializer:
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """Return a tensor of `shape`.
 
-        For a part of a variable, scales that depend on the shape are those of the whole variable.
+        For a part of a variable, scales that depend on the shape are computed from the shape of the
+        whole variable.
         """
         full = shape if partition_info is None else partition_info.full_shape
         return self._make(shape, self.dtype if dtype is None else self._check_dtype(dtype), full)
@@ -157,7 +159,8 @@ class VarianceScaling(Initializer):
     mode: the meaning of n: the fan-in ("fan_in"), the fan-out ("fan_out") or their mean
       ("fan_avg").
     distribution: "truncated_normal" (or "normal"), "untruncated_normal" or "uniform". The
-      constructor raises ValueError for others, and for a scale that is not positive.
+      constructor raises ValueError for any other mode or distribution, and for a scale that is not
+      positive.
     """
 
     floating_only = True
@@ -217,10 +220,10 @@ class UniformUnitScaling(Initializer):
 class Orthogonal(Initializer):
     """An initializer that returns `gain` times a matrix with orthonormal rows or columns.
 
-    The rows are orthonormal, or the columns if there are fewer of them. The matrix is Q of the QR
-    decomposition of a matrix of normal numbers, with signs that make R's diagonal positive,
-    reshaped; its columns are the last axis. Calls raise ValueError for a shape of fewer than two
-    dimensions. Source: Saxe et al., 2014.
+    The rows are orthonormal, or the columns if there are fewer of them. The matrix is the Q of the
+    QR decomposition of a matrix of normal numbers, with signs such that the diagonal of R is
+    positive. It is reshaped; its columns are the last axis. Calls raise ValueError for a shape of
+    fewer than two dimensions. Source: Saxe et al., 2014.
     """
 
     floating_only = True
@@ -248,7 +251,7 @@ class Orthogonal(Initializer):
 class Identity(Initializer):
     """An initializer that returns a matrix with `gain` on the diagonal and 0 elsewhere.
 
-    Calls raise ValueError for shapes that are not those of matrices.
+    Calls raise ValueError unless the shape has two axes.
     """
 
     floating_only = True
@@ -312,8 +315,8 @@ def lecun_uniform(seed: int | None = None) -> VarianceScaling:
 
 
 def _fans(shape: TensorShape) -> tuple[float, float]:
-    """Return (fan-in, fan-out) of a weight of this shape: the numbers of a unit's inputs and
-    outputs.
+    """Return (fan-in, fan-out) of a weight of this shape: the numbers of inputs and outputs of a
+    unit of the layer.
     """
     sizes = _known(shape)
     if not sizes:

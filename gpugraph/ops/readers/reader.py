@@ -1,6 +1,6 @@
-"""The object in a reader's handle: it reads the records of one file after another.
+"""The object to which a reader's handle refers. It reads the records of one file after another.
 
-The names of files come from a queue; a read that needs the next name may wait for it. Concurrent
+The names of files come from a queue. A read that needs the next name may wait for it. Concurrent
 reads run one after another.
 """
 
@@ -25,7 +25,7 @@ class Reader:
     """A reader's position in a file, and its counts of records and files.
 
     open_work: a function that opens a file by name and returns an iterator over its records.
-    is_whole: whether each file is a single record; only such a reader has a serializable state.
+    is_whole: whether each file is a single record. Only such a reader has a serializable state.
     """
 
     def __init__(self, op_type: str, name: str, open_work: OpenWork, is_whole: bool) -> None:
@@ -92,7 +92,7 @@ class Reader:
             raise
 
     def reset(self) -> None:
-        """Close the file and set all counts to 0; the next read takes a new name from the queue."""
+        """Close the file and set all counts to 0. The next read takes a new name from the queue."""
         self._wait_for_turn()
         try:
             self._clear()
@@ -102,7 +102,7 @@ class Reader:
     def state(self) -> bytes:
         """Return the counts and the file's name as a serialized message.
 
-        Raise UnimplementedError unless each file is a single record.
+        Raises UnimplementedError unless each file is a single record.
         """
         if not self._is_whole:
             raise UnimplementedError.of_no_node("Reader SerializeState")
@@ -111,9 +111,9 @@ class Reader:
         return fields + (bytes_field(4, self._work) if self._work else b"")
 
     def restore(self, state: bytes) -> None:
-        """Set the counts and the file's name to those in `state`, from `state()`.
+        """Set the counts and the file's name from `state`, a result of `state()`.
 
-        Raise UnimplementedError unless each file is a single record, and InvalidArgumentError for
+        Raises UnimplementedError unless each file is a single record, and InvalidArgumentError for
         invalid bytes.
         """
         if not self._is_whole:
@@ -151,7 +151,7 @@ class _Failing:
 def _next_name(queue: ElementQueue) -> bytes:
     """Return the next name from the queue, and wait while the queue is empty.
 
-    Raise InvalidArgumentError if the elements of the queue are not single strings.
+    Raises InvalidArgumentError if the elements of the queue are not single strings.
     """
     element = queue.dequeue()
     if len(element) != 1:
@@ -166,7 +166,7 @@ def _next_name(queue: ElementQueue) -> bytes:
 def _read_state(state: bytes) -> tuple[list[int], bytes]:
     """Return the counts of started files, finished files and records, and the last file's name.
 
-    Raise ValueError for invalid bytes or counts.
+    Raises ValueError for invalid bytes or counts.
     """
     numbers, work = [0, 0, 0], b""
     for field, kind, content, _, _ in fields_of(state):

@@ -19,7 +19,7 @@ class ReaderBase:
     """A reader of records from files whose names it takes from a queue of strings.
 
     reader_ref: the reader's handle. supports_serialize: whether it has a serializable state. Each
-    session has one reader for the node of a handle; concurrent reads run one after another.
+    session has one reader for the node of a handle. Concurrent reads run one after another.
     """
 
     def __init__(self, reader_ref: Tensor, supports_serialize: bool = False) -> None:
@@ -143,7 +143,9 @@ class TFRecordReader(ReaderBase):
 
 
 class IdentityReader(ReaderBase):
-    """A reader that opens no files: key and value of a record are both a name from the queue."""
+    """A reader that opens no files: both the key and the value of a record are a name from the
+    queue.
+    """
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(raw_ops.IdentityReaderV2(name=name), supports_serialize=True)

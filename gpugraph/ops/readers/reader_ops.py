@@ -64,8 +64,8 @@ def _declare(
 ) -> None:
     """Declare the op that creates a reader of one kind.
 
-    source: a function from the attrs of a node to the function that opens a file by name. is_whole:
-    whether each file is a single record.
+    source: a function from the attrs of a node to a function that opens a file, given its name.
+    is_whole: whether each file is a single record.
     """
 
     def bind(context: KernelContext, handle: Any) -> Run:

@@ -14,7 +14,7 @@ from gpugraph.formats.tf_record import read_record
 
 Records = Iterator[tuple[bytes, bytes]]
 OpenWork = Callable[[bytes], Records]
-"""A function that opens the file with a name and returns its records; it raises the errors of
+"""A function that opens the file with this name and returns its records. It raises the errors of
 opening.
 """
 
@@ -39,9 +39,10 @@ def whole_files(name: bytes) -> Records:
 
 
 def text_lines(skipped: int, name: bytes) -> Records:
-    """Return the lines of a file without line ends, except for the first `skipped` ones.
+    """Return the lines of a file, without line ends. The first `skipped` lines are left out.
 
-    Keys are "file:line", counted from 1."""
+    Keys are "file:line", counted from 1.
+    """
     source = _open(name)
 
     def read() -> Records:
@@ -58,7 +59,9 @@ def _without_end(line: bytes) -> bytes:
 
 
 def tf_records(compression: str, name: bytes) -> Records:
-    """Return the records of a TFRecord file; keys are "file:offset", in uncompressed bytes."""
+    """Return the records of a TFRecord file. A key is "file:offset", where the offset counts
+    uncompressed bytes.
+    """
     if compression not in ("", "ZLIB", "GZIP"):
         raise invalid_argument(f"Unsupported compression_type:{compression}")
     source = _open(name)
@@ -78,9 +81,9 @@ def tf_records(compression: str, name: bytes) -> Records:
 class FixedLengths:
     """A function that returns records of fixed length, between a header and a footer of a file.
 
-    Keys are "file:number", from 0. header, record, footer: sizes in bytes. hop: the distance from
-    the start of one record to that of the next; 0: the record's length. encoding: "ZLIB", "GZIP" or
-    "" for a file that is not compressed.
+    Keys are "file:number", counted from 0. header, record, footer: sizes in bytes. hop: the
+    distance from the start of one record to the start of the next; 0: the record's length.
+    encoding: "ZLIB", "GZIP" or "" for a file that is not compressed.
     """
 
     def __init__(self, header: int, record: int, footer: int, hop: int, encoding: str) -> None:
@@ -110,7 +113,7 @@ class FixedLengths:
     def _read(self, source: BinaryIO, inflated: InflatedFile, name: bytes) -> Records:
         """Yield the records, each when the bytes of a footer after it are read.
 
-        This way the footer is recognized even in a compressed file, whose size is not known.
+        So the footer is recognized even in a compressed file, whose size is unknown.
         """
         window, number = b"", 0
         needed = self._record + self._footer
@@ -131,7 +134,8 @@ class FixedLengths:
 def _take(source: Any, size: int, keep: bool = True) -> Any:
     """Read `size` bytes, or fewer at the end of the file.
 
-    keep: if false, discard the bytes and return a range of their number.
+    keep: whether to return the bytes; otherwise they are discarded, and a range with their number
+      is returned.
     """
     parts, missing = [], size
     while missing > 0 and (part := source.read(min(missing, _AT_ONCE))):

@@ -40,7 +40,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _searching(find: Any, worst: float) -> Call:
     """Return a NumPy kernel of `find`, which is np.argmax or np.argmin, along an axis.
 
-    As in TensorFlow, NaN is never chosen before a number: it counts as `worst`, an infinity.
+    As in TensorFlow, a NaN is chosen only if there are no numbers: it counts as `worst`, an
+    infinity.
     """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -63,7 +64,7 @@ def _searching(find: Any, worst: float) -> Call:
 def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
     """Return x reshaped to (before, axis, after), and the number of the axis in that shape, 1.
 
-    Raise InvalidArgumentError for an axis that is empty or out of range.
+    Raises InvalidArgumentError for an axis that is empty or out of range.
     """
     sizes = context.input_shapes[0]
     try:
@@ -78,8 +79,8 @@ def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
 class _Chosen:
     """The elements at the indices that NumPy found, to detect NaNs.
 
-    NumPy's functions choose a NaN wherever a row has one, so these elements include all rows with
-    NaN.
+    NumPy's functions choose a NaN whenever a row has one, so the chosen elements show which rows
+    contain NaN.
     """
 
     def __init__(self, view: Any, indices: Any) -> None:
@@ -107,8 +108,8 @@ def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) 
     """Return the smallest position along the last axis at which x has its largest or smallest
     value.
 
-    best: the reduction to the largest or smallest value; worst: C for the number that replaces NaN.
-    Raise NotImplementedError for other axes and dtypes.
+    best: the reduction that returns the largest or smallest value. worst: the C expression of the
+    number that replaces NaN. Raises NotImplementedError for other axes and dtypes.
     """
     axis = normalize_axis(signature.value(1), len(x.shape), "Dimension")
     if axis != len(x.shape) - 1 or not x.dtype.is_floating or not 0 < x.shape[axis] < 2**31:
@@ -186,12 +187,12 @@ argmin = _declare("ArgMin", _searching(np.argmin, np.inf), "smallest", MIN, "1.0
 def arg_max(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Return `argmax` along `dimension`; this is an older function."""
+    """Return `argmax` along `dimension`. This is an older name of that function."""
     return argmax(input, dimension, name, output_type=output_type)
 
 
 def arg_min(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Return `argmin` along `dimension`; this is an older function."""
+    """Return `argmin` along `dimension`. This is an older name of that function."""
     return argmin(input, dimension, name, output_type=output_type)

@@ -40,7 +40,8 @@ def _cut(size: int, blocks: int, min_part: int) -> tuple[int, int]:
     """Return the number of parts into which an axis of `size` is cut, and the number of elements in
     each.
 
-    blocks: the number of blocks without a cut; min_part: the minimum number of elements in a part.
+    blocks: the number of blocks if the axis is not divided. min_part: the minimum number of
+      elements in a part.
     """
     parts = max(1, min(_MAX_PARTS, ceil(_BLOCKS / blocks), size // min_part))
     part = ceil(size / parts)
@@ -93,7 +94,7 @@ def _power(count: int) -> int:
 
 
 _SHORT = 64
-"""The maximum size of rows that are computed by one thread each, if there are many rows."""
+"""The maximum size of rows for which, if there are many rows, one thread computes each row."""
 
 
 def running(
@@ -108,9 +109,9 @@ def running(
 ) -> list[Launch]:
     """Return launches of running sums (or products) along an axis.
 
-    combine: C for the sum of `a` and `b`; start: C for the neutral element. reverse: whether sums
-    run from the last element to the first; exclusive: whether a sum excludes the element at its own
-    position.
+    combine: the C expression that combines `a` and `b`. start: the C expression of the neutral
+    element. reverse: whether to accumulate from the last element to the first. exclusive: whether a
+    result excludes the element at its own position.
     """
     by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
     blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)

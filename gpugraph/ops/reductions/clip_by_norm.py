@@ -29,8 +29,8 @@ from gpugraph.ops.reductions.reduction_functions import l2_loss, reduce_sum
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """Return `t` with its elements clipped to [clip_value_min, clip_value_max].
 
-    The limits are scalars, or broadcast to `t`. Raise ValueError if the broadcast result would have
-    another shape than `t`.
+    The limits are scalars, or broadcast to `t`. Raises ValueError if the broadcast result would
+    have another shape than `t`.
     """
     with op_scope(name, "clip_by_value", t, clip_value_min, clip_value_max) as scope:
         values = _values(t)
@@ -42,12 +42,12 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def _values(t: Any) -> Tensor:
-    """Return the tensor to clip; for IndexedSlices, their values."""
+    """Return the tensor to clip. For IndexedSlices, it is their values."""
     return convert_to_tensor(_rows(t), name="t")
 
 
 def _like(t: Any, values: Tensor) -> Any:
-    """Return the clipped `values`; as IndexedSlices if `t` is IndexedSlices."""
+    """Return the clipped `values`, as IndexedSlices if `t` is IndexedSlices."""
     if isinstance(t, IndexedSlices):
         return IndexedSlices(values, t.indices, t.dense_shape)
     return values
@@ -56,9 +56,10 @@ def _like(t: Any, values: Tensor) -> Any:
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """Return `t`, or t * clip_norm / norm where its l2 norm exceeds `clip_norm`.
 
-    axes: the axes over which norms are taken; by default all, which gives one norm. clip_norm: a
-    scalar above 0, or a tensor that broadcasts against the norms. Raise ValueError if the result
-    would have another shape than `t`. A tensor of zeros is unchanged and has a finite gradient.
+    axes: the axes over which norms are computed; by default all axes, which gives one norm.
+    clip_norm: a scalar above 0, or a tensor that broadcasts against the norms. Raises ValueError if
+    the result would have another shape than `t`. A tensor of zeros is unchanged and has a finite
+    gradient.
     """
     with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
         values = _values(t)
@@ -88,7 +89,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     """Return the l2 norm of all elements of all tensors together, a scalar.
 
-    t_list: a sequence of tensors of one floating point dtype; None items are skipped. Raise
+    t_list: a sequence of tensors of one floating point dtype; None items are skipped. Raises
     TypeError if it is not a sequence.
     """
     _check_sequence(t_list)
@@ -108,10 +109,10 @@ def clip_by_global_norm(
     """Scale tensors down by one factor so that their global norm is at most `clip_norm`.
 
     t_list: a sequence of tensors of one floating point dtype, or None for no tensor. clip_norm: a
-      scalar above 0. use_norm: the global norm, if the caller has it already.
-    Return the list of `t * clip_norm / max(norm, clip_norm)`, with None unchanged, and the norm.
-    If the norm is infinite or NaN, all elements become NaN, which makes the failure visible.
-    Raise TypeError if `t_list` is not a sequence.
+      scalar above 0. use_norm: the global norm, if the caller has already computed it. Return the
+      list of `t * clip_norm / max(norm, clip_norm)`, with None unchanged, and the norm. If the norm
+      is infinite or NaN, all elements become NaN, which makes the failure visible. Raises TypeError
+      if `t_list` is not a sequence.
     Source: Pascanu et al., arXiv:1211.5063.
     """
     _check_sequence(t_list)
@@ -136,7 +137,7 @@ def _check_sequence(t_list: Any) -> None:
 
 
 def _tensors(t_list: Sequence[Any]) -> list[Tensor | None]:
-    """Return the items as tensors, or None; for IndexedSlices, their values."""
+    """Return the items as tensors or None. For IndexedSlices, their values are returned."""
     return [
         None if item is None else convert_to_tensor(_rows(item), name=f"t_{index}")
         for index, item in enumerate(t_list)

@@ -26,7 +26,7 @@ def reduce_variance(
 ) -> Tensor:
     """Return the variance along `axis`: the mean of the squared distances from the mean.
 
-    axis, keepdims: see `reduce_sum`. Raise TypeError for integers.
+    axis, keepdims: see `reduce_sum`. Raises TypeError for integers.
     """
     with op_scope(name, "reduce_variance"):
         x = convert_to_tensor(input_tensor)
@@ -38,7 +38,7 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the standard deviation along `axis`; arguments and errors are those of
+    """Return the standard deviation along `axis`. Takes the arguments and raises the errors of
     `reduce_variance`.
     """
     with op_scope(name, "reduce_std"):
@@ -50,8 +50,8 @@ def reduce_euclidean_norm(
 ) -> Tensor:
     """Return the square root of the sum of the squares along `axis` (see `reduce_sum`).
 
-    The root of integers is truncated. For complex numbers, the squares are those of their absolute
-    values."""
+    The root of integers is truncated. For complex numbers, the absolute values are squared.
+    """
     source = convert_to_tensor(input_tensor)
     if source.dtype.is_complex:
         with op_scope(name, "EuclideanNorm", source) as scope:
@@ -95,9 +95,9 @@ def accumulate_n(
 ) -> Tensor:
     """Return the sum of a list of tensors with the same shape and dtype.
 
-    Unlike `add_n`, it accepts no IndexedSlices. Raise ValueError for an empty list, for items other
-    than tensors, and for tensors whose shape or dtype differs from that of the first or from
-    `shape` and `tensor_dtype`.
+    Unlike `add_n`, it accepts no IndexedSlices. Raises ValueError for an empty list, for items that
+    are not tensors, and for tensors whose shape or dtype differs from that of the first tensor or
+    from `shape` and `tensor_dtype`.
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else []
     if not items:
@@ -123,7 +123,7 @@ def accumulate_n(
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """Return `scalar` times a tensor, or times the values of IndexedSlices.
 
-    Raise ValueError if the shape of `scalar` is not that of a scalar.
+    Raises ValueError if the shape of `scalar` is not that of a scalar.
     """
     slices = isinstance(x, IndexedSlices)
     wanted = x.values.dtype if slices else getattr(x, "dtype", None)
@@ -138,7 +138,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
 def lbeta(x: Any, name: str | None = None) -> Tensor:
     """Return log of the beta function along the last axis: sum(lgamma(x)) - lgamma(sum(x)).
 
-    Shape: x.shape[:-1]; an empty axis gives -inf.
+    The result has the shape x.shape[:-1]. An empty axis gives -inf.
     """
     with op_scope(name, "lbeta", x):
         tensor = convert_to_tensor(x, name="x")

@@ -72,8 +72,8 @@ def _counting(
 ) -> list[Launch]:
     """Return launches that count the elements of input 0 by bin, in `output`.
 
-    function: the CUDA function; before: the function's arguments before the counts; message: the
-    error for an element that it rejects.
+    function: the name of the CUDA function. before: the function's arguments that precede the
+    counts. message: the error for an element that the function rejects.
     """
     count, bins = prod(signature.input_shapes[0]), signature.output_shapes[0][0]
     if count >= 1 << 32:
@@ -132,9 +132,9 @@ def bincount(
     `dtype`.
 
     The vector's length is the largest number plus 1, but at least `minlength` and at most
-    `maxlength`; larger numbers are not counted. weights: a tensor of the shape of `arr`; the result
-    is then, for each number, the sum of the weights of its occurrences, in their dtype. A run
-    raises InvalidArgumentError for negative numbers.
+    `maxlength`; larger numbers are not counted. weights: a tensor of the shape of `arr`. If it is
+    passed, the result is, for each number, the sum of the weights of its occurrences, in the dtype
+    of the weights. A run raises InvalidArgumentError for negative numbers.
     """
     with op_scope(None, "bincount"):
         numbers = convert_to_tensor(arr, dtypes.int32, name="arr")
@@ -159,7 +159,7 @@ def bincount(
 
 
 def _known(value: Any) -> Any:
-    """Return the value of an argument as an array, or None if it is not known before the run."""
+    """Return the value of an argument as an array, or None if it is unknown before the run."""
     if isinstance(value, Tensor):
         return constant_value(value)
     return None if value is None else np.asarray(value)
@@ -240,10 +240,11 @@ def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Count the `values` in each of `nbins` equal parts of value_range; return a vector of `dtype`.
+    """Count the `values` in each of `nbins` equal parts of the interval `value_range`. Return a
+    vector of `dtype`.
 
-    value_range: two numbers of the values' dtype, the first smaller; otherwise a run raises
-    InvalidArgumentError. Values outside are counted in the first or the last part.
+    value_range: two numbers of the values' dtype. A run raises InvalidArgumentError unless the
+    first is smaller. Values outside the interval are counted in the first or the last part.
     """
     with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
         return _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=scope)
@@ -253,9 +254,10 @@ def histogram_fixed_width_bins(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return, for each value, the number of the part of value_range that contains it.
+    """Return, for each value, the number of the part of the interval `value_range` that contains
+    it.
 
-    Arguments are those of `histogram_fixed_width`. The result has the shape of `values`, and
+    Takes the arguments of `histogram_fixed_width`. The result has the shape of `values`, and
     `dtype`, int32 or int64.
     """
     with op_scope(name, "histogram_fixed_width_bins", values, value_range, nbins):
@@ -330,13 +332,13 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """Count the pairs of label and prediction; return a square matrix [label, prediction] of
+    """Count the pairs of label and prediction. Return a square matrix [label, prediction] of
     `dtype`.
 
     labels, predictions: class numbers, vectors of equal length, or of shape (n, 1). num_classes:
     the size of the matrix, by default the largest class number + 1. weights: a vector with the
-    amount by which each pair counts, by default 1. A run raises InvalidArgumentError for a class
-    outside the matrix.
+    weight of each pair, by default 1. A run raises InvalidArgumentError for a class outside the
+    matrix.
     """
     with op_scope(name, "confusion_matrix", predictions, labels, num_classes, weights):
         classes = [

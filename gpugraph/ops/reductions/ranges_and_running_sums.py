@@ -105,8 +105,8 @@ def range(
     """Return the vector start, start + delta, start + 2 delta, ..., up to but without `limit`.
 
     `range(n)` starts at 0. Without `dtype`, the result has the widest dtype of the arguments, in
-    the order int32, int64, bfloat16, float32, float64. Raise ValueError if delta is 0 or leads away
-    from the limit.
+    the order int32, int64, bfloat16, float32, float64. Raises ValueError if delta is 0 or leads
+    away from the limit.
     """
     if limit is None:
         start, limit = 0, start
@@ -258,8 +258,8 @@ def _cumsum_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient: the running sum of y dy in the opposite direction, divided by x; NaN
-    where x is 0.
+    """Return the gradient: the running sum of y dy in the opposite direction, divided by x. It is
+    NaN where x is 0.
     """
     x, axis = op.inputs
     attrs = op.attrs
@@ -332,7 +332,7 @@ def cumsum(
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running products along `axis`; arguments are those of `cumsum`.
+    """Return running products along `axis`. Takes the arguments of `cumsum`.
 
     With `exclusive`, the first product is 1.
     """
@@ -342,7 +342,7 @@ def cumprod(
 def cumulative_logsumexp(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running log(sum(exp(x))) along `axis`, without overflow; arguments are those of
+    """Return running log(sum(exp(x))) along `axis`, without overflow. Takes the arguments of
     `cumsum`.
 
     With `exclusive`, the first result is -inf.

@@ -26,7 +26,7 @@ from gpugraph.ops.reductions.reduction_ops import (
 
 
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
-    """Return the value of an argument with two names; raise ValueError if both are passed.
+    """Return the value of an argument that has two names. Raises ValueError if both are passed.
 
     value, old: the arguments under the names `name` and `old_name`; None if they were not passed.
     """
@@ -44,7 +44,7 @@ def reduce_with(
     reduction_indices: Any = None,
     keep_dims: Any = None,
 ) -> Tensor:
-    """Return `x` reduced by `function`, an op, along `axis`; None stands for all axes.
+    """Return `x` reduced by the op `function` along `axis`; None means all axes.
 
     reduction_indices, keep_dims: older names of `axis` and `keepdims`.
     """

@@ -43,7 +43,7 @@ def _kept(op: Any, tensor: Any) -> Any:
 
 
 def _spread(tensor: Any, x: Tensor) -> Any:
-    """Broadcast `tensor`, whose reduced axes have size 1, to the shape of x."""
+    """Broadcast `tensor`, in which reduced axes have size 1, to the shape of x."""
     if tensor.shape.is_fully_defined() and tensor.shape == x.shape:
         return tensor
     return raw_ops.BroadcastTo(tensor, shape_of(x))
@@ -78,7 +78,8 @@ def chosen_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def prod_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return dy times the product of all other elements, which is correct also if some are 0.
+    """Return dy times the product of all other elements. This is correct even if some elements are
+    0.
 
     The axes are reduced one after another. Along an axis, the product of all other elements is the
     exclusive running product from the start times the one from the end. If the axes are not known

@@ -1,8 +1,9 @@
 """Sums, means, products, extremes and other reductions along axes, and their gradients.
 
 The axes are read on the host when a kernel is bound. In each run, a kernel is one NumPy reduction
-over a view of the input, in which neighbouring axes are merged if all are reduced, or none. float16
-is accumulated in float32. A reduction over no elements gives its neutral element; a mean gives NaN.
+over a view of the input. Adjacent axes are merged in the view if all of them are reduced, or none
+of them. float16 is accumulated in float32. A reduction over no elements gives its neutral element;
+a mean gives NaN.
 """
 
 from __future__ import annotations
@@ -111,7 +112,9 @@ def _count(view: Any, axes: tuple[int, ...]) -> int:
 
 
 def _accumulator(context: KernelContext, target: Any) -> Any:
-    """Return an array to accumulate in: `target`, or a float32 scratch array if it is float16."""
+    """Return an array in which to accumulate: `target`, or a float32 scratch array if `target` is
+    float16.
+    """
     if target.dtype != np.float16:
         return target
     return context.scratch(target.shape, dtypes.float32)
@@ -220,8 +223,8 @@ def _reduction(
 ) -> OpFunction:
     """Declare a reduction of elements of a dtype in `types`, or of bools if `types` is empty.
 
-    gpu: the op's GPU kernel, which contains the NumPy kernel. native: the op's decomposition, if
-    `gpu` is not one.
+    gpu: the op's GPU kernel, which contains the NumPy kernel. native: the op's decomposition,
+    unless `gpu` is one.
     """
     element, element_attr = ("T", {"T": types}) if types else ("bool", {})
     return op(

@@ -1,7 +1,8 @@
 """Error messages of TensorFlow's kernels for wrong inputs.
 
-Here shape inference rejects such inputs, also in a run. Where TensorFlow's kernel has another
-message than its shape inference, these modules find the kernel's message.
+In this package, shape inference rejects such inputs, both in graph construction and in a run. In a
+run, these modules replace the message of shape inference by the message of TensorFlow's kernel,
+where the two differ.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ def _slice_range(op: Refused) -> str | None:
 def _axis_rule(slot: int, of: int, template: str, extra: int = 0) -> Rule:
     """Return the check that input `slot`, a scalar, is an axis of input `of`.
 
-    extra: the number by which the range exceeds [-rank, rank) on each side. template: the message,
-    with `{0}` for the axis and `{1}` for the rank.
+    extra: by how much the range exceeds [-rank, rank) on each side. template: the message, with
+    `{0}` for the axis and `{1}` for the rank.
     """
 
     def rule(op: Refused) -> str | None:
@@ -191,10 +191,10 @@ def _unpack_count(op: Refused) -> bool:
 
 
 def _scalars(names: str, start: int, words: str) -> tuple[Rule, ...]:
-    """Return the checks that inputs are scalars.
+    """Return rules that check that inputs are scalars.
 
-    names: the inputs' names, from input `start` on; words: the template of the message, with
-    `{name}` and `{shape}`.
+    names: the names of the inputs, starting with input number `start`. words: the template of the
+    message, with `{name}` and `{shape}`.
     """
     return tuple(
         rank_is(slot, 0, words.format(name=name, shape=f"{{{slot}.text}}"))
@@ -330,6 +330,6 @@ ARRAY_REFUSALS: dict[str, tuple[Rule, ...]] = {
         ("Unique", "UniqueWithCounts"), (rank_is(0, 1, "unique expects a 1D vector."),)
     ),
 }  # fmt: skip
-"""By op type, the checks of TensorFlow's kernel in its order; the first that fails gives the
-message.
+"""The checks of TensorFlow's kernels, by op type, in the kernels' order. The first check that fails
+determines the message.
 """

@@ -276,6 +276,6 @@ NETWORK_REFUSALS: dict[str, tuple[Rule, ...]] = {
     ),
     "SparseApplyCenteredRMSProp": _sparse_update("4 lr,5 rho,6 momentum,7 epsilon", 8, 9),
 }  # fmt: skip
-"""By op type, the checks of TensorFlow's kernel in its order; the first that fails gives the
-message.
+"""The checks of TensorFlow's kernels, by op type, in the kernels' order. The first check that fails
+determines the message.
 """

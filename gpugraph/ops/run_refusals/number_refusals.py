@@ -230,6 +230,6 @@ NUMBER_REFUSALS: dict[str, tuple[Rule, ...]] = {
         ),
     ),
 }  # fmt: skip
-"""By op type, the checks of TensorFlow's kernel in its order; the first that fails gives the
-message.
+"""The checks of TensorFlow's kernels, by op type, in the kernels' order. The first check that fails
+determines the message.
 """

@@ -1,9 +1,10 @@
 """Rules that give the messages of TensorFlow's kernels for inputs that shape inference rejected.
 
 TensorFlow rejects the same inputs with different words in graph construction (by shape functions)
-and in runs (by kernels). Shape inference here serves both, with the words of shape functions. For
-each op type that differs, a table holds rules with the kernel's words, in the order of its checks.
-The rules run only after a rejection in a run, so they cost nothing for valid inputs.
+and in runs (by kernels). Here, one shape inference serves both, with the messages of TensorFlow's
+shape functions. For each op type whose kernel has other messages, a table holds rules with these
+messages, in the order of the kernel's checks. The rules are evaluated only after a rejection in a
+run, so they cost nothing for valid inputs.
 """
 
 from __future__ import annotations
@@ -97,24 +98,24 @@ def rank_from(slot: int, rank: int, template: str) -> Rule:
 
 
 def same_rows(template: str) -> Rule:
-    """Return the rule that the second input has as many elements as the first has rows."""
+    """Return the rule that the second input must have as many elements as the first has rows."""
     return when(lambda op: op.x[0].sizes[0] != op.x[1].count, template)
 
 
 def old_scalar(slot: int, template: str) -> Rule:
-    """Return the rule that input `slot` is a scalar, or a vector of one element."""
+    """Return the rule that input `slot` must be a scalar, or a vector of one element."""
     return when(lambda op: op.x[slot].sizes not in ((), (1,)), template)
 
 
 def same_shapes(one: int, other: int, template: str) -> Rule:
-    """Return the rule that the inputs `one` and `other` have the same shape."""
+    """Return the rule that the inputs `one` and `other` must have the same shape."""
     return when(lambda op: op.x[one].sizes != op.x[other].sizes, template)
 
 
 def no_negative(slot: int, template: str = "Dimension {0} must be >= 0", minimum: int = 0) -> Rule:
     """Return the rule that no element of input `slot`, a vector of sizes, is below `minimum`.
 
-    In the template, `{0}` is the first element that is below, and `{1}` its index.
+    In the template, `{0}` is the first element below the minimum, and `{1}` its index.
     """
 
     def rule(op: Refused) -> str | None:

@@ -19,9 +19,9 @@ def _part_rank(slot: int, rank: int, name: str) -> Rule:
 
 
 def _elements(first: int, name: str) -> Rule:
-    """Return the rule that a SparseTensor has as many values as rows of indices.
+    """Return the rule that a SparseTensor must have as many values as rows of indices.
 
-    first: the number of the input with its indices; name: its name in the message.
+    first: the number of the input with its indices. name: its name in the message.
     """
     words = (
         f"Expected {name}_values.NumElements == #rows({name}_indices), their shapes are: "
@@ -31,10 +31,10 @@ def _elements(first: int, name: str) -> Rule:
 
 
 def _columns(first: int, name: str) -> Rule:
-    """Return the rule that the shape of a SparseTensor has as many sizes as its indices have
+    """Return the rule that the shape of a SparseTensor must have as many sizes as its indices have
     columns.
 
-    first: the number of the input with its indices; name: its name in the message.
+    first: the number of the input with its indices. name: its name in the message.
     """
 
     def rule(op: Refused) -> str | None:
@@ -74,8 +74,8 @@ def _rows(op: Refused, slot: int) -> int:
 
 
 def _set(first: int) -> tuple[Rule, ...]:
-    """Return the rules for a sparse set: its indices are input `first`, then come values and
-    shape.
+    """Return the rules for a set given as a sparse tensor: its indices are input `first`, followed
+    by its values and its shape.
     """
     values, shape = first + 1, first + 2
 
@@ -148,6 +148,6 @@ SPARSE_REFUSALS: dict[str, tuple[Rule, ...]] = {
         _scatter,
     ),
 }
-"""By op type, the checks of TensorFlow's kernel in its order; the first that fails gives the
-message.
+"""The checks of TensorFlow's kernels, by op type, in the kernels' order. The first check that fails
+determines the message.
 """

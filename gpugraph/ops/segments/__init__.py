@@ -1,1 +1,1 @@
-"""Sums and extremes of the parts of a tensor that share a number."""
+"""Sums and extremes by segment: the parts of a tensor with the same segment id form a segment."""

@@ -31,7 +31,7 @@ def unsorted_segment_mean(
 ) -> Tensor:
     """Return the mean of each segment, 0 for an empty segment.
 
-    Arguments are those of `unsorted_segment_sum`. Integers are divided as by Python's `/`.
+    Takes the arguments of `unsorted_segment_sum`. Integers are divided as by Python's `/`.
     """
     with op_scope(name, "UnsortedSegmentMean"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
@@ -43,7 +43,7 @@ def unsorted_segment_sqrt_n(
 ) -> Tensor:
     """Return the sum of each segment divided by the root of its number of parts.
 
-    Arguments are those of `unsorted_segment_sum`.
+    Takes the arguments of `unsorted_segment_sum`.
     """
     with op_scope(name, "UnsortedSegmentSqrtN"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
@@ -51,7 +51,7 @@ def unsorted_segment_sqrt_n(
 
 
 def _sums_and_counts(data: Any, segment_ids: Any, num_segments: Any) -> tuple[Tensor, Tensor]:
-    """Return the sum of each segment, and its number of parts, or 1 if it is empty.
+    """Return the sum of each segment, and the number of its parts (1 if it is empty).
 
     The numbers have the shape (num_segments, 1, ..., 1), which broadcasts to the shape of the sums.
     """

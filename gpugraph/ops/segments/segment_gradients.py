@@ -1,9 +1,9 @@
 """Gradient functions of reductions by segment.
 
-They serve sorted and unsorted segments. Each part of the data (a slice with one segment id)
-receives a share of the gradient of its segment, and a part with a negative id, which is in no
-segment, receives 0. Divisions by the number of parts give 0 for an empty segment, which would
-otherwise make second gradients NaN.
+They serve sorted and unsorted segments. A part of the data is a slice with one segment id. Each
+part receives a share of the gradient of its segment. A part with a negative id is in no segment and
+receives 0. Divisions by the number of parts give 0 for an empty segment; otherwise second gradients
+would be NaN.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class _Segments:
             self.rows = raw_ops.Maximum(self.ids, zero)
 
     def gather(self, values: Any) -> Any:
-        """Return, for each part of the data, the row of `values` for its segment; 0 for a negative
-        id.
+        """For each part of the data, return the row of `values` for its segment, or 0 if the id is
+        negative.
         """
         if self.is_sorted:
             places = raw_ops.Reshape(self.ids, np.array([-1, 1, 1], np.int32))
@@ -49,7 +49,7 @@ class _Segments:
     def _gather_of_any_number(self, values: Any) -> Any:
         """Gather as `gather` does, even if the number of segments may be 0.
 
-        Index 0 selects a row of zeros that is added in front.
+        Index 0 selects a row of zeros that is inserted in front.
         """
         ones = np.array([1], np.int32)
         zero = values.dtype.base_dtype.as_numpy_dtype(0)
@@ -73,7 +73,9 @@ class _Segments:
         return getattr(raw_ops, f"UnsortedSegment{kind}")(rows, self.ids, self.count)
 
     def result(self, rows: Any) -> list[Any]:
-        """Return the gradients of all inputs of the op; rows: the gradient of the data, as rows."""
+        """Return the gradients of all inputs of the op. rows: the gradient of the data, with one
+        row for each part.
+        """
         if self.is_sorted:
             return [rows, *self.nothing]
         return [raw_ops.Reshape(rows, shape_of(self.data)), *self.nothing]
@@ -86,8 +88,8 @@ def sum_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def mean_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of the data: for each part, dy of its segment over the segment's number
-    of parts.
+    """Return the gradient of the data: for each part, dy of its segment divided by the segment's
+    number of parts.
     """
     segments = _Segments(op)
     ids = raw_ops.Cast(raw_ops.OnesLike(segments.ids), DstT=dy.dtype.base_dtype)
@@ -100,8 +102,8 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def extreme_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return dy of the segment, divided equally among the elements that equal its extreme; 0
-    elsewhere.
+    """Return the gradient of the data: dy of a segment, divided equally among the elements that
+    equal the segment's extreme; 0 for all others.
     """
     segments = _Segments(op)
     flat = segments.flat()
@@ -114,10 +116,11 @@ def extreme_gradient(op: Any, dy: Any) -> list[Any]:
 def prod_gradient(op: Any, dy: Any) -> list[Any]:
     """Return dy times the product of all other elements of the segment.
 
-    For an element x that is not 0, this is dy times the result over x. For an element that is 0, it
-    is the product of the nonzero elements times the product of the other zeros. The latter is
-    written as 1 if there is no other zero, and if there is another zero, as that element itself:
-    its value is 0, but it contributes to second gradients.
+    For an element x that is not 0, this is dy times the segment's product divided by x. For an
+    element that is 0, it is the product of the nonzero elements times the product of the other
+    zeros. The product of the other zeros is written as 1 if there is no other zero. If there is
+    another zero, it is written as that element itself: the value is 0, but it contributes to second
+    gradients.
     """
     segments = _Segments(op)
     flat = segments.flat()

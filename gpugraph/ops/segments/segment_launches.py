@@ -27,9 +27,8 @@ _BLOCK = (THREADS, 1, 1)
 class SegmentReduction(NamedTuple):
     """The rule by which the rows of a segment are combined.
 
-    combine: C that combines two rows, elementwise. divided: whether the result is divided by the
-    number of rows ("mean"), by the root of it ("root") or not (""). empty: the value of a segment
-    without rows.
+    combine: a C statement that combines two rows, elementwise. divided: whether the result is
+    divided by the number of rows ("mean"), by the root of that number ("root"), or not ("").
     """
 
     combine: str
@@ -62,8 +61,10 @@ def _changes(count: int, segments: int, width: int) -> Changes:
 def _keys(signature: Signature, by: bool, num_segments: int = -1) -> list[Launch]:
     """Return the launches that compute the segment of each row, and check the ids.
 
-    by: whether the rows are those of input 0 at the indices of input 1; the ids are then input 2,
-    else input 1. num_segments: the number of segments, or -1 if it is one more than the last id."""
+    by: whether the rows are the rows of input 0 at the indices in input 1. The ids are input 2 in
+    that case, else input 1. num_segments: the number of segments, or -1 if it is one more than the
+    last id.
+    """
     data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
     count, size = ids[0], data[0]
     if max(count, size, num_segments) >= _MAX_COUNT:
@@ -112,7 +113,7 @@ def sized_segments(rule: SegmentReduction, by: bool, host: Call) -> Sized:
 
     The ids are read first, and the output is then allocated.
 
-    by: whether the rows are those of input 0 at the indices of input 1. host: the NumPy kernel.
+    by: whether the rows are the rows of input 0 at the indices in input 1. host: the NumPy kernel.
     """
 
     def count(signature: Signature) -> list[Launch]:
@@ -140,7 +141,7 @@ def _known_size(signature: Signature) -> list[int]:
 def counted_segments(rule: SegmentReduction, signature: Signature) -> list[Launch]:
     """Return the launches for the rows of input 0 at the indices of input 1, with ids in input 2.
 
-    The number of segments is that of the rows of the output. There may be no rows and no ids.
+    The number of segments is the number of rows of the output. There may be no rows and no ids.
     """
     shape, count = signature.output_shapes[0], signature.input_shapes[2][0]
     if signature.input_shapes[1] != signature.input_shapes[2]:
@@ -154,7 +155,7 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
     """Return the launches for the gradient of `counted_segments` with respect to the data.
 
     Row j of the gradients, input 0, belongs to segment j. For each position k, the row of the
-    segment in input 2 at k, divided as in `SegmentReduction.divided`, is added to the row of the
+    segment in input 2 at k is divided as in `SegmentReduction.divided`, and added to the row of the
     output whose index is in input 1 at k.
     """
     (segments, *_), (count,) = signature.input_shapes[0], signature.input_shapes[1]

@@ -1,9 +1,10 @@
-"""Sums, products and extremes of the parts of a tensor that share a segment id.
+"""Sums, products and extremes by segment: the parts of a tensor with the same segment id form a
+segment.
 
-A part is a slice along the leading axes, which are the axes of the ids. `Segment...` takes a vector
-of ascending ids, where the last id is that of the last segment; `UnsortedSegment...` takes ids in
-any order and the number of segments, and skips parts with a negative id. Parts are combined in
-their order.
+A part is a slice along the first axes, which are the axes of the ids. `Segment...` takes a vector
+of ascending ids, and the last id is that of the last segment. `UnsortedSegment...` takes ids in any
+order and the number of segments, and skips parts with a negative id. Parts are combined in their
+order.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def _launch_unsorted(
 def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: UpdateRule) -> Source:
     """Return the kernel that combines the parts of each segment, starting from `start(dtype)`.
 
-    combine: the ufunc of the NumPy kernel; rule: the corresponding rule for a GPU.
+    combine: the ufunc of the NumPy kernel. rule: the rule that does the same on a GPU.
     """
     is_extreme = combine in (np.maximum, np.minimum)
 
@@ -137,8 +138,8 @@ def segment_op(
 ) -> OpFunction:
     """Declare an op on segments.
 
-    types: the dtypes of T; index_types: the other type attrs. gpu: the op's GPU kernel, which
-    contains the NumPy kernel; native: the op's native code.
+    types: the dtypes of T. index_types: the other type attrs. gpu: the op's GPU kernel, which
+    contains the NumPy kernel. native: the op's native code.
     """
     return op(
         op_type,
@@ -204,10 +205,10 @@ def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
 
 
 def run_starts(ids: Any, count: int | None = None) -> Any:
-    """Return the position where each run of equal segment ids starts; `ids` must not be empty.
+    """Return the positions at which runs of equal segment ids start. `ids` must not be empty.
 
-    count: the number of segments, by default one more than the last id. Raise InvalidArgumentError
-    if ids descend or are outside [0, count), for the first such position.
+    count: the number of segments, by default one more than the last id. Raises
+    InvalidArgumentError, with the first position, if ids descend or are outside [0, count).
     """
     if count is None and ids[-1] < 0:
         raise invalid_argument(f"segment ids must be >= 0, but the last one is {ids[-1]}")

@@ -250,7 +250,7 @@ def sparse_segment_sum(
 ) -> Tensor:
     """Return the sums of the rows of `data` at `indices` that share a segment id.
 
-    segment_ids: an int32 vector with an id for each index, ascending. num_segments: the number of
+    segment_ids: an int32 vector of ascending ids, one for each index. num_segments: the number of
     rows of the result, by default the last id + 1. The result has the shape (num_segments,) +
     data.shape[1:]. Segments without rows are 0. A run raises InvalidArgumentError for indices out
     of range and for ids that descend.
@@ -263,7 +263,7 @@ def sparse_segment_mean(
 ) -> Tensor:
     """Return the means of the rows of `data` at `indices` that share a segment id.
 
-    Arguments and errors are those of `sparse_segment_sum`.
+    Takes the arguments and raises the errors of `sparse_segment_sum`.
     """
     return _reduced("Mean", data, indices, segment_ids, name, num_segments)
 
@@ -273,6 +273,6 @@ def sparse_segment_sqrt_n(
 ) -> Tensor:
     """Return the sums of rows that share a segment id, divided by the root of their number.
 
-    Arguments and errors are those of `sparse_segment_sum`.
+    Takes the arguments and raises the errors of `sparse_segment_sum`.
     """
     return _reduced("SqrtN", data, indices, segment_ids, name, num_segments)

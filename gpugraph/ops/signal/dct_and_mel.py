@@ -87,12 +87,13 @@ def dct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the discrete cosine transform of type 1, 2, 3 or 4 along the last axis, as SciPy does.
+    """Return the discrete cosine transform of type 1, 2, 3 or 4 along the last axis, as SciPy
+    defines it.
 
     Type 2 is 2 sum_i x_i cos(pi k (2 i + 1) / (2 n)). n: the size to which the axis is cut or
-    zero-padded, by default the size of the axis. norm: None, or "ortho", which scales the result so
-    that type 3 inverts type 2. Raise ValueError for other values, and NotImplementedError for an
-    axis other than -1.
+    zero-padded; by default the size of the axis. norm: None, or "ortho", which scales the result so
+    that type 3 inverts type 2. Raises ValueError for other types and norms, and NotImplementedError
+    for an axis other than -1.
     """
     _check(type, n, axis, norm)
     with op_scope(name, "dct", input):
@@ -142,7 +143,7 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the inverse of `dct` of this type; the arguments are those of `dct`.
+    """Return the inverse of `dct` of this type. Takes the arguments of `dct`.
 
     Without norm, the result is the inverse times 2 n (type 1: times 2 (n - 1)).
     """
@@ -217,7 +218,7 @@ def linear_to_mel_weight_matrix(
 
     Spectra [..., num_spectrogram_bins] are to be multiplied by this matrix. Each column is a
     triangle over frequencies; the corners are equally spaced in mels, from `lower_edge_hertz` to
-    `upper_edge_hertz`. Raise ValueError for edges out of order or beyond half the `sample_rate`,
+    `upper_edge_hertz`. Raises ValueError for edges out of order or beyond half the `sample_rate`,
     and for a rate known only in a run.
     """
     element = as_dtype(dtype)
@@ -241,7 +242,7 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None 
     """Return mel frequency cepstral coefficients [..., bins] of log mel spectra [..., bins].
 
     They are the orthonormal cosine transform of type 2, except for a factor of the first
-    coefficient, as in the toolkit HTK. Raise ValueError if there are no bins.
+    coefficient, as in the toolkit HTK. Raises ValueError if there are no bins.
     """
     with op_scope(name, "mfccs_from_log_mel_spectrograms", log_mel_spectrograms):
         source = convert_to_tensor(log_mel_spectrograms)

@@ -2,8 +2,8 @@
 
 Complex transforms are computed in double precision and rounded. A transform is linear, so its
 gradient is its adjoint: the inverse transform times the number of elements, and for an inverse
-transform, the transform divided by that number. Real transforms return half of the spectrum, which
-determines the other half; their gradients take this into account.
+transform, the transform divided by that number. Real transforms return half of the spectrum, from
+which the other half follows. Their gradients take this into account.
 """
 
 from __future__ import annotations
@@ -206,9 +206,9 @@ def _rfft_gradient(axes: int) -> Any:
 def _irfft_gradient(axes: int) -> Any:
     """Return the gradient function of IRFFT: the transform of dy over the number of elements.
 
-    IRFFT uses most elements of its input twice, also for the other half of the spectrum. The
-    gradients of these elements are therefore doubled: they are all except the first element along
-    the last axis and, for an even length, the last one.
+    IRFFT uses most elements of its input twice, since they also determine the other half of the
+    spectrum. The gradients of these elements are therefore doubled. They are all elements except
+    the first along the last axis and, for an even length, the last.
     """
 
     def gradient(op: Any, dy: Any) -> list[Any]:
@@ -263,7 +263,7 @@ _REAL_BACK = [_declare_real("IRFFT", axes) for axes in _AXES]
 def _lengths(tensor: Tensor, axes: int, back: bool) -> Any:
     """Return the default `fft_length` for the last `axes` axes of `tensor`.
 
-    back: whether it is for an inverse transform, whose input is half of a spectrum.
+    back: whether the lengths are for an inverse transform, whose input is half of a spectrum.
     """
     sizes = _last_sizes(tensor, axes)
     if not back:
@@ -306,7 +306,8 @@ def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> 
 
 
 def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the Fourier transform of real numbers along the last two axes; half of the last axis.
+    """Return the Fourier transform of real numbers along the last two axes. It contains half of the
+    spectrum along the last axis.
 
     fft_length: two ints, the lengths along these axes; see `rfft`.
     """
@@ -314,8 +315,8 @@ def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
 
 
 def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the Fourier transform of real numbers along the last three axes; half of the last
-    axis.
+    """Return the Fourier transform of real numbers along the last three axes. It contains half of
+    the spectrum along the last axis.
 
     fft_length: three ints, the lengths along these axes; see `rfft`.
     """
@@ -323,7 +324,7 @@ def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
 
 
 def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the real numbers whose `rfft` is the input: invert `rfft`.
+    """Return the inverse of `rfft`: the real numbers whose `rfft` is the input.
 
     fft_length: an int vector of one element, the number of real numbers along the last axis; by
     default 2 (n - 1) for n elements of the input.
@@ -332,7 +333,7 @@ def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) ->
 
 
 def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the real numbers whose `rfft2d` is the input.
+    """Return the inverse of `rfft2d`: the real numbers whose `rfft2d` is the input.
 
     fft_length: two ints, the lengths along the last two axes; see `irfft`.
     """
@@ -340,7 +341,7 @@ def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) 
 
 
 def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the real numbers whose `rfft3d` is the input.
+    """Return the inverse of `rfft3d`: the real numbers whose `rfft3d` is the input.
 
     fft_length: three ints, the lengths along the last three axes; see `irfft`.
     """

@@ -35,7 +35,7 @@ from gpugraph.ops.signal.fourier_transforms import irfft, rfft
 def _length(value: Any, name: str) -> Any:
     """Return an int, or a scalar int32 tensor if the value is known only in a run.
 
-    Raise ValueError if it is not a scalar.
+    Raises ValueError if it is not a scalar.
     """
     tensor = convert_to_tensor(value, name=name)
     tensor.shape.assert_has_rank(0)
@@ -91,8 +91,8 @@ def frame(
     """Cut `signal` along `axis` into frames, each `frame_step` elements after the previous frame.
 
     Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. An incomplete
-    last frame is dropped, or with `pad_end` padded with `pad_value`. Raise ValueError for a signal
-    of unknown rank, and if a length is not a scalar; a run raises InvalidArgumentError for a
+    last frame is dropped, or with `pad_end` padded with `pad_value`. Raises ValueError for a signal
+    of unknown rank, and if a length is not a scalar. A run raises InvalidArgumentError for a
     `frame_step` of 0.
     """
     with op_scope(name, "frame", signal, frame_length, frame_step, pad_value):
@@ -137,7 +137,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
     """Add up overlapping frames, [..., frames, frame_length], each `frame_step` elements after the
     previous frame.
 
-    Shape: [..., (frames - 1) * frame_step + frame_length]. Raise ValueError for a rank that is
+    Shape: [..., (frames - 1) * frame_step + frame_length]. Raises ValueError for a rank that is
     below 2 or unknown, and for a `frame_step` that is not an integer scalar or is known to be below
     1.
     """
@@ -181,7 +181,7 @@ def _raised_cosine(
 ) -> Tensor:
     """Return the vector a - b cos(2 pi i / n) of `length` elements.
 
-    n is the length, or one less if the length is odd or `periodic` is False.
+    n is the length, or the length minus 1 if the length is odd or `periodic` is False.
     """
     element = as_dtype(dtype)
     if not element.is_floating:
@@ -203,8 +203,8 @@ def hann_window(
 ) -> Tensor:
     """Return 0.5 - 0.5 cos(2 pi i / n), i = 0, 1, ..., a vector of `window_length` elements.
 
-    n is the length, or one less if the length is odd or `periodic` is False, as in TensorFlow.
-    Raise ValueError for a dtype that is not floating point.
+    As in TensorFlow, n is the length, or the length minus 1 if the length is odd or `periodic` is
+    False. Raises ValueError for a dtype that is not floating point.
     """
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 
@@ -212,7 +212,7 @@ def hann_window(
 def hamming_window(
     window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
-    """Return 0.54 - 0.46 cos(2 pi i / n); i, n and the arguments are as in `hann_window`."""
+    """Return 0.54 - 0.46 cos(2 pi i / n), with i, n and the arguments of `hann_window`."""
     return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
 
 
@@ -245,8 +245,9 @@ def stft(
     """Return the complex spectra of frames of the real `signals` [..., samples].
 
     Shape: [..., frames, fft_length // 2 + 1]. frame_length, frame_step, pad_end: see `frame`.
-    fft_length: by default the smallest power of 2 not below `frame_length`. window_fn(frame_length,
-      dtype=...): a vector with the factor of each element of a frame; None for no window.
+    fft_length: by default the smallest power of 2 that is at least `frame_length`.
+      window_fn(frame_length, dtype=...): returns a vector with the factor of each element of a
+      frame; None for no window.
     """
     with op_scope(name, "stft", signals, frame_length, frame_step):
         source = convert_to_tensor(signals, name="signals")
@@ -269,7 +270,7 @@ def inverse_stft(
 ) -> Tensor:
     """Return real signals [..., samples] from the spectra of their frames, [..., frames, bins].
 
-    To invert `stft`, pass `inverse_stft_window_fn(frame_step)` as window_fn; for the other
+    To invert `stft`, pass `inverse_stft_window_fn(frame_step)` as window_fn. For the other
     arguments see `stft`.
     """
     with op_scope(name, "inverse_stft", stfts):

@@ -44,11 +44,10 @@ def embedding_lookup_sparse(
     sp_ids: a SparseTensor of ints, shape (rows, any), without empty rows except at the end.
     sp_weights: a SparseTensor with a factor for each id, or None for weights of 1. combiner: "sum",
       "mean" (the default: the sum divided by the sum of the weights) or "sqrtn" (the sum divided by
-      the root of the sum of the squared weights). The other arguments are those of
-      `embedding_lookup`.
+      the root of the sum of the squared weights). The other arguments are as in `embedding_lookup`.
 
     Shape of the result: (rows,) + params.shape[1:]. float16 and bfloat16 are summed as float32, and
-    the result is float32. Raise ValueError for another combiner and for weights that don't fit the
+    the result is float32. Raises ValueError for another combiner and for weights that don't fit the
     ids; TypeError if ids or weights are not sparse.
     """
     if combiner is None:
@@ -126,8 +125,8 @@ def safe_embedding_lookup_sparse(
     Weights are checked only for combiners other than "sum". A row without remaining ids gives the
     embedding of `default_id`, or zeros if that is None. sparse_ids: a SparseTensor of rank 2 or
     more; the embeddings along the last dimension are combined. Shape of the result:
-    sparse_ids.shape[:-1] + (columns,). Raise ValueError without a table, and for a table whose
-    dtype is not that of the weights.
+    sparse_ids.shape[:-1] + (columns,). Raises ValueError if there is no table, or if a table's
+    dtype is not the dtype of the weights.
     """
     if embedding_weights is None or (
         isinstance(embedding_weights, (list, tuple)) and not embedding_weights
@@ -176,7 +175,7 @@ def _table(table: Any, dtype: DType | None) -> Any:
 
 
 def _as_matrix(sparse: SparseTensor) -> SparseTensor:
-    """Reshape to a matrix: all dimensions except the last become one."""
+    """Reshape to a matrix: all dimensions except the last are merged."""
     last = sparse.dense_shape[-1]
     rows = raw_ops.Prod(sparse.dense_shape[:-1], np.array([0], np.int32))
     indices, shape = raw_ops.SparseReshape(
@@ -200,7 +199,7 @@ def _without_invalid(
 
 
 def _zero_empty_rows(rows: Tensor, empty: Tensor, name: str) -> Tensor:
-    """Return `rows` with zeros in the rows whose entry in `empty` is true."""
+    """Return `rows`, with zeros in the rows for which `empty` is true."""
     mask = raw_ops.Reshape(empty, np.array([-1, 1], np.int32))
     columns = raw_ops.Shape(rows)[1]
     wide = raw_ops.Tile(mask, raw_ops.Pack([np.array(1, np.int32), columns]))

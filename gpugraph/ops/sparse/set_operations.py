@@ -1,7 +1,7 @@
 """Sets along the last axis of tensors: sizes, intersections, differences, unions.
 
-The elements along the last axis of a dense or sparse tensor form a set. Results are sparse tensors
-with the elements of each set in ascending order.
+The elements along the last axis of a dense or sparse tensor form a set. Results are sparse tensors.
+The elements of each set are in ascending order.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
 def _check_sets(indices: Any, sizes: Any) -> None:
     """Check that indices are in range, but not their order.
 
-    sizes: the dense shape. Raise InternalError for an index past the end of an axis, and
+    sizes: the dense shape. Raises InternalError for an index past the end of an axis, and
     InvalidArgumentError for a negative index along any axis except the last.
     """
     for row, column in np.argwhere(indices >= sizes)[:1].tolist():
@@ -173,8 +173,8 @@ def _combine_sets(
 
 
 def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sizes of all axes except the last; raise InvalidArgumentError if the two shapes'
-    differ.
+    """Return the sizes of all axes except the last. Raises InvalidArgumentError if these differ
+    between the two shapes.
     """
     for sizes in (one, other):
         if len(sizes) < 2:
@@ -187,8 +187,8 @@ def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ..
 
 
 def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
-    """Return the function that binds a set operation; the first `dense` of its two operands are
-    dense.
+    """Return the function that binds a set operation. dense: the number of its operands, from the
+    first, that are dense.
     """
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -244,7 +244,7 @@ _none_dense = _declare("SparseToSparse", 0, f"{PARTS.format('set1')}, {PARTS.for
 def _convert_set(value: Any, name: str) -> Any:
     """Convert `value` to a tensor or SparseTensor.
 
-    Raise TypeError for a dtype other than ints and strings.
+    Raises TypeError for a dtype other than ints and strings.
     """
     tensor = convert_to_tensor_or_sparse_tensor(value, name=name)
     if tensor.dtype.base_dtype not in _TYPES:
@@ -273,7 +273,7 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     """Count the distinct elements of each set along the last axis of the SparseTensor `a`, as
     int32.
 
-    The result has the shape of `a` without the last axis. Raise TypeError if `a` is not a
+    The result has the shape of `a` without the last axis. Raises TypeError if `a` is not a
     SparseTensor or holds floats. A run raises InvalidArgumentError for indices out of bounds and,
     with `validate_indices`, for indices out of order.
     """
@@ -300,7 +300,7 @@ def set_difference(
 ) -> SparseTensor:
     """Return the sets of elements of `a` that are not in `b`; without `aminusb`, the reverse.
 
-    Other arguments are those of `set_intersection`.
+    The other arguments are as in `set_intersection`.
     """
     return _operate(
         _convert_set(a, "a"), _convert_set(b, "b"), "a-b" if aminusb else "b-a", validate_indices
@@ -308,5 +308,5 @@ def set_difference(
 
 
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """Return the unions of the sets of `a` and `b`; arguments are those of `set_intersection`."""
+    """Return the unions of the sets of `a` and `b`. Takes the arguments of `set_intersection`."""
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "union", validate_indices)

@@ -45,10 +45,11 @@ def _infer_pair(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """Combine two sparse tensors (indices, values, shape) of one shape elementwise.
+    """Combine two sparse tensors (indices, values, shape) of the same shape, element by element.
 
-    Returns the indices of elements that either tensor has, in row-major order; the combined
-    elements, where a missing element counts as 0; and a mask of the elements that both have.
+    Return three results: the indices of elements that are in at least one of the tensors, in
+    row-major order; the combined elements, where a missing element counts as 0; and a mask of the
+    elements that are in both tensors.
     """
     if a[2].tolist() != b[2].tolist():
         raise invalid_argument(
@@ -155,7 +156,7 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
 def _kept_axes(shape: Any, axes: Any) -> list[int]:
     """Return the dimensions that are not reduced.
 
-    Raise InvalidArgumentError for axes out of range.
+    Raises InvalidArgumentError for axes out of range.
     """
     rank = len(shape)
     for axis in ints(axes):
@@ -168,9 +169,7 @@ def _kept_axes(shape: Any, axes: Any) -> list[int]:
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
-    """Return, for each element, its row-major position in the result; and the sizes of the
-    result.
-    """
+    """Return the row-major position in the result for each element, and the sizes of the result."""
     positions(indices, shape)
     axes_left = _kept_axes(shape, axes)
     sizes = [int(shape[axis]) for axis in axes_left]

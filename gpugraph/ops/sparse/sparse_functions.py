@@ -1,6 +1,6 @@
 """The public functions on sparse tensors, such as `sparse_reorder`.
 
-Arguments that are SparseTensors may be SparseTensorValues (of arrays), too; anything else raises
+SparseTensorValues (of arrays) are accepted wherever SparseTensors are; anything else raises
 TypeError.
 """
 
@@ -36,7 +36,7 @@ def sparse_to_dense(
     """Return a tensor of `output_shape` with the sparse values at their indices, else
     `default_value`.
 
-    sparse_indices: shape (n, rank); for a vector as the result, also (n,) or a scalar.
+    sparse_indices: shape (n, rank); if the result is a vector, also shape (n,) or a scalar.
     sparse_values: shape (n,), or a scalar for all indices. A run raises InvalidArgumentError for
       indices out of bounds, and with `validate_indices` for indices that are out of order or
       repeated.
@@ -107,11 +107,11 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
 def sparse_tensor_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
-    """Multiply a sparse matrix by a dense matrix; each may be replaced by its adjoint.
+    """Multiply a sparse matrix by a dense matrix. Each may be replaced by its adjoint.
 
-    sp_a: shape (m, n) (with `adjoint_a` (n, m)), with elements in any order; repeated elements add
-      up.
-    b: shape (n, k) (with `adjoint_b` (k, n)). Raise ValueError if the inner sizes differ; a run
+    sp_a: shape (m, n), or (n, m) with `adjoint_a`. Its elements are in any order, and repeated
+      elements are added.
+    b: shape (n, k) (with `adjoint_b` (k, n)). Raises ValueError if the inner sizes differ; a run
       raises InvalidArgumentError for indices out of bounds.
     """
     source = expect_sparse(sp_a)
@@ -129,9 +129,10 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     """Add two tensors of the same shape, at least one of which is sparse.
 
     The sum of two SparseTensors is a SparseTensor, any other sum is a tensor. threshold (older
-    name: thresh): the sum of two SparseTensors omits a sum of two elements if its magnitude is
-    smaller; elements that only one operand has are always kept. Raise TypeError if neither operand
-    is sparse; a run raises InvalidArgumentError for different shapes.
+    name: thresh): the sum of two SparseTensors omits an element that is in both operands if the
+    magnitude of the sum is smaller than this. Elements that only one operand has are always kept.
+    Raises TypeError if neither operand is sparse; a run raises InvalidArgumentError for different
+    shapes.
     """
     sparse = (SparseTensor, SparseTensorValue)
     if not isinstance(a, sparse) and not isinstance(b, sparse):
@@ -162,17 +163,18 @@ def _extreme(function: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
 
 
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """Return the elementwise maximum of two sparse tensors; a missing element counts as 0.
+    """Return the elementwise maximum of two sparse tensors. A missing element counts as 0.
 
-    The result has an element where either tensor has one. A run raises InvalidArgumentError for
-    different shapes."""
+    The result has an element wherever at least one of the tensors has one. A run raises
+    InvalidArgumentError for different shapes.
+    """
     return _extreme(raw_ops.SparseSparseMaximum, sp_a, sp_b, name)
 
 
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """Return the elementwise minimum of two sparse tensors; a missing element counts as 0.
+    """Return the elementwise minimum of two sparse tensors. A missing element counts as 0.
 
-    Otherwise it is like `sparse_maximum`.
+    The result has an element wherever at least one of the tensors has one.
     """
     return _extreme(raw_ops.SparseSparseMinimum, sp_a, sp_b, name)
 
@@ -185,11 +187,13 @@ def sparse_concat(
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Concatenate a list of SparseTensors along `axis`; the elements are in row-major order.
+    """Concatenate a list of SparseTensors along `axis`. The elements of the result are in row-major
+    order.
 
     concat_dim: an older name of `axis`. With `expand_nonconcat_dims` (older name:
-    `expand_nonconcat_dim`) each other dimension gets the largest size; otherwise sizes must be
-    equal, or a run raises InvalidArgumentError. Raise TypeError if `sp_inputs` is not a list.
+    `expand_nonconcat_dim`), each other dimension gets the largest size. Otherwise the sizes must be
+    equal; if they are not, a run raises InvalidArgumentError. Raises TypeError if `sp_inputs` is
+    not a list.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):
@@ -250,8 +254,8 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     """Return the elements, in row-major order, as a SparseTensor of dense shape `shape`.
 
-    One size may be -1 and is inferred. For a shape with another number of elements, raise
-    ValueError if that is known; otherwise a run raises InvalidArgumentError.
+    One size may be -1 and is inferred. If the number of elements differs, raise ValueError if that
+    is known; otherwise a run raises InvalidArgumentError.
     """
     source = expect_sparse(sp_input)
     wanted = cast(shape, dtypes.int64)
@@ -268,7 +272,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 def _complete_sizes(count: int, sizes: Any) -> Any:
     """Return `sizes` with -1 replaced by the size that gives `count` elements.
 
-    Raise ValueError if there is no such size.
+    Raises ValueError if there is no such size.
     """
     completed = sizes.astype(np.int64)
     product = int(np.prod(completed[completed >= 0]))
@@ -296,7 +300,7 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
     """Permute the dimensions by `perm`, by default reversed.
 
-    Raise TypeError for a `perm` whose value is not known when the op is added, and for an unknown
+    Raises TypeError for a `perm` whose value is not known when the op is added, and for an unknown
     rank without one.
     """
     source = expect_sparse(sp_input)
@@ -315,8 +319,8 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
 
 
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
-    """Return the box of shape `size` that begins at `start` as a SparseTensor, clipped to the
-    tensor's end.
+    """Return the box of shape `size` that begins at `start`, clipped at the end of the tensor, as a
+    SparseTensor.
     """
     source = expect_sparse(sp_input)
     begin = convert_to_tensor(start, dtypes.int64)
@@ -335,8 +339,8 @@ def sparse_split(
 ) -> list[SparseTensor]:
     """Split a SparseTensor into `num_split` parts along `axis` (older name: `split_dim`).
 
-    If the size s is not divisible, the first s % num_split parts are larger by one. Raise
-    ValueError if an argument is missing. All arguments must be passed by keyword.
+    If the size s is not divisible by `num_split`, each of the first s % num_split parts is larger
+    by one. Raises ValueError if an argument is missing. All arguments must be passed by keyword.
     """
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")
@@ -370,7 +374,7 @@ def sparse_fill_empty_rows(
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """Return the softmax along the last dimension over the elements present; others are ignored."""
+    """Return the softmax along the last dimension. Only the elements that are present count."""
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseSoftmax", source):
         return source._with(raw_ops.SparseSoftmax(*source._parts()))

@@ -46,7 +46,7 @@ def sparse_expand_dims(
 ) -> SparseTensor:
     """Insert a dimension of size 1 before dimension `axis` in [-rank - 1, rank].
 
-    A negative axis counts from the end; the default, -1, appends the dimension. Raise ValueError
+    A negative axis counts from the end; the default, -1, appends the dimension. Raises ValueError
     for an axis out of range or an unknown rank.
     """
     source = expect_sparse(sp_input)
@@ -92,9 +92,9 @@ def _size(value: Any, name: str) -> Tensor:
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """Return the same elements with the dense shape `new_shape`.
 
-    new_shape: int64, with the same number of dimensions, none smaller than before; otherwise raise
-    ValueError, or InvalidArgumentError in a run. The default is the smallest shape that contains
-    all elements.
+    new_shape: int64, with the same number of dimensions, none of which may be smaller. Otherwise
+    raises ValueError, or InvalidArgumentError in a run. The default is the smallest shape that
+    contains all elements.
     """
     source = expect_sparse(sp_input)
     indices, values, sizes = (identity(part) for part in source._parts())
@@ -124,7 +124,10 @@ def _refuse_smaller(sizes: Sequence[Any], wanted: Any) -> None:
 
 
 def _check_in_run(sizes: Tensor, wanted: Tensor) -> Tensor:
-    """Return `wanted`; each run checks that it has the rank of `sizes` and no smaller size."""
+    """Return `wanted`.
+
+    Each run checks that it has the rank of `sizes` and that no size is smaller.
+    """
     all_axes = np.array([0], np.int32)
     ranks = raw_ops.Equal(raw_ops.Shape(sizes), raw_ops.Shape(wanted))
     what = "new_shape must be of sp_input's rank", raw_ops.Shape(sizes), raw_ops.Shape(wanted)
@@ -145,13 +148,12 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """Return the values at the positions that ids give: an id is the index along the last
-    dimension.
+    """Return a SparseTensor of the values, in which an id is the index along the last dimension.
 
-    sp_ids: a SparseTensor of int32 or int64 ids at the same indices as the values; or a list of
-      such SparseTensors, each for one dimension. vocab_size: the size of the last dimension, or a
+    sp_ids: a SparseTensor of int32 or int64 ids at the same indices as the values, or a list of
+      such SparseTensors, one for each dimension. vocab_size: the size of the last dimension, or a
       list of sizes.
-    already_sorted: whether the result is in row-major order without sorting. Raise TypeError for
+    already_sorted: whether the result is in row-major order without sorting. Raises TypeError for
       other dtypes and arguments that are not sparse, and ValueError for lists of different lengths.
     """
     is_single = isinstance(vocab_size, Tensor) or np.ndim(vocab_size) == 0

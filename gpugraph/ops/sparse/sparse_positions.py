@@ -1,5 +1,5 @@
-"""Rows of a sparse tensor's indices as row-major numbers, and functions that the sparse ops
-share.
+"""Row-major positions for the rows of a sparse tensor's indices, and other functions that sparse
+ops share.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ PARTS = "{0}_indices: matrix int64, {0}_values: vector T, {0}_shape: vector int6
 def sparse_op(
     name: str, infer: InferFunction, cpu: Call, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op as `op` does; its NumPy kernel `cpu` also runs, on the host, for nodes on a
-    GPU.
-    """
+    """Declare an op as `op` does. For nodes on a GPU, its NumPy kernel `cpu` runs on the host."""
     gpu = _BY_VALUE if cpu.dynamic else _COMPUTED
     return op(name, infer=infer, cpu=cpu, gpu=gpu, grad=grad, **declared)
 
@@ -42,7 +40,7 @@ def _first(rows: Any) -> int:
 def positions(indices: Any, shape: Sequence[int]) -> Any:
     """Return the row-major number of each row of `indices` in a tensor of `shape`.
 
-    Raise InvalidArgumentError for a row that is out of bounds.
+    Raises InvalidArgumentError for a row that is out of bounds.
     """
     sizes = np.asarray(shape, np.int64).reshape(-1)
     if indices.shape[1] != sizes.size:
@@ -95,7 +93,7 @@ def check_parts(
     unknown.
 
     Its indices are input `first`, its values input `first + step`, its shape `first + 2 * step`.
-    Raise ValueError if their static shapes contradict each other.
+    Raises ValueError if their static shapes contradict each other.
     """
     count, rank = of_rank(context.shapes[first], 2, "The indices of a SparseTensor")
     (values,) = of_rank(context.shapes[first + step], 1, "The values of a SparseTensor")
@@ -128,16 +126,17 @@ def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
 def ranks_of(values: Any) -> Any:
     """Return the numbers 1, 2, 3, ..., n for n `values`.
 
-    A gradient op applied to them shows to which value each of its outputs belongs.
+    If a gradient op is applied to these ranks, its outputs show to which value each of their
+    elements belongs.
     """
     return raw_ops.Range(1, raw_ops.Add(raw_ops.Shape(values)[0], 1), 1)
 
 
 def add_by_rank(gradient: Any, ranks: Any, values: Any) -> Any:
-    """Return the gradient of `values` from that of a gradient op's output.
+    """Return the gradient of `values`, given the gradient of a gradient op's output.
 
-    ranks: the result of the gradient op for `ranks_of(values)`: for each element of its output, the
-    number (from 1) of the value there, or 0 for none.
+    ranks: the output of the gradient op for `ranks_of(values)`. It has, for each element, the
+    number of its value, counted from 1, or 0 for none.
     """
     places = raw_ops.Sub(ranks, np.array(1, np.int32))
     return raw_ops.UnsortedSegmentSum(gradient, places, raw_ops.Shape(values)[0])

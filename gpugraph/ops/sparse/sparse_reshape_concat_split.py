@@ -81,7 +81,7 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 def _resolve_sizes(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
     """Return the sizes `wanted` with -1 replaced by the size that keeps the number of elements.
 
-    Raise InvalidArgumentError if there is none.
+    Raises InvalidArgumentError if there is none.
     """
     total, known = prod(shape), prod(size for size in wanted if size != -1)
     if list(wanted).count(-1) > 1:
@@ -189,7 +189,7 @@ sparse_op(
 def _axis_of(function: str, axis: int, rank: int) -> int:
     """Return the axis as a non-negative number.
 
-    Raise InvalidArgumentError if it is out of range.
+    Raises InvalidArgumentError if it is out of range.
     """
     if not -rank <= axis < rank:
         raise invalid_argument(

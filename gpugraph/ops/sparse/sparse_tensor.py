@@ -32,8 +32,8 @@ class SparseTensor(Composite):
     """A tensor of `dense_shape` with `dense[indices[i]] = values[i]` and 0 everywhere else.
 
     indices: int64, shape (n, rank). values: any dtype, shape (n,). dense_shape: int64, shape
-    (rank,). Each of them may be a tensor or a value that converts to a tensor. The constructor
-    raises ValueError for other ranks, and if their static shapes contradict each other.
+    (rank,). Each of them may be a tensor, or a value that can be converted to a tensor. The
+    constructor raises ValueError for other ranks, and if their static shapes contradict each other.
 
     The operators `sparse * dense` and `sparse / dense` compute only the elements present.
     """
@@ -51,7 +51,7 @@ class SparseTensor(Composite):
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
         """Return a SparseTensor with the parts of a SparseTensorValue or SparseTensor.
 
-        Raise TypeError for other values.
+        Raises TypeError for other values.
         """
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
@@ -117,7 +117,7 @@ class SparseTensor(Composite):
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
         """Return the values of the three tensors, evaluated in `session` or in the default session.
 
-        Raise ValueError if there is no session.
+        Raises ValueError if there is no session.
         """
         chosen = session if session is not None else session_stack.top()
         if chosen is None:
@@ -162,7 +162,7 @@ class SparseTensor(Composite):
 def expect_sparse(value: Any) -> SparseTensor:
     """Return a SparseTensor unchanged; convert a SparseTensorValue to a SparseTensor.
 
-    Raise TypeError for other values.
+    Raises TypeError for other values.
     """
     if isinstance(value, SparseTensorValue):
         return SparseTensor(*value)
@@ -174,10 +174,10 @@ def expect_sparse(value: Any) -> SparseTensor:
 def convert_to_tensor_or_sparse_tensor(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Any:
-    """Return a SparseTensor unchanged; convert a SparseTensorValue to a SparseTensor, others to a
-    tensor.
+    """Return a SparseTensor unchanged. Convert a SparseTensorValue to a SparseTensor, and anything
+    else to a tensor.
 
-    Raise RuntimeError for a SparseTensor whose dtype is not `dtype`; further errors are those of
+    Raises RuntimeError for a SparseTensor whose dtype is not `dtype`. Other errors are those of
     `convert_to_tensor`.
     """
     if isinstance(value, SparseTensorValue):

@@ -27,7 +27,7 @@ class SparseTensorSpec(ShapedTypeSpec):
     def from_value(cls, value: Any) -> SparseTensorSpec:
         """Return the spec of a SparseTensor or SparseTensorValue.
 
-        Raise TypeError for other values.
+        Raises TypeError for other values.
         """
         if isinstance(value, SparseTensor):
             return cls(value.shape, value.dtype)
@@ -74,8 +74,8 @@ class SparseTensorSpec(ShapedTypeSpec):
 
     @property
     def _flat_tensor_specs(self) -> list[Any]:
-        """The spec of one variant tensor that holds the serialized parts, as tf.data batches
-        them.
+        """The spec of one variant tensor that holds the serialized parts; tf.data batches tensors
+        in this form.
         """
         return [TensorSpec(None, variant)]
 

@@ -259,7 +259,7 @@ def _infer_by_element(context: InferContext) -> Sequence[TensorShape]:
 def _dense_elements(indices: Any, shape: Sequence[int], dense: Any) -> Any:
     """Return the elements at `indices` of a dense array broadcast to `shape`.
 
-    Raise InvalidArgumentError if an index is out of bounds or the array can't be broadcast.
+    Raises InvalidArgumentError if an index is out of bounds or the array can't be broadcast.
     """
     positions(indices, shape)
     try:
@@ -286,7 +286,7 @@ def _bind_by_element(
 def _quotient(x: Any, y: Any) -> Any:
     """Return x / y; quotients of integers are truncated.
 
-    Raise InvalidArgumentError for an integer divided by 0.
+    Raises InvalidArgumentError for an integer divided by 0.
     """
     if x.dtype.kind not in "iu":
         return x / y
@@ -299,7 +299,7 @@ def _quotient(x: Any, y: Any) -> Any:
 def _places(indices: Any, dense: Any) -> Any:
     """Return, for each sparse element, the indices of the dense element that it was combined with.
 
-    The dense tensor has the trailing dimensions of the sparse one, or sizes of 1.
+    The dense tensor has the last dimensions of the sparse tensor, or sizes of 1.
     """
     rank = raw_ops.Rank(dense)
     skipped = raw_ops.Sub(raw_ops.Shape(indices)[1], rank)

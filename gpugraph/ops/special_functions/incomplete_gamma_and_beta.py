@@ -2,9 +2,9 @@
 
 Series are used where they converge quickly, continued fractions elsewhere: M. Abramowitz, I.
 Stegun, Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. A fraction is evaluated
-backwards from a term that is negligible; derivatives are computed along by the quotient rule. For a
-large parameter of gamma, where series and fractions converge slowly, there are separate expansions
-(`uniform_expansions`). All computations are in double precision.
+backwards from a negligible term. The derivatives are computed at the same time, by the quotient
+rule. For a large parameter of gamma, where series and fractions converge slowly, there are separate
+expansions (`uniform_expansions`). All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MAX_TERMS = 20000
 def _terms(*parameters: Array) -> int:
     """Return the number of terms of a continued fraction that affect the result.
 
-    parameters: arrays of a (and b); the largest element determines the number.
+    parameters: arrays of a (and b). The largest element determines the number.
     """
     largest = max((float(parameter.max(initial=0.0)) for parameter in parameters), default=0.0)
     return int(min(_MAX_TERMS, 120 + 6 * np.sqrt(min(largest, 1e12))))
@@ -141,15 +141,15 @@ def _upper(a: Array, x: Array) -> Array:
 
 
 def _slope_near(a: Array, x: Array) -> Array:
-    """Return dP / da, divided by x^a exp(-x) / gamma(a + 1), from the series; P is the lower
-    function.
+    """Return dP / da, divided by x^a exp(-x) / gamma(a + 1), computed from the series. P is the
+    lower function.
     """
     total, change = _series(a, x)
     return total * (np.log(x) - digamma_of(a + 1)) + change
 
 
 def _slope_far(a: Array, x: Array) -> Array:
-    """Return dP / da, divided by x^a exp(-x) / gamma(a), from the fraction; P is the lower
+    """Return dP / da, divided by x^a exp(-x) / gamma(a), computed from the fraction. P is the lower
     function.
     """
     value, change = _fraction(a, x)
@@ -205,7 +205,7 @@ def _refuse(op: Any, dz: Any) -> Any:
 def _declare(
     name: str, function: Any, grad: Any, native: str, doc: str, **declaration: Any
 ) -> OpFunction:
-    """Declare a broadcasting op; `native` is its function in host_special.h."""
+    """Declare a broadcasting op. native: its function in host_special.h."""
     kernels = {**numpy_kernels(in_double(function)), "native": special_elements(native, 120)}
     shared = {**BINARY, "inputs": "a: T, x: T", "attrs": {"T": _DOUBLE}, **declaration}
     return op(name, **shared, **kernels, grad=grad, doc=doc)
@@ -267,7 +267,7 @@ def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
 
 
 def _beta(a: Array, b: Array, x: Array) -> Array:
-    """Return betainc; NaN where a or b is not above 0, and where x is outside [0, 1]."""
+    """Return betainc. It is NaN unless a and b are above 0 and x is in [0, 1]."""
     a, b, x = np.broadcast_arrays(a, b, x)
     result = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, np.nan)
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)

@@ -2,8 +2,8 @@
 
 An approximation (M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 26.2.23) is refined
 by steps of Halley's method, each of which triples its correct digits. The steps evaluate erf where
-the result is near 0, and erfc in the tails, so that small results and small probabilities keep
-their relative precision. All computations are in double precision.
+the result is near 0, and erfc in the tails. So small results and small probabilities keep their
+relative precision. All computations are in double precision.
 """
 
 from __future__ import annotations

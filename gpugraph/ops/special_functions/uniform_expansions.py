@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 _LARGE = 1e4
 _POWERS = 40
-"""The number of powers of e in a series; |e| is at most 0.8 here, the radius of convergence 3.5."""
+"""The number of powers of e in a series. |e| is at most 0.8 here, and the radius of convergence is
+3.5.
+"""
 _STIRLING = (1.0, 1 / 12, 1 / 288, -139 / 51840)
 """Stirling's series: gamma(a) = sqrt(2 pi / a) (a / exp(1))^a (1 + 1 / (12 a) + ...)."""
 
@@ -103,7 +105,7 @@ def _near(a: Array, x: Array) -> _Near:
 
 
 def is_near(a: Array, x: Array) -> Array:
-    """Return a mask of the pairs for which the functions of this module are valid; a and x are
+    """Return a mask of the pairs for which the functions of this module are valid. a and x must be
     above 0.
     """
     return (a > _LARGE) & (x > a / 2) & (x < 2 * a)

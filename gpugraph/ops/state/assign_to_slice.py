@@ -75,7 +75,7 @@ op(
 
 
 def sliced_variable(variable: Any, key: Any) -> Any:
-    """Return `variable[key]`, a tensor; unless `key` is a mask, it has a method `assign`.
+    """Return `variable[key]`, a tensor. Unless `key` is a mask, it has a method `assign`.
 
     `assign(value, name=None)` changes that part of the variable: it broadcasts `value`, which may
     have additional leading axes of size 1, and returns the same as `tf.assign`. It raises TypeError

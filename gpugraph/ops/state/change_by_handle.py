@@ -1,7 +1,7 @@
 """Changes of variables of both kinds: reference variables and resource variables.
 
 An op that changes a reference variable has a reference as input and output. The corresponding op
-for resource variables has another name, a handle as input, and no output.
+for resource variables has another name. It takes a handle and has no output.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CHANGES_REFERENCE: dict[str, Any] = {
 def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
     """Add the op `op_type` for a reference, or the corresponding op for a handle.
 
-    variable: a reference or a handle. attrs: the attrs of the op for references; attrs that the op
+    variable: a reference or a handle. attrs: the attrs of the op for references. Attrs that the op
     for handles does not have are dropped.
     """
     if variable._dtype is not resource:
@@ -55,7 +55,8 @@ def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
 
 
 def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
-    """Return the dtype to which the last input converts, which TensorFlow converts first.
+    """Return the dtype to which the last input is converted; as in TensorFlow, it is converted
+    first.
 
     Or None.
     """
@@ -63,8 +64,8 @@ def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
 
 
 def change_variable(op_type: str, ref: Any, *inputs: Any, **attrs: Any) -> Any:
-    """Change a variable by the op `op_type`; return the reference, or the resource variable after
-    it.
+    """Change a variable by the op `op_type`. Return the reference, or the resource variable with a
+    dependency on the change.
 
     The copies of a variable of a strategy are all changed, except in a replica.
     """

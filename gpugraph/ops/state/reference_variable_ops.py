@@ -1,7 +1,7 @@
 """Reference variables as ops: VariableV2 and the ops that change it, as in TensorFlow 1.
 
 A reference output has the variable's memory. A kernel that writes a reference input checks all
-conditions first, so a variable is never half-written.
+conditions first, so a variable is never partly written.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _UNFIT_VALUES = (
     "Trying to assign to variable with tensor with wrong shape. Expected {} got {}: a resource "
     "variable created with shape=tf.TensorShape(None) accepts any shape",
 )
-"""The message of a run for a value of another shape: for reference variables, and for resource
-variables.
+"""The messages of a run for a value of another shape, first for reference variables, then for
+resource variables.
 """
 
 _UNFIT_CHANGES = (
@@ -55,7 +55,7 @@ def _infer_update(context: InferContext) -> Sequence[TensorShape]:
 def _merged(context: InferContext, words: tuple[str, str]) -> Sequence[TensorShape]:
     """Return the merged shape of the variable and the value; raise a Misfit if their shapes differ.
 
-    words: the messages in a run; see `_UNFIT_VALUES`.
+    words: the messages for a run; see `_UNFIT_VALUES`.
     """
     ref, value = context.shapes
     try:
@@ -234,9 +234,9 @@ def _is_of_replicas(ref: Any) -> bool:
 
 
 def _change_copies(method: str, ref: Any, value: Any, name: str | None) -> Any:
-    """Change the copies of a variable by a method; return the variable after it.
+    """Change all copies of a variable by a method. Return the changed variable.
 
-    A `name` that is a scope's becomes the name of each change.
+    The last component of `name` becomes the name of each change.
     """
     own = None if name is None else name.rstrip("/").rpartition("/")[2]
     changed = getattr(ref, method)(value, name=own)
@@ -253,11 +253,11 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Write `value` into the variable `ref`; return the reference, or the resource variable after
-    it.
+    """Write `value` into the variable `ref`. Return the reference, or the resource variable with a
+    dependency on the write.
 
-    `ref` may also be a slice of a variable, `variable[1:3]`. Raises ValueError for a shape that is
-    not the variable's, unless `validate_shape` is False.
+    `ref` may also be a slice of a variable, `variable[1:3]`. Raises ValueError if `value` does not
+    have the variable's shape, unless `validate_shape` is False.
     """
     if _is_of_replicas(ref):
         return _change_copies("assign", ref, value, name)

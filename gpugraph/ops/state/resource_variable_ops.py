@@ -171,7 +171,7 @@ lowered_op(
 
 
 class _ReferenceContext(InferContext):
-    """The inference context for an op on references, in which a handle has the variable's shape."""
+    """The inference context for an op on references. In it, a handle has the variable's shape."""
 
     __slots__ = ()
 
@@ -213,7 +213,8 @@ def _declare(
     """Declare the op `name`, which changes a resource variable as `like_type` changes a reference
     variable.
 
-    attrs: the attrs of `like_type` that `name` has too. own_attrs: further attrs of `name`.
+    attrs: the attrs of `like_type` that the op `name` also has. own_attrs: additional attrs of the
+      op `name`.
     """
     like = DECLARATIONS[like_type].op_def
     inputs = []

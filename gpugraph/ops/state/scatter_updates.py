@@ -311,7 +311,7 @@ def batch_scatter_update(
 ) -> Tensor:
     """Set ref[b, indices[b, i]] = updates[b, i] for each batch entry b and each i.
 
-    All axes of `indices` except the last are batch axes, with which `ref` begins, too.
+    All axes of `indices` except the last are batch axes; `ref` begins with the same axes.
     updates: of shape indices.shape + ref.shape[indices.rank:]. Raises ValueError for indices that
     are a scalar or of unknown rank.
     """

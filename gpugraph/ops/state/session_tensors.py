@@ -1,7 +1,7 @@
 """Tensors that stay on their device between runs: `tf.get_session_handle` and its counterparts.
 
-A run that fetches a handle returns a `TensorHandle` (`session/tensor_handles.py`); the session
-keeps the tensor until that object is deleted or no longer referred to.
+A run that fetches a handle returns a `TensorHandle` (`session/tensor_handles.py`). The session
+keeps the tensor until that object is deleted or no longer referenced.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ _session_op(
 
 
 def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
-    """Return a string scalar; a run that fetches it returns a `TensorHandle` and keeps `data`.
+    """Return a string scalar. A run that fetches it returns a `TensorHandle` and keeps `data`.
 
     The tensor stays on its device, in the session, until the `TensorHandle` is deleted or no longer
-    referred to. Raise TypeError if `data` is not a tensor.
+    referred to. Raises TypeError if `data` is not a tensor.
     """
     if not isinstance(data, Tensor):
         raise TypeError("`data` must be of type Tensor.")
@@ -113,7 +113,7 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Return (a placeholder for a handle, the tensor that belongs to the fed handle).
 
-    handle: an example of a handle; the tensor is on the device that it names, and has dtype
+    handle: an example of a handle; the tensor is placed on the device that it names, and has dtype
     `dtype`. A run raises InvalidArgumentError for a handle that was deleted or belongs to another
     session.
     """

@@ -1,1 +1,1 @@
-"""Ops on strings: joins, splits, numbers, regular expressions, hashes; and ops that print."""
+"""Ops on strings: joining, splitting, numbers, regular expressions, hashes; and ops that print."""

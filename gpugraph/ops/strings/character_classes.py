@@ -1,7 +1,8 @@
-"""Named sets of code points: of ASCII, of Perl, of Unicode; and sets of both cases of letters.
+"""Named sets of characters (code points): sets of ASCII, Perl and Unicode, and sets of the upper
+and lower case of letters.
 
 Unicode's categories come from Python's `unicodedata`, so the Unicode version is Python's. That
-module has no scripts; they are in the module `scripts`.
+module has no scripts (such as Greek); they are in the module `unicode_scripts`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from gpugraph.ops.strings.unicode_scripts import scripts
 
 
 def _ranges(text: str) -> Ranges:
-    """Return the ranges of code points whose first and last characters alternate in `text`."""
+    """Return the ranges of code points in `text`, in which the first and the last character of each
+    range alternate.
+    """
     return merged([(ord(first), ord(last)) for first, last in zip(text[::2], text[1::2])])
 
 
@@ -65,8 +68,8 @@ def unicode_class(name: str) -> Ranges | None:
 
 @cache
 def _cases() -> dict[int, frozenset[int]]:
-    """Map each letter that has other cases to the set of all its cases; the kelvin sign is a case
-    of k.
+    """Map each letter that has several cases to the set of its cases. The kelvin sign is a case of
+    k.
     """
     letters: dict[str, set[int]] = defaultdict(set)
     for point in range(LAST + 1):

@@ -1,7 +1,7 @@
 """64-bit hashes of bytes: MurmurHash64A, FarmHash's fingerprint, and SipHash-2-4.
 
-TensorFlow assigns strings to buckets by these hashes. The results are fixed for all time, since
-trained embeddings depend on them.
+TensorFlow assigns strings to buckets by these hashes. The results must never change, since trained
+embeddings depend on them.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def _up_to_16(data: bytes) -> int:
 
 
 def _ends(data: bytes, first: int) -> tuple[int, int, int, int, int]:
-    """Return the common part for inputs of 17 to 64 bytes: two sums, a word, the factor, the
-    size.
+    """Return the intermediate results for inputs of 17 to 64 bytes: two sums, a word, the factor,
+    the size.
     """
     _, _, k2 = _KEYS
     size, factor = len(data), k2 + len(data) * 2

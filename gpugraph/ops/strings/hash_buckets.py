@@ -169,7 +169,7 @@ _fingerprint = op(
 def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) -> Tensor:
     """Return a fingerprint of each row of `data`: uint8 [rows, 8], lowest byte first.
 
-    This is the FarmHash fingerprint of the row's bytes; if a row has several strings, the
+    This is the FarmHash fingerprint of the row's bytes. If a row has several strings, it is the
     fingerprint of their fingerprints. Raises ValueError for a scalar; a run raises
     InvalidArgumentError for a method other than "farmhash64".
     """

@@ -1,12 +1,12 @@
 r"""Regular expressions in linear time: an automaton whose states are computed on demand.
 
 The pattern is a program (`regex_fragments`). A thread is a position in the program that can be
-reached at this byte of the text. A state is a list of threads in order of preference, as in RE2's
-and Pike's machines, so the first thread to reach the end gives the match that backtracking would
-find. For each thread, a state also records its parent thread in the previous state and the slots
-(positions of groups) saved in between; these records are followed backwards from the end of a match
-to get the spans of its groups. A transition consumes one byte and depends on the next one, so that
-assertions such as \b see both sides.
+reached at this byte of the text. A state is a list of threads in order of preference, as in the
+machines of RE2 and Pike. So the first thread to reach the end gives the match that backtracking
+would find. For each thread, a state also records its parent thread in the previous state and the
+slots (positions of groups) saved in between. To get the spans of a match's groups, these records
+are followed backwards from its end. A transition consumes one byte and depends on the next byte, so
+that assertions such as \b can test the characters on both sides.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def _assertions(before: int, after: int) -> frozenset[Assertion]:
 class _State(dict[int, "_State"]):
     """A state: maps the class of the next byte to the next state, which is computed on first use.
 
-    threads: positions in the program. before: the properties of the byte before. match: the origin
-    of a thread that has matched, if any. ends: whether the search must look at this state.
+    threads: positions in the program. before: the properties of the preceding byte. match: the
+    origin of a thread that has matched, if any. ends: whether the search must examine this state.
     """
 
     __slots__ = ("automaton", "before", "ends", "match", "origins", "threads")
@@ -143,7 +143,7 @@ class Automaton:
         yield (_END,)
 
     def _way_back(self, passed: Sequence[_State], start: int, end: int) -> list[int]:
-        """Return the slots of a match, from the states that the search has passed.
+        """Return the slots of a match, given the states through which the search has passed.
 
         end: the index in `passed` of the state with the match.
         """
@@ -164,7 +164,7 @@ class Automaton:
     # -- states
 
     def _kind(self, byte: int) -> int:
-        """Return the properties of a byte that this pattern's assertions depend on, as bits."""
+        """Return the properties of a byte on which this pattern's assertions depend, as bits."""
         return _EDGE * (byte == _END) + sum(
             k for k, values in self._kinds.items() if byte in values
         )

@@ -1,6 +1,6 @@
 """Hashes of many strings by native code (host_string_hash.h), once it is compiled.
 
-The hashes equal those of `hash_algorithms`; compiled code with other results is rejected.
+The hashes equal those of `hash_algorithms`. Compiled code with other results is rejected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Hash = Callable[[bytes], int]
 _FILE = "host_string_hash.h"
 
 _FEW = 64
-"""The number of strings below which a call of a C function takes longer than Python."""
+"""For fewer strings than this, calling a C function takes longer than Python."""
 
 _SAMPLE_KEY = (0x0123456789ABCDEF, -2)
 _SAMPLE = [bytes(range(size)) for size in range(256)]

@@ -1,6 +1,7 @@
 """Native kernels on strings (host_texts.h), which read bytes objects where CPython keeps them.
 
-They need CPython's layout of bytes, and refuse arrays with other objects; NumPy's kernels run then.
+They need CPython's layout of bytes objects, and refuse arrays with other objects. NumPy's kernels
+run in that case.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ Numbers = Callable[[Signature], Sequence[int]]
 
 @cache
 def _addresses() -> list[int]:
-    """Return the addresses of the type bytes and of CPython's functions; NotImplementedError if
-    bytes have another layout."""
+    """Return the addresses of the type bytes and of CPython's functions; raise NotImplementedError
+    if bytes have another layout.
+    """
     is_usual = sys.implementation.name == "cpython" and sys.byteorder == "little"
     if not is_usual or bytes.__basicsize__ != _BYTES_BEFORE + 1:
         raise NotImplementedError("strings have another layout than CPython's")
@@ -39,7 +41,9 @@ def text_numbers(signature: Signature) -> list[int]:
 
 
 def texts(function: str, numbers: Numbers = lambda _: ()) -> RowSource:
-    """Return the native kernel of a function of each string; numbers: its own parameters."""
+    """Return the native kernel of a function of each string. numbers: the function's integer
+    parameters.
+    """
     return RowSource(
         "host_texts.h",
         function,
@@ -76,7 +80,7 @@ def _only_bytes(signature: Signature) -> list[int]:
 
 
 _NUMBERS = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
-"""The dtypes of numbers that are read, in the order of host_texts.h."""
+"""The dtypes of the numbers that are parsed, in the order of host_texts.h."""
 
 
 def numbers_read() -> RowSource:
@@ -134,7 +138,9 @@ def parts() -> RowSource:
 
 
 def cuts(mode: Callable[[Any], int]) -> RowSource:
-    """Return the native kernel of StringSplit; `mode(attrs)` is that of host_texts.h."""
+    """Return the native kernel of StringSplit. mode: a function from the attrs to the number of a
+    mode in host_texts.h.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         room, chosen = signature.output_shapes[1][0], mode(signature.attrs)

@@ -1,7 +1,8 @@
 """Print and PrintV2: ops that write the contents of tensors when a run reaches them.
 
-Print outputs its input; PrintV2 is an operation to run or to depend on. Print writes to the
-`sys.stderr` at the time of the run, PrintV2 to that or to another stream or file.
+Print outputs its input; PrintV2 is an operation to run or to depend on. Print writes to
+`sys.stderr`, as it is at the time of the run. PrintV2 writes to `sys.stderr`, or to another stream
+or a file.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def Print(
     first_n: the number of times in a session that they are written (-1, the default, for each
       time).
 
-    Raise TypeError if `data` is not a list.
+    Raises TypeError if `data` is not a list.
     """
     return _print_op(
         input_,
@@ -226,7 +227,7 @@ class _Literal:
 def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
     """Return the inputs as one scalar string tensor, by a single StringFormat op.
 
-    The op's template has a placeholder for each tensor; the rest of the inputs is its text.
+    The op's template has a placeholder for each tensor. All other inputs are part of the text.
     """
     leaves = [leaf for structure in inputs for leaf in flatten(structure)]
     place = _placeholder([*(str(leaf) for leaf in leaves if not _tensors_of(leaf)), sep])
@@ -242,14 +243,14 @@ def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | 
 
 
 def _tensors_of(leaf: Any) -> list[Any]:
-    """Return the tensors that a leaf of a structure consists of; none if it is no tensor."""
+    """Return the tensors of which a leaf of a structure consists; none if it is not a tensor."""
     if isinstance(leaf, SparseTensor):
         return [leaf.indices, leaf.values, leaf.dense_shape]
     return [leaf] if _is_tensor(leaf) else []
 
 
 def _literal(leaf: Any, place: str) -> Any:
-    """Return the stand-in for a leaf in the template: placeholders for its tensors, or the leaf
+    """Return the text for a leaf in the template: placeholders for its tensors, or the leaf
     itself.
     """
     if isinstance(leaf, SparseTensor):
@@ -262,7 +263,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _placeholder(texts: Sequence[str]) -> str:
-    """Return "{}", followed by random digits if that is necessary so that no text contains the
+    """Return "{}", followed by random digits if necessary, such that no text contains the
     result.
     """
     place = "{}"

@@ -32,11 +32,12 @@ _CHARACTER = re.compile(
 
 
 def _parts_of(rewrite: bytes, groups: int, everywhere: bool) -> list[bytes | int] | None:
-    """Split a rewrite into literal text and numbers of groups; None if nothing is to be replaced.
+    """Split a rewrite into literal text and numbers of groups. Return None if nothing must be
+    replaced.
 
     As in RE2, nothing is replaced if the rewrite names a group that does not exist. A backslash
-    that is not followed by a digit or a backslash ends the rewrite; if `everywhere` is false,
-    nothing is replaced then.
+    that is not followed by a digit or a backslash ends the rewrite. In that case, nothing is
+    replaced unless `everywhere`.
     """
     parts: list[bytes | int] = []
     start = 0
@@ -178,7 +179,7 @@ def regex_replace(
     r"""Replace the matches of `pattern` in each string by `rewrite`.
 
     pattern: a regular expression, text or a scalar string tensor.
-    rewrite: the replacement, in which \1 is the text of the first group, \0 the whole match.
+    rewrite: the replacement. \1 in it is the text of the first group, and \0 is the whole match.
     replace_global: whether to replace all matches; otherwise only the first one is replaced.
     A run raises InvalidArgumentError for an invalid pattern.
     """

@@ -1,8 +1,8 @@
 """The engines of regular expressions, which take linear time, as TensorFlow's RE2 does.
 
-The package `google-re2` (the extra `regex`) is used if it is installed. Otherwise, if it is sure
-that Python's `re` needs few steps for a pattern and a text, the pattern is translated for `re`. For
-all other patterns and texts, and for bytes that are not valid UTF-8, an automaton runs
+The package `google-re2` (the extra `regex`) is used if it is installed. Otherwise, the pattern is
+translated for Python's `re` if it is certain that `re` needs few steps for this pattern and text.
+For all other patterns and texts, and for bytes that are not valid UTF-8, an automaton is used
 (`linear_regex`), which is about ten times slower.
 """
 
@@ -27,7 +27,8 @@ FEW_STEPS = 10**6
 FEW_STEPS_PER_BYTE = 1000
 
 MAX_CAPTURES = 4 << 20
-"""The maximum number of instructions times groups for which RE2 compiles a pattern.
+"""RE2 compiles a pattern only if the number of instructions times the number of groups is at most
+this.
 
 RE2 may store the positions of all groups for each instruction: 64 MiB at this limit. TensorFlow
 requests at most ten groups, the package always requests all.
@@ -40,7 +41,10 @@ class Pattern(Protocol):
     groups: int
 
     def prepared(self, data: bytes) -> Any:
-        """Return the text as `search` needs it, str or bytes; spans count its elements."""
+        """Return the text in the form that `search` needs, str or bytes.
+
+        Spans count its elements.
+        """
 
     def search(self, text: Any, start: int) -> Spans | None:
         """Return the spans of the first match at or after `start`, or None."""
@@ -69,8 +73,8 @@ class _Re2Pattern:
 
 
 class _FallbackPattern:
-    """A pattern without RE2: `re` searches text for which it needs few steps, the automaton other
-    text.
+    """A pattern without RE2. `re` searches texts for which it needs few steps, and the automaton
+    searches all others.
     """
 
     def __init__(self, pattern: Parsed) -> None:
@@ -157,7 +161,7 @@ def _refusal(pattern: bytes, why: str) -> InvalidArgumentError:
 def compiled_pattern(pattern: bytes, captures: bool = True) -> Pattern:
     """Return the pattern compiled for the best engine that is available.
 
-    captures: whether the spans of groups are needed; otherwise the engine may omit them. Raises
+    captures: whether the spans of groups are needed. If not, the engine may omit them. Raises
     InvalidArgumentError if the pattern is invalid.
     """
     module = _re2()

@@ -1,8 +1,8 @@
-"""Fragments: parts of a regular expression, as a program over bytes and as source for Python's
-`re`.
+"""Fragments: parts of a regular expression. A fragment has a program over bytes and a source for
+Python's `re`.
 
 The program is a list of instructions with relative jumps, so fragments can be concatenated and
-copied as lists (Thompson's construction). The bytes are those of UTF-8.
+copied as lists (Thompson's construction). The bytes are the UTF-8 encoding of the text.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ LAST = 0x10FFFF
 MAX_INSTRUCTIONS = 400_000
 
 Ranges = tuple[tuple[int, int], ...]
-"""A set of code points, as (first, last) of each range; the ranges are sorted and disjoint."""
+"""A set of code points: (first, last) of each range. The ranges are sorted and disjoint."""
 
 
 Op = Enum("Op", ["BYTES", "SPLIT", "SAVE", "ASSERT", "MATCH"])
-"""The kinds of instructions. BYTES consumes one byte if it is in a frozenset; SPLIT continues at
-each of the given distances, in order of preference; SAVE stores the position in a slot; ASSERT
-continues if the Assertion holds; MATCH ends the match."""
+"""The kinds of instructions. BYTES consumes one byte if it is in a frozenset. SPLIT continues at
+each of the given distances, in order of preference. SAVE stores the position in a slot. ASSERT
+continues if the Assertion holds. MATCH ends the match.
+"""
 
 
 class Assertion(Enum):
-    """A condition on the position between two bytes; the value is its source for `re`."""
+    """A condition on the position between two bytes. The value is its source for `re`."""
 
     TEXT_START = r"\A"
     TEXT_END = r"\Z"
@@ -45,7 +46,8 @@ class TooLargeError(ValueError):
 
 
 class Fragment(NamedTuple):
-    """A part of a pattern, with a bound on the number of ways in which `re` could try to match it.
+    """A part of a pattern, with an upper bound on the number of ways in which `re` could try to
+    match it.
 
     For a text of n bytes, that number is at most `choices` * n ** `loops`.
     """
@@ -73,7 +75,7 @@ class Fragment(NamedTuple):
 
 
 def merged(ranges: Sequence[tuple[int, int]]) -> Ranges:
-    """Return the set of code points of these ranges, which may overlap."""
+    """Return the set of code points in these ranges, which may overlap."""
     result: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if result and first <= result[-1][1] + 1:
@@ -92,7 +94,7 @@ def complement(ranges: Ranges) -> Ranges:
 def _byte_sequences(first: int, last: int) -> list[tuple[tuple[int, int], ...]]:
     """Return the UTF-8 of the code points from `first` to `last`.
 
-    The result is a list of sequences of (lowest, highest) byte; together they match all of the
+    The result is a list of sequences of (lowest, highest) byte, which together match the whole
     range.
     """
     for edge in (0x7F, 0x7FF, 0xFFFF):

@@ -327,7 +327,7 @@ class _Parser:
 
 
 def parsed(pattern: str) -> Parsed:
-    """Parse a pattern; raise SyntaxRefusal, with RE2's message, if RE2 rejects it."""
+    """Parse a pattern. If RE2 rejects it, raise SyntaxRefusal with RE2's message."""
     try:
         return _Parser(pattern).parse()
     except TooLargeError:

@@ -1,4 +1,4 @@
-"""SparseCross: all combinations of the features of a row, as text or as TensorFlow's hashes."""
+"""SparseCross: all combinations of the features in a row, as text or as TensorFlow's hashes."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _cross(inputs: Any, hashed: bool, buckets: int, key: int | None, name: str |
 
 
 def cross(inputs: Any, name: str | None = None) -> SparseTensor:
-    """Return, for each row, all combinations of one feature of each input, as strings joined by
+    """For each row, return all combinations of one feature of each input, as strings joined by
     `_X_`.
 
     inputs: SparseTensors and tensors, [batch, features], of strings or integers. In a combination,

@@ -67,7 +67,7 @@ _string_join = host_op(
 def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """Join the strings at each index of the tensors `inputs`, with `separator` between them.
 
-    The tensors must have one shape; a scalar is joined at every index. Raises ValueError for
+    The tensors must have the same shape; a scalar is joined at every index. Raises ValueError for
     different shapes.
     """
     return _string_join(inputs, separator=separator, name=name)
@@ -79,7 +79,8 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 def _axes(value: Any, rank: int) -> list[int]:
     """Return the axes, none negative, in the order of `value`.
 
-    Raise a Misfit, which is a ValueError and in a run an OutOfRangeError, for an axis out of range.
+    Raises a Misfit, which is a ValueError and in a run an OutOfRangeError, for an axis out of
+    range.
     """
     for axis in ints(value):
         if not -rank <= axis < rank:
@@ -173,9 +174,7 @@ def reduce_join(
 
 
 def _all_axes(source: Tensor) -> Tensor:
-    """Return all axes from the last to the first, the order in which strings are joined row by
-    row.
-    """
+    """Return all axes from the last to the first. In this order, strings are joined row by row."""
     sizes = source.shape.sizes
     if sizes is not None:
         return constant(np.arange(len(sizes) - 1, -1, -1, dtype=np.int32))
@@ -228,8 +227,8 @@ def _bind_segments(
 
 
 def _by_segments(source: Any, segments: Any, number: int, separator: bytes) -> Any:
-    """Return the joined strings of each segment, [number, ...]; leading empty strings get no
-    separator.
+    """Return the joined strings of each segment, [number, ...]. There is no separator after leading
+    empty strings.
     """
     rest = source.shape[segments.ndim :]
     width = int(np.prod(rest, dtype=np.int64))
@@ -263,7 +262,7 @@ host_op(
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:
-    """Join, for each segment i, the strings with the segment id i, with `separator` between them.
+    """For each segment i, join the strings with the segment id i, with `separator` between them.
 
     segment_ids: a tensor of the shape of the first axes of `inputs`. The result's shape is
     [num_segments] and the remaining axes of `inputs`. A run raises InvalidArgumentError for an id

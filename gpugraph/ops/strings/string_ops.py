@@ -1,7 +1,7 @@
 """Ops on each string of a tensor: lengths, parts, case, base64.
 
-A string is bytes. With the unit "UTF8_CHAR", each byte that is no continuation byte of UTF-8 begins
-a character; with the encoding "utf-8", invalid bytes are replaced by U+FFFD.
+A string is bytes. With the unit "UTF8_CHAR", a character begins at each byte that is not a
+continuation byte of UTF-8. With the encoding "utf-8", invalid bytes are replaced by U+FFFD.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def host_op(
 ) -> OpFunction:
     """Declare an op on strings, which runs on the host and has no gradient.
 
-    Defaults: one input and one output, both strings of the same shape. native: its kernel in C.
+    By default there is one input and one output, both strings of the same shape. native: the op's
+    kernel in C.
     """
     return op(
         op_type,
@@ -74,7 +75,7 @@ def string_op(
 ) -> OpFunction:
     """Declare an elementwise op on strings.
 
-    function_of: returns the function of one element, for a kernel's context.
+    function_of: a function from a kernel's context to the function of one element.
     """
 
     def bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
@@ -89,8 +90,8 @@ def string_op(
 
 
 def _starts(text: bytes) -> list[int]:
-    """Return the offsets of the UTF-8 characters, which begin at all bytes but continuation
-    bytes.
+    """Return the offsets of the UTF-8 characters. A character begins at each byte that is not a
+    continuation byte.
     """
     return [offset for offset, byte in enumerate(text) if byte & 0xC0 != 0x80]
 
@@ -134,8 +135,8 @@ string_strip: InputFunction = public_function(
 def _case_converter(
     ascii_only: Callable[[bytes], bytes], whole: Callable[[str], str]
 ) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
-    """Return a function that makes a function to convert ASCII letters or, for "utf-8", all
-    letters.
+    """Return a function that returns a case converter, for ASCII letters or, with the encoding
+    "utf-8", for all letters.
 
     ascii_only, whole: the conversions of bytes and of text. The attr `encoding` selects one of
     them.
@@ -208,7 +209,7 @@ def _bind_substr(
 
 
 def _first(text: bytes, length: int, start: int, index: Any, may_be_negative: bool) -> int:
-    """Return the start of a part as an index from 0; a negative start counts from the end.
+    """Return the start of a substring as an index from 0. A negative start counts from the end.
 
     length: the number of bytes or characters. Raises InvalidArgumentError if the start is out of
     range.
@@ -234,8 +235,8 @@ _substr = host_op(
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """Return `len` bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, from `pos` on.
 
-    A negative `pos` counts from the end. A negative `len` takes all remaining bytes; with
-    characters, it takes none, and `pos` must not be negative. `pos` and `len`, which have the same
+    A negative `pos` counts from the end. A negative `len` takes all remaining bytes. With
+    characters it takes none, and `pos` must not be negative. `pos` and `len`, which have the same
     shape and int32 or int64, broadcast with the strings. A run raises InvalidArgumentError where
     `pos` is outside its string.
     """

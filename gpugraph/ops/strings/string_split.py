@@ -1,5 +1,5 @@
-"""StringSplit and StringSplitV2: the parts of strings, as a SparseTensor whose row i is from string
-i.
+"""StringSplit and StringSplitV2: the parts of strings, as a SparseTensor. Row i has the parts of
+string i.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def _sparse(rows: Sequence[Sequence[bytes]]) -> list[Any]:
 
 
 def _at_any(attrs: Any, delimiters: bytes) -> Cut:
-    """Return a function that cuts a string at each byte in `delimiters`; if empty, between all
-    bytes.
+    """Return a function that splits a string at each byte in `delimiters`. If that is empty, it
+    splits between all bytes.
     """
     skips = attrs["skip_empty"]
 
@@ -83,7 +83,7 @@ def _at_any(attrs: Any, delimiters: bytes) -> Cut:
 def _at_each(attrs: Any, separator: bytes) -> Cut:
     """Return a function that cuts a string at each `separator`, at most `maxsplit` times.
 
-    Without a separator it cuts at white space, as Python's `split` does.
+    Without a separator it splits at white space, as Python's `split` does.
     """
     max_cuts = attrs["maxsplit"]
 
@@ -144,8 +144,8 @@ def string_split(
 ) -> SparseTensor:
     """Split each string of a vector into a row of a SparseTensor [n, maximum number of parts].
 
-    sep (older name: delimiter): a string, each byte of which is a delimiter; by default " ". If it
-    is empty, strings are cut between all bytes. skip_empty: whether to drop empty parts. An empty
+    sep (older name: delimiter): a string. Each of its bytes is a delimiter; by default " ". If it
+    is empty, strings are split between all bytes. skip_empty: whether to drop empty parts. An empty
     string has no parts in either case.
 
     Raises ValueError for any other rank, and NotImplementedError for ragged results.

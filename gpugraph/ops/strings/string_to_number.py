@@ -103,7 +103,7 @@ def as_string(
     precision: the number of digits after the point of floats and complex numbers; 6 by default.
     scientific, shortest: whether to use the form 1.5e+00, or the shorter of 1.5 and 1.5e+00.
     width: the minimum length. fill: the padding: "" or " " for spaces in front, "-" for spaces at
-      the end, "0" for zeros; "+" and " " also put that character in front of numbers that are not
+      the end, "0" for zeros. "+" and " " also put that character in front of numbers that are not
       negative.
 
     A run raises InvalidArgumentError for formats that contradict each other or don't fit the dtype.
@@ -157,7 +157,7 @@ def read_number(text: bytes, wanted: DType) -> Any:
 def plain_numbers(texts: Sequence[bytes], wanted: DType) -> Any:
     """Return the numbers of the texts as an array, or None if one of them needs `read_number`.
 
-    Any text other than a plain decimal number in the dtype's range needs it.
+    Texts need it unless they are plain decimal numbers in the dtype's range.
     """
     signs = _DIGITS if wanted.is_integer else _DECIMALS
     if b"".join(texts).translate(None, signs) or not all(texts):

@@ -18,7 +18,9 @@ from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op, 
 
 _TYPES = (dtypes.uint8, dtypes.float16, dtypes.float32, dtypes.float64)
 _DARKEST = 1e-6
-"""The maximum magnitude below which an image is drawn black (grey, if it has negative values)."""
+"""An image whose largest magnitude is below this is drawn black, or grey if it has negative
+values.
+"""
 
 
 def numbered_tags(tag: bytes, kind: bytes, count: int, max_count: int) -> list[bytes]:
@@ -34,7 +36,7 @@ def numbered_tags(tag: bytes, kind: bytes, count: int, max_count: int) -> list[b
 def _pixels(image: Any, bad_color: Any) -> Any:
     """Convert a float image to bytes: its range is scaled to [0, 255], with 0 as black.
 
-    If there are negative values, 0 becomes 128. A pixel that isn't finite gets the colour
+    If there are negative values, 0 is mapped to 128. A pixel that isn't finite gets the colour
     `bad_color`.
     """
     kind = image.dtype.type

@@ -1,4 +1,6 @@
-"""TensorSummary and TensorSummaryV2: whole tensors; V2 has metadata for their display."""
+"""TensorSummary and TensorSummaryV2: whole tensors. V2 also has metadata that determines how they
+are displayed.
+"""
 
 from __future__ import annotations
 

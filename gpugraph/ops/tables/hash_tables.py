@@ -72,7 +72,7 @@ class MutableTable:
         """Return the values of keys, [*shape of the keys, *value_shape]; missing keys get
         `default`.
 
-        default: an array of the shape of one value or of the whole result. Raise
+        default: an array of the shape of one value or of the whole result. Raises
         InvalidArgumentError for another shape.
         """
         listed, shape = self._keys_of(keys)
@@ -94,7 +94,7 @@ class MutableTable:
         return values.reshape(result_shape)
 
     def insert(self, keys: Any, values: Any) -> None:
-        """Set the values, [*shape of the keys, *value_shape], of keys; of a repeated key the last
+        """Set the values, [*shape of the keys, *value_shape], of keys. For a repeated key, the last
         value is used.
         """
         listed, shape = self._keys_of(keys)
@@ -157,7 +157,7 @@ class MutableTable:
 
 
 class StaticTable(MutableTable):
-    """A table whose keys are set once; lookups before that raise FailedPreconditionError."""
+    """A table whose keys are set once. Lookups before that raise FailedPreconditionError."""
 
     op_type = "HashTable"
     _is_initialized = False
@@ -165,7 +165,7 @@ class StaticTable(MutableTable):
     def find(self, keys: Any, default: Any) -> Any:
         """Return values as `MutableTable.find` does.
 
-        Raise FailedPreconditionError before the initialization.
+        Raises FailedPreconditionError before the initialization.
         """
         if not self._is_initialized:
             raise FailedPreconditionError(
@@ -174,10 +174,10 @@ class StaticTable(MutableTable):
         return super().find(keys, default)
 
     def initialize(self, keys: Any, values: Any) -> None:
-        """Set all keys; a second call with as many keys changes nothing.
+        """Set all keys. A second call with the same number of keys changes nothing.
 
-        Raise FailedPreconditionError for a key with two values, and in a second call for another
-        number of keys; TensorFlow compares only the number, too.
+        Raises FailedPreconditionError for a key with two values. Also raise it if a second call has
+        another number of keys; TensorFlow, too, compares only the numbers.
         """
         if values.shape != keys.shape:
             raise invalid_argument(

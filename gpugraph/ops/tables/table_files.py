@@ -31,8 +31,8 @@ def read_columns(
     delimiter: the character between columns. vocab_size: the number of lines to read, -1 for all.
     columns: for each column, its number (from 0, or special) and dtype.
 
-    Raise InvalidArgumentError for another delimiter, for lines that lack a column or hold a
-    malformed number, for empty lines, and for fewer lines than `vocab_size`.
+    Raises InvalidArgumentError for a delimiter that is not one byte, for lines that lack a column
+    or have a malformed number, for empty lines, and for fewer lines than `vocab_size`.
     """
     if len(delimiter) != 1:
         raise invalid_argument("delimiter should be only 1 char")
@@ -116,7 +116,7 @@ def columns_of(
 ) -> list[tuple[int, DType]]:
     """Return the column numbers and dtypes of keys and values, for `read_columns`.
 
-    Raise InvalidArgumentError for a combination that TensorFlow rejects, such as a line number of
+    Raises InvalidArgumentError for a combination that TensorFlow rejects, such as a line number of
     dtype string.
     """
     columns = [("Key", "key", key_index, key_dtype), ("Value", "value", value_index, value_dtype)]

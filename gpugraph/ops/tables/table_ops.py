@@ -1,4 +1,4 @@
-"""Ops on tables; a handle, in host memory, refers to a table, which the session keeps.
+"""Ops on tables. A handle, in host memory, refers to a table that the session keeps.
 
 Nodes with the same attrs `shared_name` and `container` share a table.
 """
@@ -122,8 +122,8 @@ _declare_table(
 
 
 def _table_of(context: KernelContext, handle: Any, keys: int | None, outputs: bool) -> MutableTable:
-    """Return the table behind a handle; raise InvalidArgumentError if the node's dtypes are not the
-    table's.
+    """Return the table to which a handle refers. Raises InvalidArgumentError if the node's dtypes
+    are not the table's.
 
     keys: the number of inputs after the handle that must have the dtypes of keys and values, in
     this order. outputs: whether the last output must have the dtype of values.
@@ -180,9 +180,7 @@ def _bytes(text: Any) -> bytes:
 
 
 def _value_shape(context: InferContext) -> TensorShape | None:
-    """Return the shape of a value, from the node that creates the table; None if that is
-    unknown.
-    """
+    """Return the shape of a value, from the node that creates the table; None if it is unknown."""
     op_type, attrs = context.maker(0) or ("", {})
     return as_shape(attrs.get("value_shape", ())) if "HashTable" in op_type else None
 
@@ -205,7 +203,7 @@ def _infer_export(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_pairs(context: InferContext) -> Sequence[TensorShape]:
-    """Check that keys are a vector, except for dense tables, and that there are as many values as
+    """Check that keys are a vector (except for dense tables), and that there are as many values as
     keys.
     """
     op_type, _ = context.maker(0) or ("", {})

@@ -23,7 +23,8 @@ Run = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """A step that accesses a container, described so that native loops can perform it themselves.
+    """A step that accesses a stack or TensorArray, with a description that native loops use to
+    perform it themselves.
 
     make: returns a callable that performs the step in Python, given (value, kind, index, copy).
     form: "push" or "pop" for stacks; "put" (write) or "take" (read) for arrays; "find" for the
@@ -51,8 +52,8 @@ class Access:
 
 
 def container_op(op_type: str, bind: Callable[..., Run], **declaration: Any) -> None:
-    """Declare an op whose input 0 is a container's handle; by default, only this input is on the
-    host.
+    """Declare an op whose input 0 is the handle of a container (a stack or TensorArray). By
+    default, only this input is on the host.
     """
     call = Call(make=bind, late=True)
     declaration = {"host": (0,), "grad": NO_GRADIENT, **declaration}
@@ -117,7 +118,7 @@ def _write(
 
 
 HANDLE_SHAPE = TensorShape.of((2,))
-"""The static shape of handles, as in TensorFlow, whose handles were two strings; here they are
+"""The static shape of handles is TensorFlow's, where a handle is two strings. Here handles are
 scalars.
 """
 
@@ -140,8 +141,8 @@ def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
 
 
 def pass_flow(run: Run, flow_in: Any, flow_out: Any) -> Run:
-    """Return `run`, followed by a write of 0 to the output flow unless it has the memory of the
-    input flow.
+    """Return `run`, followed by a write of 0 to the output flow unless that is the same memory as
+    the input flow.
     """
     if flow_out is flow_in:
         return run

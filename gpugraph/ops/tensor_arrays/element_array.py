@@ -1,9 +1,9 @@
 """ElementArray: the elements of a TensorArray during a run.
 
-TensorFlow's rules: an element is written once; if reads clear elements, it is also read only once;
-a read of an element that was never written gives zeros if the element shape is known. In a gradient
-array, repeated writes to an element are added up. The memory is freed when the last element is
-cleared, and by `release` at the end of the run at the latest.
+TensorFlow's rules: an element is written once. If reads clear elements, it is also read only once.
+If the element shape is known, a read of an element that was never written gives zeros. In a
+gradient array, repeated writes to an element are added up. The memory is freed when the last
+element is cleared, and by `release` at the end of the run at the latest.
 
 `write` and `read` handle the common case in their first lines, because a loop calls them in each
 step. Errors are InvalidArgumentError with TensorFlow's messages.
@@ -73,7 +73,7 @@ class ElementArray(ElementStore):
             self._write(index, value, kind)
 
     def read(self, index: int, out: Any, kind: Kind) -> None:
-        """Copy element `index` into `out`; if it has no value, but a known shape, fill `out` with
+        """Copy element `index` into `out`. If it has no value but a known shape, fill `out` with
         zeros.
 
         kind: the shape and dtype of `out`.
@@ -138,8 +138,8 @@ class ElementArray(ElementStore):
             self.free_if_cleared()
 
     def shape_at(self, index: int) -> tuple[int, ...]:
-        """Return the shape of the value that `read` gives for element `index`; raise if there is
-        none.
+        """Return the shape of the value that `read` returns for element `index`. Raises an error if
+        there is none.
         """
         self.check_open()
         if not 0 <= index < len(self.states):
@@ -189,7 +189,7 @@ class ElementArray(ElementStore):
         return self._gradients[source]
 
     def release(self) -> None:
-        """Free the memory, also that of the gradient arrays; later uses raise errors."""
+        """Free the memory, including that of the gradient arrays. Later uses raise errors."""
         self.close()
         for gradient in self._gradients.values():
             gradient.release()
@@ -252,11 +252,11 @@ class ElementArray(ElementStore):
 
 
 class GradientArray(ElementArray):
-    """Gradients of the elements of `forward`; repeated writes to the same element are added up.
+    """Gradients of the elements of `forward`. Repeated writes to the same element are added.
 
-    An element that was written in `forward`, but whose gradient was not written, reads as zeros. If
-    `forward` is a gradient array itself, reads do not clear elements of this array: `forward` may
-    have several writes for an element, and the gradient of each write reads the element here.
+    An element that was written in `forward` reads as zeros if its gradient was not written. If
+    `forward` is itself a gradient array, reads do not clear elements of this array. An element of
+    `forward` may be written several times, and the gradient of each write reads the element here.
     """
 
     def __init__(self, forward: ElementArray, source: str, prepend: tuple[int, ...]) -> None:

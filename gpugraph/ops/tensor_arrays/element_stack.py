@@ -1,10 +1,11 @@
 """ElementStack: the values that a loop stores for its gradient, last in, first out.
 
 Elements of one shape are stored in chunks, blocks for several elements. By default, a new chunk has
-room for a quarter of the elements below it, within limits. If the number of elements that the stack
-held in the previous run is known, a chunk is larger: it has room for all expected elements if these
-need little memory; for half of them if half is not large; otherwise for a number of elements that
-is the largest power of 2 up to a quarter of them. No such chunk exceeds the expected number.
+room for a quarter of the elements below it, within limits. A chunk is larger if the number of
+elements that the stack held in the previous run is known. It then has room for all expected
+elements if these need little memory, or for half of them if half is not large. Otherwise the number
+of elements is the largest power of 2 up to a quarter of them. No such chunk exceeds the expected
+number.
 
 A chunk is freed when its last element is popped, so the memory grows with the forward steps of the
 loop and shrinks with the backward steps.
@@ -43,10 +44,12 @@ Allocating a chunk takes as much time as several pushes.
 """
 
 SMALL_STACK = 1 << 18
-"""The maximum number of bytes of a stack of expected size that is allocated as one chunk."""
+"""A stack of known expected size is allocated as one chunk if it has at most this number of
+bytes.
+"""
 
 HALF_STACK = 1 << 20
-"""The maximum number of bytes of half of a stack that is allocated as one chunk."""
+"""Half of a stack is allocated as one chunk if it has at most this number of bytes."""
 
 LARGEST_CHUNK = 16 << 20
 """The maximum number of bytes of a chunk; a larger element has a separate chunk."""
@@ -55,7 +58,7 @@ LARGEST_CHUNK = 16 << 20
 class _Chunk:
     """A block for up to `room` elements of one kind (shape and dtype).
 
-    used: the number of elements on the stack when another chunk was put on top of this one.
+    used: the number of its elements that were on the stack when another chunk was put on top of it.
     """
 
     __slots__ = ("block", "kind", "room", "rows", "used")
@@ -69,11 +72,11 @@ class _Chunk:
 
 
 class ElementStack:
-    """A stack of elements of one dtype and any shapes; a `max_size` below 0 is no limit.
+    """A stack of elements of one dtype and any shapes. A negative `max_size` means no limit.
 
-    expected: the number of elements that the stack will probably hold, 0 if unknown. depth: the
-    size at the first pop, which the next run expects. record: a description of the top chunk for
-    native loops; its kind is `NO_KIND` if each push needs checks in Python.
+    expected: the number of elements that the stack is expected to hold; 0 if unknown. depth: the
+    size at the first pop, which is expected in the next run. record: a description of the top chunk
+    for native loops; its kind is `NO_KIND` if each push needs checks in Python.
     """
 
     def __init__(
@@ -115,8 +118,8 @@ class ElementStack:
     def pop(self, out: Any, kind: Kind) -> None:
         """Move the top element into `out`.
 
-        kind: the shape and dtype of `out`. Raise InvalidArgumentError if there is no element or its
-        kind differs.
+        kind: the shape and dtype of `out`. Raises InvalidArgumentError if there is no element or
+        its kind differs.
         """
         top = self._top
         if top is None or top.kind != kind:
@@ -159,9 +162,7 @@ class ElementStack:
         return chunk
 
     def _room(self, size: int, top: _Chunk | None) -> int:
-        """Return the number of elements, of `size` bytes each, for which the chunk after `top`
-        should have room.
-        """
+        """Return the capacity of the chunk after `top`, in elements of `size` bytes."""
         room = 1
         if top is not None:
             room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4
@@ -171,8 +172,8 @@ class ElementStack:
         return max(1, min(room, LARGEST_CHUNK // size))
 
     def _share(self, size: int) -> int:
-        """Return the number of expected elements, of `size` bytes each, for which one chunk should
-        have room.
+        """Return the number of expected elements, of `size` bytes each, that one chunk should
+        hold.
         """
         half = (self.expected + 1) // 2
         if self.expected * size <= SMALL_STACK:
@@ -183,7 +184,7 @@ class ElementStack:
         return 1 << max(self.expected // 4, 1).bit_length() - 1
 
     def _set_top(self, chunk: _Chunk | None) -> None:
-        """Make `chunk` the top, and describe it in the record."""
+        """Make `chunk` the top chunk, and describe it in the record."""
         self._top, record = chunk, self.record
         record[USED] = chunk.used if chunk is not None else 0
         record[ROOM] = chunk.room if chunk is not None else 0

@@ -41,7 +41,7 @@ whether the array is closed.
 """
 
 NO_KIND = -1
-"""The kind number in a record if there are no rows, or if native code cannot use them."""
+"""The number of the kind in a record if there are no rows, or if native code can't use them."""
 
 _numbers = count()
 _kind_numbers: dict[Kind, int] = {}
@@ -65,7 +65,7 @@ class ElementStore:
     """Elements by index, and the state of each.
 
     rows: the array of the elements that are stored together; None if there is none. kind: the shape
-    and dtype of an element of `rows`, None if there are no rows. Subclasses handle elements of this
+    and dtype of an element of `rows`; None if there are no rows. Subclasses handle elements of this
     kind first, and other elements in a slower path.
     """
 
@@ -103,8 +103,8 @@ class ElementStore:
         return self.rows[index, ...] if self._apart is None else self._apart[index].array
 
     def drop(self, index: int) -> None:
-        """Free the memory of an element if elements are apart; otherwise the elements are freed
-        together.
+        """Free the memory of an element if it has a separate block. Otherwise its memory is freed
+        with the other elements'.
         """
         if self._apart is not None:
             self._apart.pop(index).release()
@@ -140,7 +140,8 @@ class ElementStore:
         """Make room for an element of this shape in the rows, and return whether it can be stored
         there.
 
-        If its shape differs from that of the other elements, all elements are moved apart instead.
+        If its shape differs from that of the other elements, all elements are moved to separate
+        blocks instead.
         """
         if self._apart is None and self._row_shape not in (None, shape):
             self.part()
@@ -163,7 +164,7 @@ class ElementStore:
             old.release()
 
     def part(self) -> None:
-        """Move each element to a separate block, unless they are apart already."""
+        """Move each element to a separate block, unless that has been done already."""
         if self._apart is not None:
             return
         self._apart = {}

@@ -16,7 +16,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class GradientHandle(NamedTuple):
-    """A gradient array in the graph: its handle, and the flow on which its users depend."""
+    """A gradient array in the graph: its handle, and the flow that orders its uses."""
 
     handle: Tensor
     flow: Tensor
@@ -66,7 +66,7 @@ def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
     """Return the gradient array of the array that `op` writes, and the flow for the ops before
     `op`.
 
-    Both results are ordered after `op`.
+    Both results depend on `op`.
     """
     written = raw_ops.Identity(op.outputs[0], name="flow_out")
     with op.graph.control_dependencies([written]):

@@ -93,7 +93,7 @@ def shape_in(array: Any) -> TensorShape:
 
 
 def shape_input(context: InferContext, index: int) -> TensorShape:
-    """Return the shape in an input, as far as the input's value is known to inference."""
+    """Return the shape in an input, as far as inference knows the input's value."""
     value = context.value(index)
     if value is not None:
         return shape_in(np.asarray(value))
@@ -101,7 +101,10 @@ def shape_input(context: InferContext, index: int) -> TensorShape:
 
 
 def known_list(context: InferContext, index: int = 0) -> TensorList | None:
-    """Return the list in an input; None at graph construction, when there are no lists."""
+    """Return the list in an input.
+
+    Return None during graph construction, when there are no lists.
+    """
     array = context.value(index)
     return None if array is None else _list_in(array)
 

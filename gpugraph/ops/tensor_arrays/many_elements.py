@@ -37,8 +37,8 @@ def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
 def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> Shape:
     """Return the shape of the result of `gather`.
 
-    Raise an error unless the elements match each other and `declared`. Raise UnimplementedError if
-    there are no indices and the element shape is unknown.
+    Raises an error unless the elements match each other and `declared`. Raises UnimplementedError
+    if there are no indices and the element shape is unknown.
     """
     array.check_open()
     if len(indices) == 0:
@@ -122,7 +122,8 @@ def concat_shapes(array: ElementArray, declared: TensorShape) -> tuple[Shape, Sh
 
 
 def split(array: ElementArray, value: Any, lengths: Any, kind: Kind) -> None:
-    """Store parts of `value`, of `lengths` along its first axis, as elements 0, 1, ...
+    """Store parts of `value` as elements 0, 1, ... lengths: the sizes of the parts along the first
+    axis.
 
     kind: the shape and dtype of `value`.
     """
@@ -155,7 +156,7 @@ def _shape_of_none(
     """Return the element shape of an array without elements; raise UnimplementedError if it is
     unknown.
 
-    declared, known: the element shape in the op's attrs, and that of the array.
+    declared, known: the element shape in the op's attrs, and the element shape of the array.
     """
     for shape in (declared, known):
         if shape.is_fully_defined():

@@ -5,8 +5,8 @@
     value = TensorArrayReadV3(handle, index, flow)
 
 The handle, in host memory, refers to an `ElementArray`, which lives as long as the run. The flow is
-a scalar, always 0, that orders the ops. The sizes of elements are often known only in a run;
-inference then reads them from the array.
+a scalar, always 0, that orders the ops. The sizes of elements are often known only in a run.
+Inference then reads them from the array.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_grad
 
 
 def container(context: InferContext) -> ElementArray | None:
-    """Return the array behind input 0, a handle; None if inference runs before any run."""
+    """Return the TensorArray to which input 0, a handle, refers. Return None if inference does not
+    happen in a run.
+    """
     handle = context.value(0)
     return None if handle is None else handle.item(0)
 

@@ -32,7 +32,7 @@ class TensorArray:
     """Tensors by index, of one dtype, each written once.
 
     Args:
-      dtype: the elements' dtype.
+      dtype: the dtype of the elements.
       size: an int32 scalar, the number of elements; None if `handle` is passed.
       dynamic_size: whether a write beyond the end makes the array larger.
       clear_after_read: whether a read clears the element, True by default; reading it again then
@@ -147,7 +147,7 @@ class TensorArray:
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
         """Return the TensorArray of the elements' gradients for the backward pass `source`.
 
-        A run creates the gradient array when it is first used; from then on, this TensorArray can't
+        A run creates the gradient array when it is first used. From then on, this TensorArray can't
         grow. Repeated writes to an element of the gradient are added up.
         """
         gradient = gradient_handle(self._handle, self._flow if flow is None else flow, source, name)
@@ -163,7 +163,7 @@ class TensorArray:
         return array
 
     def _with_flow(self, flow: Tensor) -> TensorArray:
-        """Return a TensorArray with the same elements and another flow; both share the known
+        """Return a TensorArray with the same elements and another flow. Both share the known
         element shape.
         """
         array = TensorArray(
@@ -190,8 +190,8 @@ class TensorArray:
         return value
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray whose element `index` is `value`; use it instead of this one from
-        now on.
+        """Return a TensorArray in which element `index` is `value`. From now on, use it instead of
+        this one.
 
         Raises ValueError if the shape does not fit. A run raises InvalidArgumentError for an index
         out of range, a second write, a write after a read, and another dtype.
@@ -267,8 +267,8 @@ class TensorArray:
             return self._write("TensorArrayScatterV3", indices, elements, name)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray whose elements are parts of `value`, of `lengths` along its first
-        axis.
+        """Return a TensorArray whose elements are parts of `value`. lengths: the sizes of the parts
+        along the first axis.
 
         lengths: an int vector with as many elements as the TensorArray. Raises ValueError if the
         shape of the parts does not fit.

@@ -79,7 +79,7 @@ class TensorArraySpec(TypeSpec):
         return [TensorSpec([], variant)]
 
     def _to_components(self, value: Any) -> list[Any]:
-        """Return the elements as a list of tensors, in one variant tensor."""
+        """Return the elements as a list of tensors, which is stored in one variant tensor."""
         if not isinstance(value, TensorArray):
             raise TypeError(f"value must be a TensorArray, but saw: {type(value)}")
         sizes = [-1 if size is None else size for size in value.element_shape.sizes or ()]

@@ -86,9 +86,9 @@ class TensorList:
         return index
 
     def item(self, index: int, shape: TensorShape) -> Any:
-        """Return element `index`; if it is not set, zeros of its shape.
+        """Return element `index`, or zeros of its shape if it is not set.
 
-        shape: the shape that the reader requires, which must be compatible. Raise an error if the
+        shape: the shape that the reader requires, which must be compatible. Raises an error if the
         shape of an unset element is unknown.
         """
         item = self.items[self.index(index)]

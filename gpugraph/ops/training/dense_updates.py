@@ -2,7 +2,7 @@
 
 Inputs with a reference dtype are the variable and its slots; the output is the variable. Shapes and
 hyperparameters are checked, and temporaries allocated, before the update begins, so that an error
-never leaves a variable half-written. All arithmetic is in the variable's dtype, in TensorFlow's
+never leaves a variable partly written. All arithmetic is in the variable's dtype, in TensorFlow's
 order of operations. On the CPU large variables are updated piece by piece, so that the temporaries
 stay in the cache.
 """
@@ -84,7 +84,9 @@ def _run(update: NumpyUpdate, scalars: Sequence[Any], pieces: Sequence[list[Any]
 _GRADIENTS = ("grad: T", "delta: T")
 
 UPDATES: dict[str, UpdateFormula] = {}
-"""By op type without "Apply", the formula by which the optimizer changes variable and slots."""
+"""The formula by which an optimizer changes the variable and its slots, by op type without
+"Apply".
+"""
 
 
 def declare_update(

@@ -2,8 +2,8 @@
 
 A formula is traced into a Python function, once for each dtype and set of attrs. The function
 computes operations on scalars once, and operations on arrays once for each piece of the variable. A
-result is written to a temporary or over an operand that is no longer needed; the new value of the
-variable or a slot is written directly to it where its old value is not read afterwards.
+result is written to a temporary, or over an operand that is no longer needed. The new value of the
+variable or a slot is written directly to it if its old value is not read afterwards.
 """
 
 from __future__ import annotations
@@ -65,11 +65,12 @@ class _Operation(NamedTuple):
 
 
 class _Trace(Builder):
-    """A builder that records the operations of a formula on numbered values; equal ones are merged.
+    """A builder that records the operations of a formula on numbered values. Equal values are
+    merged.
 
-    is_array: by number of the input, whether it is an array; the others are scalars. is_positive:
-    whether to record x or y of IF_POSITIVE. `condition` becomes the number of its z; the program
-    tests the sign of this value.
+    is_array: for each input, by number, whether it is an array; other inputs are scalars.
+    is_positive: which operand of IF_POSITIVE to record: x if true, else y. `condition` becomes the
+    number of its z; the program tests the sign of this value.
     """
 
     def __init__(self, is_array: Sequence[bool], dtype: DType, is_positive: bool) -> None:
@@ -204,7 +205,7 @@ def _needed(operations: Sequence[_Operation], outputs: Sequence[int]) -> list[_O
 
 
 class NumpyUpdate:
-    """A formula as a Python function, whose text is `source`.
+    """A formula as a Python function. source: its text.
 
     It is called with the scalars and, for each piece, a list of arrays: variable, slots and
     gradient, then `num_temporaries` temporaries.

@@ -1,4 +1,4 @@
-"""The optimizers' updates of some rows of a variable and its slots; all other rows keep their
+"""The optimizers' updates of some rows of a variable and its slots. All other rows keep their
 values.
 
 The rows are copied to temporaries, updated as whole variables are (`dense_updates`), and copied
@@ -86,7 +86,7 @@ def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Seque
 
 
 def _words_of_rows(whole: TensorShape, rows: TensorShape, grad: TensorShape) -> str:
-    """Return TensorFlow's words at graph construction for a gradient of another shape."""
+    """Return TensorFlow's message at graph construction for a gradient of another shape."""
     if not grad.sizes:
         return "Shape must be at least rank 1 but is rank 0"
     count, expected = grad.sizes[0], rows[0]
@@ -222,7 +222,7 @@ def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
 
 
 def _update_statements(name: str, signature: Signature, names: Mapping[int, str], refs: int) -> str:
-    """Return C statements that update one element; names: a C expression for each input by
+    """Return C statements that update one element. names: a C expression for each input, by
     number.
     """
     native = DECLARATIONS[f"Apply{name}"].native

@@ -237,7 +237,7 @@ def register_validator(
     """Require that `checker(value)` is true whenever the flag's value is parsed or set.
 
     If it is not, IllegalFlagValueError is raised with `message`; `checker` may also raise
-    ValidationError. AttributeError if there is no such flag.
+    ValidationError. Raises AttributeError if there is no such flag.
     """
     flag_values.add_check(flag_name, checker, message)
 

@@ -40,7 +40,8 @@ class Flag:
     """One flag.
 
     Attributes: `name`, `default`, `help`, `value`; `present`: the number of its occurrences in the
-    command line; `boolean`; `multiple`: whether the flag may be repeated, and its value is a list.
+    command line; `boolean`; `multiple`: whether the flag may be repeated, in which case its value
+    is a list.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Flag:
     def _read(self, value: Any) -> Any:
         """Convert a value from the program or the command line.
 
-        IllegalFlagValueError on failure.
+        Raises IllegalFlagValueError on failure.
         """
         try:
             return self._parse(value)
@@ -106,7 +107,7 @@ class FlagValues:
         """Parse the flags of a command line; return the other arguments, with argv[0] first.
 
         Undefined flags raise UnrecognizedFlagError, or with `known_only` are returned with the
-        arguments. IllegalFlagValueError for values that a flag does not allow or a validator
+        arguments. Raises IllegalFlagValueError for values that a flag does not allow or a validator
         rejects.
         """
         if not argv:

@@ -1,6 +1,7 @@
-"""Names that Python, NumPy, SciPy, Pillow and others have dropped since the time of TensorFlow 1.
+"""Names that Python, NumPy, SciPy, Pillow and other packages have removed since the time of
+TensorFlow 1.
 
-`gpugraph run` gives them to the program, in its process alone. `dropped_table` lists them,
-`dropped_imports` adds them to modules when these are imported, and the other modules implement
-those that are more than another name.
+`gpugraph run` restores them, but only in the process of the program. `dropped_table` lists the
+names. `dropped_imports` adds them to modules when these are imported. The other modules implement
+the names that have no equivalent today.
 """

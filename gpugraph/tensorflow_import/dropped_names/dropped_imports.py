@@ -1,7 +1,8 @@
 """`install`: adds the dropped names to modules, at once or when the program imports them.
 
-A name of a module is looked up on first access (its `__getattr__`); the first such access in the
-process is reported on standard error. A name of a class is set when the module is imported.
+A name in a module is looked up on first access, by `__getattr__`. The first such access in the
+process is reported on standard error. An attribute of a class is set when the class's module is
+imported.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ _CALLS = {
     "onnx.helper": {"make_attribute": "own.of_data_files.make_attribute"},
     "yaml": {"load": "own.of_data_files.yaml_load"},
 }
-"""By module, functions that are replaced; the value is called with the function."""
+"""By module, the functions that are wrapped. The value is the wrapper, which is called with the
+original function.
+"""
 
 _REPLACED: dict[tuple[ModuleType, str], Any] = {}
-"""By module and name, the functions that were replaced."""
+"""By (module, name), the original functions that were wrapped."""
 
 
 def _value(path: str) -> Any:
@@ -58,13 +61,13 @@ def _value(path: str) -> Any:
 
 
 class _Notice:
-    """The report of the first dropped name that the process uses."""
+    """The message about the first removed name that the process uses."""
 
     def __init__(self) -> None:
         self._lock, self._is_said = threading.Lock(), False
 
     def say(self, name: str) -> None:
-        """Print the name and the program's line, once."""
+        """Print the name and the program's line, but only once."""
         with self._lock:
             if self._is_said:
                 return
@@ -84,7 +87,7 @@ _notice = _Notice()
 
 
 def _getattr_of(module: ModuleType, names: dict[str, str]) -> Callable[[str], Any]:
-    """Return a `__getattr__` that knows the dropped names."""
+    """Return a `__getattr__` that also finds the removed names."""
     earlier = vars(module).get("__getattr__")
 
     def missing(name: str) -> Any:
@@ -102,7 +105,7 @@ def _getattr_of(module: ModuleType, names: dict[str, str]) -> Callable[[str], An
 
 
 def add_names(module: ModuleType) -> None:
-    """Add the dropped names to an imported module; those that it has stay."""
+    """Add the removed names to an imported module, except those that it still has."""
     name = module.__name__
     names = ADDED.get(name, {})
     own = {key: value for key, value in names.items() if "." not in key}
@@ -131,11 +134,11 @@ class _AddingLoader(Loader):
         return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Create the module as the other loader does."""
+        """Create the module by the wrapped loader."""
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module, and add the names."""
+        """Execute the module by the wrapped loader, then add the names."""
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         module.__loader__ = self._loader
@@ -144,7 +147,9 @@ class _AddingLoader(Loader):
 
 
 class _Adder(MetaPathFinder):
-    """The first importer: it lets the others find a module of the table, and wraps its loader."""
+    """The first finder on `sys.meta_path`. For a module in the table, it calls the other finders
+    and wraps their loader.
+    """
 
     def __init__(self) -> None:
         self._inside = threading.local()
@@ -152,7 +157,7 @@ class _Adder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module in the table with a loader that adds names."""
+        """Return the spec of a module in the table; its loader adds the names."""
         if (fullname not in ADDED and fullname not in _CALLS) or getattr(self._inside, "on", False):
             return None
         self._inside.on = True
@@ -172,12 +177,16 @@ class _Adder(MetaPathFinder):
 
 
 class _Maker(MetaPathFinder, Loader):
-    """The last importer: it creates modules of the table that no other importer finds."""
+    """The last finder on `sys.meta_path`: it creates modules in the table that no other finder
+    finds.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a dropped module; None for others, and if its package is missing."""
+        """Return the spec of a removed module; None for any other module, and if its parent package
+        is not installed.
+        """
         row = NEW_MODULES.get(fullname)
         if row is None:
             return None
@@ -194,7 +203,7 @@ class _Maker(MetaPathFinder, Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module its names, which are looked up on first access."""
+        """Set the module's `__getattr__`, which looks its names up on first access."""
         name = module.__name__
         _notice.say(name)
         row = NEW_MODULES[name]
@@ -211,7 +220,9 @@ class _Maker(MetaPathFinder, Loader):
 
 
 def install() -> Callable[[], None]:
-    """Provide the dropped names in this process; return a function that ends it for new imports."""
+    """Restore the removed names in this process. Return a function that stops this for later
+    imports.
+    """
     adder, maker, messages = _Adder(), _Maker(), OldMessagesFinder()
     sys.meta_path[:0] = [adder, messages]
     sys.meta_path.append(maker)
@@ -233,7 +244,7 @@ def install() -> Callable[[], None]:
 
 @contextmanager
 def dropped_names() -> Iterator[None]:
-    """Provide the dropped names to imports within the block."""
+    """Restore the removed names in modules that are imported within the block."""
     remove = install()
     try:
         yield

@@ -1,9 +1,10 @@
-"""The table of dropped names: module, name, and its value today.
+"""The table of removed names: the module, the name, and what the name means today.
 
-A row is a module, and pairs `name=value`; the value is `module.attribute`, with `own.` for a path
-below this package. A name with a dot is an attribute of a class. `*names=module` stands for names
-that `module` has under the same name. Rows of `NEW_MODULES` are modules that no longer exist; they
-are created if they are not installed. An indented line continues the previous one.
+A row is a module, followed by pairs `name=value`. The value is `module.attribute`; the prefix
+`own.` means a path below this package. A name with a dot is an attribute of a class.
+`*names=module` means that each of the names has the same name in `module`. Rows in `NEW_MODULES`
+are modules that no longer exist. They are created unless they are installed. An indented line
+continues the previous one.
 """
 
 from __future__ import annotations
@@ -204,7 +205,7 @@ networkx.readwrite.json_graph: **=networkx.readwrite
 
 
 def _read(text: str) -> dict[str, dict[str, str]]:
-    """Return the values by name, by module."""
+    """Return a dict from modules to dicts from names to values."""
     table: dict[str, dict[str, str]] = {}
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
         module, _, words = line.partition(": ")
@@ -219,7 +220,7 @@ def _read(text: str) -> dict[str, dict[str, str]]:
 
 
 ADDED = _read(_ADDED)
-"""By module that still exists, the values of its dropped names."""
+"""By module that still exists, the values of its removed names."""
 
 NEW_MODULES = _read(_NEW_MODULES)
-"""By module that no longer exists, the values of its names; `**` stands for all of a module."""
+"""By module that no longer exists, the values of its names. `**` means all names of a module."""

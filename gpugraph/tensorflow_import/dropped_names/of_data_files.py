@@ -7,11 +7,13 @@ from typing import Any, NoReturn
 from gpugraph.tensorflow_import.modules_by_name import module_named
 
 DATASET_VALUE = property(lambda dataset: dataset[()])
-"""`h5py.Dataset.value`: all of the data set."""
+"""`h5py.Dataset.value`: the array of the whole data set."""
 
 
 def append(frame: Any, other: Any, ignore_index: bool = False, **options: Any) -> Any:
-    """Return the rows of a table and those of others, or a further row from a dict."""
+    """Return the rows of `frame` followed by the rows of `other`; `other` may also be a dict, for
+    one row.
+    """
     pandas = module_named("pandas")
     if isinstance(other, dict):
         other = pandas.DataFrame([other])
@@ -27,12 +29,12 @@ def as_matrix(frame: Any, columns: Any = None) -> Any:
 
 
 def get_value(frame: Any, index: Any, col: Any) -> Any:
-    """Return one value of a table."""
+    """Return one element of a table."""
     return frame.at[index, col]
 
 
 class _Ix:
-    """`frame.ix[...]`: by labels, or by numbers where the index has other labels."""
+    """`frame.ix[...]`: selects by labels; also by positions if the labels are not integers."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -56,18 +58,18 @@ IX = property(_Ix)
 
 
 def fetch_mldata(*arguments: Any, **options: Any) -> NoReturn:
-    """Raise OSError: mldata.org, from which the data came, no longer exists."""
+    """Raise OSError: mldata.org, the source of the data, no longer exists."""
     raise OSError("mldata.org no longer exists: use sklearn.datasets.fetch_openml")
 
 
 def component_subgraphs(graph: Any) -> Any:
-    """Return the connected parts of a graph as graphs."""
+    """Return the connected components of a graph, as graphs."""
     networkx = module_named("networkx")
     return (graph.subgraph(part).copy() for part in networkx.connected_components(graph))
 
 
 def yaml_load(function: Any) -> Any:
-    """Return `yaml.load` whose default loader creates no Python objects."""
+    """Return a `yaml.load` whose default loader creates no Python objects."""
     safe = module_named("yaml").SafeLoader
 
     def load(stream: Any, Loader: Any = safe) -> Any:
@@ -77,7 +79,9 @@ def yaml_load(function: Any) -> Any:
 
 
 def make_attribute(function: Any) -> Any:
-    """Return `onnx.helper.make_attribute` that accepts an empty list: it has no integers."""
+    """Return an `onnx.helper.make_attribute` that accepts an empty list, as a list of no
+    integers.
+    """
 
     def make(key: str, value: Any, *arguments: Any, **options: Any) -> Any:
         if isinstance(value, (list, tuple)) and not value and not arguments and not options:

@@ -1,4 +1,4 @@
-"""Functions of `distutils` and `pkg_resources` that programs use when they run."""
+"""Functions of `distutils` and `pkg_resources` that programs call at run time."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _PART = re.compile(r"(\d+|[a-z]+|\.)")
 
 @total_ordering
 class LooseVersion:
-    """A version that is compared by its numbers and words in order."""
+    """A version that is compared by the sequence of its numbers and words."""
 
     def __init__(self, vstring: str = "") -> None:
         self.parse(vstring)
 
     def parse(self, vstring: str) -> None:
-        """Set the version from a text."""
+        """Set the version from a string."""
         self.vstring = str(vstring)
         parts = (part for part in _PART.split(self.vstring) if part and part != ".")
         self.version: list[Any] = [int(part) if part.isdigit() else part for part in parts]
@@ -53,7 +53,7 @@ class StrictVersion(LooseVersion):
     """A version of two or three numbers, such as 1.2 or 1.2.3a1."""
 
     def parse(self, vstring: str) -> None:
-        """Set the version from a text; ValueError if it is another form."""
+        """Set the version from a string; raise ValueError if it has another form."""
         if not re.fullmatch(r"\d+\.\d+(\.\d+)?([ab]\d+)?", str(vstring)):
             raise ValueError(f"invalid version number '{vstring}'")
         super().parse(vstring)
@@ -64,7 +64,9 @@ def _version(value: Any) -> LooseVersion:
 
 
 def strtobool(val: str) -> int:
-    """Return 1 for y, yes, t, true, on and 1, 0 for their opposites; ValueError for others."""
+    """Return 1 for y, yes, t, true, on and 1, and 0 for n, no, f, false, off and 0; raise
+    ValueError for any other text.
+    """
     text = val.lower()
     if text in ("y", "yes", "t", "true", "on", "1"):
         return 1
@@ -74,7 +76,7 @@ def strtobool(val: str) -> int:
 
 
 def spawn(cmd: Any, *arguments: Any, **options: Any) -> None:
-    """Run a command; CalledProcessError if it fails."""
+    """Run a command; raise CalledProcessError if it fails."""
     subprocess.run(cmd, check=True)
 
 
@@ -85,7 +87,7 @@ def mkpath(name: str, *arguments: Any, **options: Any) -> list[str]:
 
 
 def copy_tree(src: str, dst: str, *arguments: Any, **options: Any) -> list[str]:
-    """Copy the content of a folder into another one."""
+    """Copy the contents of a folder into another folder."""
     shutil.copytree(src, dst, dirs_exist_ok=True)
     return [os.path.join(dst, name) for name in os.listdir(src)]
 
@@ -118,39 +120,39 @@ class _Distribution:
 
 
 def get_distribution(dist: str) -> _Distribution:
-    """Return an installed package; PackageNotFoundError if it is missing."""
+    """Return an installed package; raise PackageNotFoundError if it is missing."""
     return _Distribution(re.split(r"[<>=!~\[ ]", str(dist))[0])
 
 
 def require(*requirements: str) -> list[_Distribution]:
-    """Return the installed packages of requirements, whose versions are not checked."""
+    """Return the installed packages that the requirements name. Their versions are not checked."""
     return [get_distribution(requirement) for requirement in requirements]
 
 
 def resource_filename(package: Any, resource_name: str) -> str:
-    """Return the path of a file beside a module."""
+    """Return the path of a file in the folder of a module."""
     file = getattr(module_named(str(package)), "__file__", None) or ""
     return os.path.join(os.path.dirname(os.path.abspath(file)), resource_name)
 
 
 def resource_string(package: Any, resource_name: str) -> bytes:
-    """Return the content of a file beside a module."""
+    """Return the content of a file in the folder of a module."""
     with open(resource_filename(package, resource_name), "rb") as file:
         return file.read()
 
 
 def resource_stream(package: Any, resource_name: str) -> io.BytesIO:
-    """Return the content of a file beside a module as an open file."""
+    """Return an open file with the content of a file in the folder of a module."""
     return io.BytesIO(resource_string(package, resource_name))
 
 
 def resource_exists(package: Any, resource_name: str) -> bool:
-    """Return whether a file is beside a module."""
+    """Return whether the folder of a module contains a file."""
     return os.path.exists(resource_filename(package, resource_name))
 
 
 def resource_listdir(package: Any, resource_name: str) -> list[str]:
-    """Return the names in a folder beside a module."""
+    """Return the names in a subfolder of a module's folder."""
     return os.listdir(resource_filename(package, resource_name))
 
 

@@ -1,4 +1,4 @@
-"""Functions on images that SciPy and Pillow have dropped; they use Pillow."""
+"""Functions on images that SciPy and Pillow have removed, implemented by Pillow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpugraph.tensorflow_import.modules_by_name import module_named
 
 
 def _pillow() -> Any:
-    """Return Pillow's module Image; ImportError that asks for it if it is not installed."""
+    """Return the module PIL.Image; raise ImportError with a hint if Pillow is not installed."""
     try:
         return module_named("PIL.Image")
     except ImportError as error:
@@ -20,7 +20,7 @@ def _pillow() -> Any:
 
 
 def bytescale(data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0) -> Any:
-    """Return an array as uint8, from `low` for its minimum to `high` for its maximum."""
+    """Return an array as uint8, scaled so that its minimum becomes `low` and its maximum `high`."""
     data = np.asarray(data)
     if data.dtype == np.uint8:
         return data
@@ -45,7 +45,7 @@ def toimage(
     mode: Any = None,
     channel_axis: Any = None,
 ) -> Any:
-    """Return an array as an image: of grey values, or of 3 or 4 channels on one axis."""
+    """Return an array as an image. The array has gray values, or an axis of 3 or 4 channels."""
     array = np.asarray(arr)
     if array.ndim == 2 and mode == "F":
         return _pillow().fromarray(array.astype(np.float32))
@@ -62,7 +62,7 @@ def toimage(
 
 
 def fromimage(im: Any, flatten: bool = False, mode: Any = None) -> Any:
-    """Return an image as an array; of float32 grey values if `flatten`."""
+    """Return an image as an array. With `flatten`, its elements are float32 gray values."""
     if mode is not None and mode != im.mode:
         im = im.convert(mode)
     elif im.mode in ("P", "1"):
@@ -77,7 +77,7 @@ def imread(name: Any, flatten: bool = False, mode: Any = None) -> Any:
 
 
 def imsave(name: Any, arr: Any, format: Any = None) -> None:
-    """Write an array as an image file; values are scaled from minimum to maximum."""
+    """Write an array as an image file. Its values are scaled from their minimum and maximum."""
     image = toimage(arr)
     image.save(name) if format is None else image.save(name, format)
 
@@ -88,7 +88,7 @@ def _filter(interp: str) -> Any:
 
 
 def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: Any = None) -> Any:
-    """Return an image of another size: percent, a factor, or (height, width)."""
+    """Return a resized image. size: a percentage, a factor, or (height, width)."""
     image = toimage(arr, mode=mode)
     if isinstance(size, (int, np.integer)):
         size = size / 100.0
@@ -100,7 +100,7 @@ def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: Any = None) ->
 
 
 def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> Any:
-    """Return an image rotated by degrees, counterclockwise."""
+    """Return an image rotated counterclockwise. angle: in degrees."""
     return fromimage(toimage(arr).rotate(angle, resample=_filter(interp)))
 
 
@@ -110,13 +110,13 @@ def imshow(arr: Any) -> None:
 
 
 def textsize(draw: Any, text: str, font: Any = None, *arguments: Any, **options: Any) -> Any:
-    """Return (width, height) of a text as it is drawn."""
+    """Return the size (width, height) of a text when it is drawn."""
     _, _, right, bottom = draw.multiline_textbbox((0, 0), text, font=font)
     return right, bottom
 
 
 def getsize(font: Any, text: str, *arguments: Any, **options: Any) -> Any:
-    """Return (width, height) of a text in a font."""
+    """Return the size (width, height) of a text in a font."""
     _, _, right, bottom = font.getbbox(text)
     return right, bottom
 

@@ -1,4 +1,4 @@
-"""Functions that NumPy, SciPy and scikit-learn have dropped."""
+"""Functions that NumPy, SciPy and scikit-learn have removed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
 
 
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
-    """Return whether each element of a flattened array is in another one."""
+    """Return, for each element of the flattened `ar1`, whether it is in `ar2`."""
     return np.isin(np.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert)
 
 
@@ -61,17 +61,17 @@ def msort(a: Any) -> Any:
 
 
 def find_common_type(array_types: Any, scalar_types: Any) -> Any:
-    """Return the dtype to which all are promoted."""
+    """Return the dtype to which all of the types can be promoted."""
     return np.result_type(*array_types, *scalar_types)
 
 
 def is_subclass(arg1: Any, arg2: Any) -> bool:
-    """Return whether a class is a subclass of another one; False for other values."""
+    """Return whether `arg1` is a subclass of `arg2`; False if they are not classes."""
     return isinstance(arg1, type) and issubclass(arg1, arg2)
 
 
 def is_scalar_type(rep: Any) -> bool:
-    """Return whether a value stands for a type of array elements."""
+    """Return whether a value denotes an element type of arrays."""
     return scalar_type(rep) is not None
 
 
@@ -84,7 +84,7 @@ def scalar_type(rep: Any, default: Any = None) -> Any:
 
 
 def maximum_type(t: Any) -> Any:
-    """Return the largest type of the kind of a type."""
+    """Return the largest type of the same kind as `t`."""
     sizes = {"i": np.int64, "u": np.uint64, "f": np.longdouble, "c": np.clongdouble}
     return sizes.get(np.dtype(t).kind, np.dtype(t).type)
 
@@ -95,7 +95,9 @@ def type_code(sctype: Any) -> str:
 
 
 def deprecate(*arguments: Any, **options: Any) -> Any:
-    """Return the function itself, also as a decorator with arguments."""
+    """Return the function unchanged. If called with other arguments, return a decorator that does
+    so.
+    """
     return arguments[0] if arguments and callable(arguments[0]) else lambda function: function
 
 
@@ -115,12 +117,12 @@ def random_integers(low: int, high: int | None = None, size: Any = None) -> Any:
 
 
 def itemfreq(a: Any) -> Any:
-    """Return rows of a value and its count."""
+    """Return an array with a row (value, count) for each distinct value."""
     return np.array(np.unique(a, return_counts=True)).T
 
 
 def linear_assignment(X: Any) -> Any:
-    """Return rows (i, j) of the assignment of minimum cost."""
+    """Return the rows (i, j) of the assignment of minimum cost."""
     return np.transpose(module_named("scipy.optimize").linear_sum_assignment(X))
 
 
@@ -130,13 +132,13 @@ def inner1d(a: Any, b: Any) -> Any:
 
 
 def frange(xini: float, xfin: float | None = None, delta: float = 1.0) -> Any:
-    """Return numbers from `xini` to `xfin`, both included."""
+    """Return the numbers from `xini` to `xfin`, in steps of `delta`, including the ends."""
     first, last = (0.0, xini) if xfin is None else (xini, xfin)
     return first + delta * np.arange(round((last - first) / delta) + 1)
 
 
 def normpdf(x: Any, *args: float) -> Any:
-    """Return the normal density with mean and standard deviation."""
+    """Return the density of the normal distribution with the given mean and standard deviation."""
     mu, sigma = args
     return np.exp(-0.5 * ((np.asarray(x) - mu) / sigma) ** 2) / (np.sqrt(2 * np.pi) * sigma)
 
@@ -154,7 +156,9 @@ def _ragged(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def array_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `np.array` that accepts `copy=False` and items of different lengths."""
+    """Return a version of `np.array` that accepts `copy=False` as before, and items of different
+    lengths.
+    """
 
     def array(*args: Any, **kwargs: Any) -> Any:
         if kwargs.get("copy") is False:
@@ -176,7 +180,7 @@ def array_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reshape_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `np.reshape` that accepts `newshape`."""
+    """Return a version of `np.reshape` that accepts `newshape`."""
 
     def reshape(a: Any, *args: Any, **kwargs: Any) -> Any:
         if "newshape" in kwargs:

@@ -1,4 +1,4 @@
-"""Functions that Python's standard library has dropped."""
+"""Functions that Python's standard library has removed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def formatargspec(*arguments: Any, **options: Any) -> str:
 
 
 def getmoduleinfo(path: str) -> tuple[str, str, str, int] | None:
-    """Return (name, suffix, mode, kind) of a source file; None for others."""
+    """Return (name, suffix, mode, kind) of a module file, or None for any other file."""
     name, suffix = os.path.splitext(os.path.basename(path))
     return (name, suffix, "r", PY_SOURCE) if suffix == ".py" else None
 
@@ -73,12 +73,12 @@ def unescape(parser: Any, text: str) -> str:
 
 
 def is_sequence(value: Any) -> bool:
-    """Return whether a value has items by number."""
+    """Return whether a value is a sequence, with items by index."""
     return hasattr(value, "__getitem__")
 
 
 def string_join(words: Any, separator: str = " ") -> str:
-    """Join words by a separator."""
+    """Return the words joined by a separator."""
     return separator.join(words)
 
 
@@ -105,14 +105,14 @@ def linux_distribution(*arguments: Any, **options: Any) -> tuple[str, str, str]:
 
 
 def element_iter(element: Any, tag: str | None = None) -> list[Any]:
-    """Return the elements below an element as a list."""
+    """Return the list of elements with this tag below an element."""
     return list(element.iter(tag))
 
 
 def assert_dict_contains_subset(
     case: unittest.TestCase, expected: Any, actual: Any, msg: Any = None
 ) -> None:
-    """Fail unless a dict has all items of another one."""
+    """Fail unless `actual` has all items of the dict `expected`."""
     case.assertEqual({**actual, **expected}, dict(actual), msg)
 
 
@@ -128,7 +128,7 @@ def find_loader(name: str, path: Any = None) -> Any:
 
 
 class ImpImporter:
-    """A class of importers that finds nothing; packages refer to it when they are set up."""
+    """A finder that finds nothing. Some packages refer to this class when they are imported."""
 
     def __init__(self, path: Any = None) -> None:
         self.path = path
@@ -152,7 +152,9 @@ def load_source(name: str, path: str, file: Any = None) -> types.ModuleType:
 
 
 def find_module(name: str, path: Any = None) -> tuple[Any, str, tuple[str, str, int]]:
-    """Return (open file, path, (suffix, mode, kind)) of a module; ImportError if it is missing."""
+    """Return (open file, path, (suffix, mode, kind)) of a module; raise ImportError if it is
+    missing.
+    """
     spec = importlib.machinery.PathFinder.find_spec(name, path)
     if spec is None or (spec.origin is None and not spec.submodule_search_locations):
         raise ImportError(f"No module named {name!r}", name=name)

@@ -1,7 +1,7 @@
-"""Message classes that an old protoc has generated (`*_pb2.py`), which protobuf no longer runs.
+"""Imports modules that an old protoc generated (`*_pb2.py`), which protobuf can no longer run.
 
-Such a module creates descriptors by calls that are refused since protobuf 4. Its serialized file
-descriptor is all that is needed: the classes are built from it.
+Such a module creates its descriptors by calls that protobuf has rejected since version 4. Its
+classes are built from the serialized file descriptor that it contains.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _OldMessages(SourceFileLoader):
     """A loader that builds the classes of an old module from its file descriptor."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module's imports of other messages, then build its classes."""
+        """Execute the module's imports of other message modules, then build its classes."""
         source = self.get_data(self.path)
         tree = ast.parse(source, self.path)
         content = serialized_file(tree)
@@ -59,12 +59,12 @@ class _OldMessages(SourceFileLoader):
 
 
 class OldMessagesFinder(MetaPathFinder):
-    """The importer of modules of messages that an old protoc has generated."""
+    """The finder of message modules that an old protoc generated."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of an old module; None for others."""
+        """Return the spec of an old module; None for any other module."""
         if not fullname.endswith(_SUFFIX):
             return None
         spec = PathFinder.find_spec(fullname, path, target)

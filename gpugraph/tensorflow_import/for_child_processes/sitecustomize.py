@@ -1,7 +1,7 @@
-"""Startup code of Python processes that a program under `gpugraph run` starts.
+"""The startup code of Python processes that a program under `gpugraph run` starts.
 
-It makes `import tensorflow` give gpugraph, which is imported only on the first such import. Then it
-runs the next `sitecustomize` on `sys.path`, which this file hides.
+It makes `import tensorflow` import gpugraph. gpugraph itself is imported only then. Then it runs
+the next `sitecustomize` on `sys.path`, which this file hides.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`tf.contrib.losses`, `tf.contrib.metrics` and `slim.summaries`: the order of their arguments.
 
-These are functions of `tf.losses` and `tf.metrics` whose arguments have other names and another
-order. A row is a name there, `=`, the name here, and the parameters in order; `parameter=other` is
-passed as `other`.
+They are the functions of `tf.losses` and `tf.metrics`, with arguments of other names in another
+order. A row of a table is `name=name_in_tf_losses` (or in `tf.metrics`), followed by the parameters
+in order. The parameter `a=b` is passed on as `b`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OPTIONAL = {
     *("add_regularization_losses", "num_thresholds", "curve", "axis", "dim=axis"),
     *("metrics_collections", "updates_collections"),
 }
-"""Parameters with defaults; those of the functions here count."""
+"""Parameters that may be omitted; their defaults are those of the called function."""
 
 _COLLECTIONS = "metrics_collections updates_collections name"
 
@@ -68,14 +68,17 @@ def _metric_parameters(name: str) -> str:
 
 
 def _parameters(text: str) -> Parameters:
-    """Return the parameters of a row; those from the first optional one on are optional."""
+    """Return the parameters of a row.
+
+    All parameters after the first optional one are optional too.
+    """
     words = text.split()
     first = next((i for i, word in enumerate(words) if word in _OPTIONAL), len(words))
     return parameters_of(" ".join([*words[:first], *(f"{word}:" for word in words[first:])]))
 
 
 class _Functions:
-    """The functions of a table as attributes."""
+    """An object with the functions of a table as attributes."""
 
     def __init__(self, module: Any, rows: dict[str, tuple[str, str]]) -> None:
         self._module, self._rows = module, rows

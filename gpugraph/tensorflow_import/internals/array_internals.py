@@ -31,17 +31,19 @@ def rank_internal(input: Any, name: Any = None, optimize: bool = True) -> Any:
 
 
 def boolean_mask_v2(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_mask") -> Any:
-    """Do as `tf.boolean_mask`, with the arguments of version 2."""
+    """Call `tf.boolean_mask` with the arguments of version 2."""
     return tf.boolean_mask(tensor, mask, name, axis)
 
 
 def bucketize(input: Any, boundaries: Any, name: str | None = None) -> Any:
-    """Return the index of the bucket of each element; `boundaries`: ascending numbers."""
+    """Return the index of the bucket of each element. boundaries: ascending numbers."""
     return raw_ops.Bucketize(input, boundaries=boundaries, name=name)
 
 
 def _as_vector(size: Any, name: str) -> tuple[Any, list[int | None] | None]:
-    """Return a size as a vector tensor (None for an unknown one), and its known numbers."""
+    """Return (a size as a vector tensor, or None if it is unknown; its numbers as far as they are
+    known).
+    """
     if not isinstance(size, Tensor):
         shape = TensorShape(size if isinstance(size, TensorShape | list | tuple) else [size])
         known = shape.as_list() if shape.rank is not None else None
@@ -56,10 +58,10 @@ def _as_vector(size: Any, name: str) -> tuple[Any, list[int | None] | None]:
 
 
 def concat_sizes(prefix: Any, suffix: Any, static: bool = False) -> Any:
-    """Return `prefix` and `suffix` as one size: a tensor, or a list if `static`.
+    """Return `prefix` followed by `suffix` as one size: a tensor, or a list with `static`.
 
-    Each is a number, a TensorShape or a tensor. ValueError if a tensor is asked for and a number is
-    unknown.
+    Each is a number, a TensorShape or a tensor. Raises ValueError if a tensor is requested and a
+    number is unknown.
     """
     (first, first_known), (last, last_known) = (
         _as_vector(prefix, "prefix"),
@@ -74,7 +76,9 @@ def concat_sizes(prefix: Any, suffix: Any, static: bool = False) -> Any:
 
 
 def transpose_batch_time(x: Any) -> Any:
-    """Return the tensor with its first two dimensions exchanged; scalars and vectors unchanged."""
+    """Return the tensor with its first two dimensions exchanged. A scalar or vector is returned
+    unchanged.
+    """
     x = tf.convert_to_tensor(x)
     if x.shape.rank is not None and x.shape.rank < 2:
         return x
@@ -86,7 +90,7 @@ def transpose_batch_time(x: Any) -> Any:
 
 
 def assert_float_dtype(dtype: Any) -> Any:
-    """Return the dtype; ValueError if it is not floating point."""
+    """Return the dtype; raise ValueError if it is not floating point."""
     if not dtype.is_floating:
         raise ValueError(f"Expected floating point type, got {dtype}.")
     return dtype
@@ -100,11 +104,11 @@ def shape_to_tensor(
 
 
 def record_gradient(*arguments: Any) -> None:
-    """Do nothing: gradients are those of the graph."""
+    """Do nothing: in graph mode, gradients are computed from the graph."""
 
 
 def gen_new_seed(seed: int | None, salt: str) -> int | None:
-    """Return another seed for `salt`, or None without a seed."""
+    """Return a seed derived from `seed` and `salt`, or None if `seed` is None."""
     if seed is None:
         return None
     digest = hashlib.md5(f"{seed}{salt}".encode()).hexdigest()
@@ -112,5 +116,5 @@ def gen_new_seed(seed: int | None, salt: str) -> int | None:
 
 
 def numpy_text(tensor: Any, is_repr: bool = False) -> str:
-    """Return the text of a tensor's value; tensors of a graph have none."""
+    """Return the text for a tensor's value, which is unknown in a graph."""
     return "<unprintable>"

@@ -1,4 +1,6 @@
-"""`tensorflow.python.ops.control_flow_util`: the conditions and loops that ops are in."""
+"""`tensorflow.python.ops.control_flow_util`: queries about the conditions and loops that contain an
+op.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,14 @@ ENABLE_CONTROL_FLOW_V2_IN_CONDITIONALS = False
 
 
 def EnableControlFlowV2(graph: Any) -> bool:
-    """Return False: conditions and loops consist of ops of the graph."""
+    """Return False: conditions and loops are built from ops of version 1, such as Switch and
+    Merge.
+    """
     return False
 
 
 def IsInXLAContext(op: Any) -> bool:
-    """Return False: there are no scopes of compiled functions."""
+    """Return False: there are no XLA contexts."""
     return False
 
 
@@ -37,17 +41,21 @@ def _containing(ctxt: Any, kind: type, stop_ctxt: Any = None) -> Any:
 
 
 def GetContainingWhileContext(ctxt: Any, stop_ctxt: Any = None) -> Any:
-    """Return the innermost loop that has `ctxt` in it, or is it; None if there is none."""
+    """Return the context of the innermost loop that contains `ctxt` or is `ctxt` itself; None if
+    there is none.
+    """
     return _containing(ctxt, WhileContext, stop_ctxt)
 
 
 def GetContainingCondContext(ctxt: Any) -> Any:
-    """Return the innermost condition that has `ctxt` in it, or is it; None if there is none."""
+    """Return the context of the innermost condition that contains `ctxt` or is `ctxt` itself; None
+    if there is none.
+    """
     return _containing(ctxt, CondContext)
 
 
 def IsContainingContext(ctxt: Any, maybe_containing_ctxt: Any) -> bool:
-    """Return whether one context is in the other, or is it."""
+    """Return whether `ctxt` contains `maybe_containing_ctxt`, or is the same context."""
     while ctxt is not maybe_containing_ctxt:
         if ctxt is None:
             return False
@@ -66,7 +74,9 @@ def IsInCond(op: Any) -> bool:
 
 
 def _is(*types: str) -> Any:
-    """Return a function of an op: whether its type is one of `types`, as a reference or not."""
+    """Return a function that returns whether an op has one of these types, or its reference
+    variant.
+    """
     known = {*types, *(f"Ref{name}" for name in types)}
 
     def is_type(op: Any) -> bool:
@@ -80,11 +90,13 @@ IsLoopEnter, IsLoopExit = _is("Enter"), _is("Exit")
 
 
 def IsLoopConstantEnter(op: Any) -> bool:
-    """Return whether an op brings a constant of a loop into it."""
+    """Return whether an op passes a loop-invariant tensor into a loop."""
     return bool(IsLoopEnter(op)) and bool(op.get_attr("is_constant"))
 
 
 def GetOutputContext(op: Any) -> Any:
-    """Return the context of an op's outputs: for the exit of a loop, the context around it."""
+    """Return the context of an op's outputs. For an op that exits a loop, it is the context around
+    the loop.
+    """
     ctxt = op._get_control_flow_context()
     return ctxt.outer_context if ctxt is not None and IsLoopExit(op) else ctxt

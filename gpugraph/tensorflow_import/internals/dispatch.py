@@ -1,4 +1,6 @@
-"""`tensorflow.python.util.dispatch`: functions that other types of arguments can take over."""
+"""`tensorflow.python.util.dispatch`: in TensorFlow, handlers can take over calls with other
+argument types. Here they are never called.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from gpugraph.building.compatibility.deprecation_decorators import (
 
 
 class OpDispatcher:
-    """Base class of handlers of one function's calls; none is called here."""
+    """Base class of handlers of calls of a function. This package never calls a handler."""
 
     NOT_SUPPORTED = object()
 
@@ -21,7 +23,7 @@ class OpDispatcher:
         return self.NOT_SUPPORTED
 
     def register(self, op: Callable[..., Any]) -> None:
-        """Accept a function."""
+        """Accept a function, and ignore it."""
 
 
 def dispatch(op: Any, *args: Any, **kwargs: Any) -> Any:
@@ -30,5 +32,5 @@ def dispatch(op: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def dispatch_for_types(op: Any, *types: type) -> Callable[[Any], Any]:
-    """Return a decorator that returns its function."""
+    """Return a decorator that returns its function unchanged."""
     return lambda function: function

@@ -23,7 +23,7 @@ _INDEPENDENT_WORKER = "independent_worker"
 
 
 def init_run_config(config: Any, tf_config: dict[str, Any]) -> None:
-    """Read the cluster of `TF_CONFIG` into a RunConfig of estimators.
+    """Set the cluster of a RunConfig of estimators from `TF_CONFIG`.
 
     ValueError for a strategy that is given twice. UnimplementedError for a remote cluster of
     `experimental_distribute`.

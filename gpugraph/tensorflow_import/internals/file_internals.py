@@ -28,7 +28,7 @@ def read_file_to_string(filename: Any, binary_mode: bool = False) -> Any:
 
 
 def write_string_to_file(filename: Any, file_content: Any) -> None:
-    """Write a file, which replaces one of that name."""
+    """Write a file. An existing file of this name is replaced."""
     with files.GFile(filename, "wb" if isinstance(file_content, bytes) else "w") as file:
         file.write(file_content)
 
@@ -64,10 +64,10 @@ def _created(folder: str) -> str:
 
 
 def get_or_create_variables_dir(export_dir: Any) -> str:
-    """Return the folder of a SavedModel's variables, which is created if it is missing."""
+    """Return the folder of a SavedModel's variables; create it if it does not exist."""
     return _created(get_variables_dir(export_dir))
 
 
 def get_or_create_assets_dir(export_dir: Any) -> str:
-    """Return the folder of a SavedModel's assets, which is created if it is missing."""
+    """Return the folder of a SavedModel's assets; create it if it does not exist."""
     return _created(get_assets_dir(export_dir))

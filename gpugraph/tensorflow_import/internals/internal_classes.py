@@ -11,7 +11,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class EagerTensor:
-    """The class of tensors with values; tensors of a graph are not instances of it."""
+    """The class of eager tensors, which have values. Tensors of a graph are not instances of it."""
 
 
 class CompositeTensor(ABC):
@@ -20,7 +20,7 @@ class CompositeTensor(ABC):
     @property
     @abstractmethod
     def _type_spec(self) -> Any:
-        """The type: dtypes and shapes of the parts."""
+        """The spec, with the dtypes and shapes of the tensors."""
 
     def _is_graph_tensor(self) -> bool:
         """Return True."""
@@ -32,7 +32,7 @@ CompositeTensor.register(IndexedSlices)
 
 
 class XLAControlFlowContext(ControlFlowContext):
-    """Base class of contexts of compiled functions, which are never current here."""
+    """Base class of XLA contexts. No context of this package is an instance of it."""
 
     def IsXLAContext(self) -> bool:
         """Return True."""

@@ -1,4 +1,4 @@
-"""`tensorflow.python.ops.parallel_for.gradients`: derivatives of each output by each input."""
+"""`tensorflow.python.ops.parallel_for.gradients`: derivatives of each element of an output."""
 
 from __future__ import annotations
 

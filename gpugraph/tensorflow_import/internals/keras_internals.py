@@ -20,12 +20,14 @@ def compute_weighted_loss(
     reduction: str = ReductionV2.SUM_OVER_BATCH_SIZE,
     name: str | None = None,
 ) -> Any:
-    """Return the losses times weights, reduced to a scalar unless `reduction` is NONE."""
+    """Return the losses multiplied by the weights, and reduced to a scalar unless `reduction` is
+    NONE.
+    """
     return weighted_loss(losses, sample_weight, reduction)
 
 
 def scale_loss_for_distribution(loss_value: Any) -> Any:
-    """Return the loss: there is one replica."""
+    """Return the loss unchanged, because there is only one replica."""
     return loss_value
 
 
@@ -40,7 +42,7 @@ def func_dump(func: Callable[..., Any]) -> tuple[str, Any, Any]:
 
 
 def func_load(code: Any, defaults: Any = None, closure: Any = None, globs: Any = None) -> Any:
-    """Return the function that `func_dump` has written."""
+    """Return the function from the result of `func_dump`."""
     if isinstance(code, (tuple, list)):
         code, defaults, closure = code
         defaults = tuple(defaults) if isinstance(defaults, list) else defaults
@@ -53,13 +55,15 @@ def func_load(code: Any, defaults: Any = None, closure: Any = None, globs: Any =
 
 
 def object_list_uid(object_list: Any) -> str:
-    """Return a text that is the same for the same objects in the same order."""
+    """Return a string that is equal for lists of the same objects in the same order."""
     listed = object_list if isinstance(object_list, (list, tuple)) else [object_list]
     return ", ".join(str(abs(id(item))) for item in listed)
 
 
 def to_snake_case(name: str) -> str:
-    """Return a class name in snake case, with the prefix "private" before an underscore."""
+    """Return a class name in snake case. If it starts with an underscore, the prefix "private" is
+    added.
+    """
     words = re.sub(r"([a-z])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name))
     snake = words.lower()
     return f"private{snake}" if snake.startswith("_") else snake
@@ -75,7 +79,7 @@ def is_all_none(structure: Any) -> bool:
 
 
 def standardize_sample_weights(sample_weight: Any, output_names: Sequence[str]) -> list[Any]:
-    """Return the weights in the order of the outputs; None where there are none."""
+    """Return the weights in the order of the outputs; None for outputs without weights."""
     if sample_weight is None:
         return [None] * len(output_names)
     if isinstance(sample_weight, dict):
@@ -89,7 +93,7 @@ def standardize_sample_weights(sample_weight: Any, output_names: Sequence[str]) 
 
 
 class ListWrapper:
-    """A holder of a list, which other functions then take for one value."""
+    """A wrapper around a list, so that functions on structures treat it as one value."""
 
     def __init__(self, list_to_wrap: Any) -> None:
         self._list = list_to_wrap

@@ -1,4 +1,4 @@
-"""`tf.contrib.layers.python.layers.utils`: collections of layers' outputs, sizes of tensors."""
+"""`tf.contrib.layers.python.layers.utils`: collections of layers' outputs, and sizes of tensors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
 def convert_collection_to_dict(
     collection: str, clear_collection: bool = False
 ) -> OrderedDict[str, Any]:
-    """Return the tensors of a collection by alias, the last one of each alias."""
+    """Return an OrderedDict from alias to tensor. For a repeated alias, it has the last tensor."""
     graph = get_default_graph()
     outputs = OrderedDict(
         (alias, tensor)
@@ -54,7 +54,9 @@ def convert_collection_to_dict(
 
 
 def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
-    """Return a constant's value, or None; ValueError for None, TypeError for another dtype."""
+    """Return the value of a constant, or None for any other tensor. Raises ValueError for None, and
+    TypeError for another dtype.
+    """
     if value_or_tensor_or_var is None:
         raise ValueError("value_or_tensor_or_var cannot be None")
     value = value_or_tensor_or_var
@@ -67,7 +69,7 @@ def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
 
 
 def static_cond(pred: bool, fn1: Any, fn2: Any) -> Any:
-    """Return `fn1()` or `fn2()`; TypeError if one is not callable."""
+    """Return `fn1()` if `pred` is true, else `fn2()`; raise TypeError if either is not callable."""
     for name, function in (("fn1", fn1), ("fn2", fn2)):
         if not callable(function):
             raise TypeError(f"{name} must be callable.")
@@ -75,13 +77,13 @@ def static_cond(pred: bool, fn1: Any, fn2: Any) -> Any:
 
 
 def smart_cond(pred: Any, fn1: Any, fn2: Any, name: str | None = None) -> Any:
-    """Return the result of one branch if `pred` is known, else of `tf.cond`."""
+    """Return the result of one function if `pred` is known statically, otherwise of `tf.cond`."""
     known = static_bool(pred)
     return cond(pred, fn1, fn2, name=name) if known is None else _smart_cond(known, fn1, fn2)
 
 
 def get_variable_collections(variables_collections: Any, name: str) -> Any:
-    """Return the collections of the variable `name`: the entry of a dict, or the list itself."""
+    """Return the collections for the variable `name`: the entry of a dict, or the list itself."""
     if isinstance(variables_collections, dict):
         return variables_collections.get(name)
     return variables_collections
@@ -105,17 +107,19 @@ def channel_dimension(shape: Any, data_format: str, min_rank: int = 1) -> int:
 
 
 def last_dimension(shape: Any, min_rank: int = 1) -> int:
-    """Return the size of the last dimension; ValueError if it is unknown."""
+    """Return the size of the last dimension; raise ValueError if it is unknown."""
     return _get_dimension(shape, -1, min_rank)
 
 
 def two_element_tuple(int_or_tuple: Any) -> tuple[int, int]:
-    """Return a number twice, or a pair as a tuple."""
+    """Return (n, n) for a number n; return a pair as a tuple."""
     return n_positive_integers(2, int_or_tuple)  # type: ignore[return-value]
 
 
 def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
-    """Return a number `n` times, or a sequence of `n` numbers; ValueError for others."""
+    """Return a tuple of `n` numbers, given one number or `n` numbers; raise ValueError for any
+    other value.
+    """
     if isinstance(value, TensorShape):
         value = value.as_list()
     sizes = numbers(value, n, "value")

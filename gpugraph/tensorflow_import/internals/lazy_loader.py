@@ -1,4 +1,4 @@
-"""Modules that are imported at the first access to a name in them."""
+"""Modules that are imported on the first access to one of their attributes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PER_MODULE_WARNING_LIMIT = 1
 
 
 class LazyLoader(ModuleType):
-    """A stand-in for the module `name`, which is imported when a name in it is first read."""
+    """A proxy of the module `name`, which is imported when one of its attributes is first read."""
 
     def __init__(self, local_name: str, parent_module_globals: dict[str, Any], name: str) -> None:
         super().__init__(name)
@@ -32,7 +32,7 @@ class LazyLoader(ModuleType):
 
 
 class TFModuleWrapper(ModuleType):
-    """A module that stands for another one with the same names."""
+    """A proxy of a module: it has the same attributes."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""`tensorflow.python.eager.monitoring`: counters and gauges, kept in this process."""
+"""`tensorflow.python.eager.monitoring`: counters and gauges. Their values stay in this process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class _Cell:
-    """A value of one combination of labels."""
+    """The value for one combination of labels."""
 
     def __init__(self) -> None:
         self._value: Any = 0
@@ -16,7 +16,7 @@ class _Cell:
         self._value = value
 
     def increase_by(self, value: int) -> None:
-        """Add to the value."""
+        """Add a number to the value."""
         self._value += value
 
     add = increase_by
@@ -27,14 +27,14 @@ class _Cell:
 
 
 class Counter:
-    """A number by labels."""
+    """A metric that has a number for each combination of labels."""
 
     def __init__(self, name: str, description: str, *labels: str) -> None:
         self.name, self.description, self.labels = name, description, labels
         self._cells: dict[tuple[Any, ...], _Cell] = {}
 
     def get_cell(self, *labels: Any) -> _Cell:
-        """Return the value of these labels."""
+        """Return the cell for these labels."""
         return self._cells.setdefault(labels, _Cell())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Reference:
-    """A wrapper that is equal to another one if both wrap the same object."""
+    """A wrapper of an object. Two wrappers are equal if they wrap the same object."""
 
     def __init__(self, wrapped: Any) -> None:
         self._wrapped = wrapped
@@ -30,7 +30,7 @@ class Reference:
 
 
 class _WeakReference(Reference):
-    """A wrapper that does not keep its object."""
+    """A wrapper with a weak reference to an object."""
 
     def __init__(self, wrapped: Any) -> None:
         super().__init__(weakref.ref(wrapped))
@@ -38,7 +38,7 @@ class _WeakReference(Reference):
 
     @property
     def unwrapped(self) -> Any:
-        """The wrapped object, or None after its end."""
+        """The wrapped object, or None after the object is deleted."""
         return self._wrapped()
 
     def __hash__(self) -> int:
@@ -70,7 +70,7 @@ class ObjectIdentityDictionary(MutableMapping[Any, Any]):
 
 
 class ObjectIdentityWeakKeyDictionary(ObjectIdentityDictionary):
-    """A dict with keys that are compared by identity and not kept."""
+    """A dict whose keys are compared by identity and are weak references."""
 
     _wrap = _WeakReference
 
@@ -91,7 +91,7 @@ class ObjectIdentitySet(MutableSet[Any]):
         self._storage.add(self._wrap(value))
 
     def discard(self, value: Any) -> None:
-        """Remove an item, if it is there."""
+        """Remove an item if it is in the set."""
         self._storage.discard(self._wrap(value))
 
     def update(self, items: Iterable[Any]) -> None:
@@ -99,7 +99,7 @@ class ObjectIdentitySet(MutableSet[Any]):
         self._storage.update(self._wrap(item) for item in items)
 
     def intersection(self, items: Iterable[Any]) -> set[Any]:
-        """Return the items that are here too."""
+        """Return the items that are also in this set."""
         return {item for item in items if item in self}
 
     def difference(self, items: Iterable[Any]) -> ObjectIdentitySet:
@@ -115,6 +115,6 @@ class ObjectIdentitySet(MutableSet[Any]):
 
 
 class ObjectIdentityWeakSet(ObjectIdentitySet):
-    """A set of items that are compared by identity and not kept."""
+    """A set whose items are compared by identity and are weak references."""
 
     _wrap = _WeakReference

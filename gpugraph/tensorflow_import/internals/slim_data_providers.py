@@ -1,4 +1,4 @@
-"""`tf.contrib.slim`: tensors of decoded records from a data set's files, and queues of batches."""
+"""`tf.contrib.slim`: decoded records of data sets as tensors, and queues of batches."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gpugraph.tensorflow_import.internals.slim_internals import parallel_read
 
 
 class DataProvider:
-    """Tensors by item name."""
+    """A mapping from item names to tensors."""
 
     def __init__(self, items_to_tensors: Any, num_samples: int | None) -> None:
         self._items_to_tensors, self._num_samples = items_to_tensors, num_samples
 
     def get(self, items: Any) -> list[Any]:
-        """Return the tensors of items; ValueError for an item that does not exist."""
+        """Return the tensors of the named items; raise ValueError for an unknown item."""
         unknown = set(items) - set(self.list_items())
         if unknown:
             raise ValueError(f"Items {sorted(unknown)} are not among {self.list_items()}")
@@ -95,7 +95,9 @@ def prefetch_queue(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return a queue that threads fill with the tensors; `dequeue` returns their structure."""
+    """Return a queue that threads fill with the tensors. Its method `dequeue` returns them in the
+    same structure.
+    """
     listed = [tf.convert_to_tensor(tensor) for tensor in flatten(tensors)]
     kind: Any = PaddingFIFOQueue if dynamic_pad else FIFOQueue
     queue = kind(

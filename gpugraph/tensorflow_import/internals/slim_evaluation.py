@@ -1,4 +1,4 @@
-"""`slim.evaluation`: evaluation of checkpoints, with summaries written at the end of each."""
+"""`slim.evaluation`: evaluates checkpoints; writes summaries at the end of each evaluation."""
 
 from __future__ import annotations
 

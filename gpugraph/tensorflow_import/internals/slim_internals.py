@@ -1,4 +1,4 @@
-"""`tf.contrib.slim`: queues, summaries, readers of several files, and data sets as records."""
+"""`tf.contrib.slim`: queues, summaries, readers of several files, and descriptions of data sets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugraph.platform import files
 
 @contextmanager
 def QueueRunners(session: Any) -> Iterator[None]:
-    """Run the queues of the graph's collection in threads during the block."""
+    """Run the queue runners of the graph in threads during a `with` block."""
     coordinator = Coordinator()
     threads: list[Any] = []
     for runner in get_default_graph().get_collection(GraphKeys.QUEUE_RUNNERS):
@@ -32,7 +32,9 @@ def QueueRunners(session: Any) -> Iterator[None]:
 
 
 NestedQueueRunnerError = RuntimeError
-"""The error for a nested `QueueRunners` block in TensorFlow; nested blocks are allowed here."""
+"""TensorFlow's error for a nested `QueueRunners` block. It is never raised here: blocks may be
+nested.
+"""
 
 
 def _summary_name(tensor: Any, name: Any, prefix: Any, postfix: Any = None) -> str:
@@ -52,7 +54,7 @@ def _printed(text: str, is_printed: bool, tensor: Any) -> Any:
 def add_scalar_summary(
     tensor: Any, name: Any = None, prefix: Any = None, print_summary: bool = False
 ) -> Any:
-    """Add a summary of a scalar; it is logged too if `print_summary`."""
+    """Add a summary of a scalar. With `print_summary`, the scalar is also logged."""
     tag = _summary_name(tensor, name, prefix)
     return summary.scalar(tag, _printed(tag, print_summary, tensor))
 
@@ -60,7 +62,7 @@ def add_scalar_summary(
 def add_image_summary(
     tensor: Any, name: Any = None, prefix: Any = None, print_summary: bool = False
 ) -> Any:
-    """Add a summary of images; they are logged too if `print_summary`."""
+    """Add a summary of images. With `print_summary`, they are also logged."""
     tag = _summary_name(tensor, name, prefix)
     return summary.image(tag, _printed(tag, print_summary, tensor))
 
@@ -68,7 +70,7 @@ def add_image_summary(
 def add_zero_fraction_summary(
     tensor: Any, name: Any = None, prefix: Any = None, print_summary: bool = False
 ) -> Any:
-    """Add a summary of the share of zeros in a tensor."""
+    """Add a summary of the fraction of zeros in a tensor."""
     share = tf.reduce_mean(
         tf.cast(tf.equal(tensor, tf.zeros_like(tensor)), dtypes_of_tensors.float32)
     )
@@ -94,12 +96,14 @@ def add_image_summaries(tensors: Any, prefix: Any = None) -> list[Any]:
 
 
 def add_zero_fraction_summaries(tensors: Any, prefix: Any = None) -> list[Any]:
-    """Add a summary of the share of zeros in each tensor."""
+    """Add a summary of the fraction of zeros in each tensor."""
     return [add_zero_fraction_summary(tensor, prefix=prefix) for tensor in tensors]
 
 
 class Dataset:
-    """A data set: the pattern of its files, the reader and decoder of records, and descriptions."""
+    """The description of a data set: the pattern of its files, the reader and the decoder of its
+    records, and texts about its items.
+    """
 
     def __init__(
         self,
@@ -121,7 +125,7 @@ class Dataset:
 
 
 def get_data_files(data_sources: Any) -> list[str]:
-    """Return the files of patterns; ValueError if there are none."""
+    """Return the paths that match the patterns; raise ValueError if there are none."""
     if isinstance(data_sources, (list, tuple)):
         found = [file for source in data_sources for file in get_data_files(source)]
     else:
@@ -144,7 +148,9 @@ def parallel_read(
     seed: int | None = None,
     scope: str | None = None,
 ) -> Any:
-    """Return (key, record) of a queue that several readers fill, shuffled if `shuffle`."""
+    """Return the next (key, record) from a queue that several readers fill. shuffle: whether the
+    order is random.
+    """
     kinds = dtypes or [dtypes_of_tensors.string] * 2
     names = string_input_producer(
         get_data_files(data_sources), num_epochs=num_epochs, shuffle=shuffle, seed=seed
@@ -161,6 +167,6 @@ def parallel_read(
 def single_pass_read(
     data_sources: Any, reader_class: Any, reader_kwargs: Any = None, scope: str | None = None
 ) -> Any:
-    """Return (key, record) of all files, each once and in order."""
+    """Return the next (key, record) of the files; each record occurs once, in order."""
     names = string_input_producer(get_data_files(data_sources), num_epochs=1, shuffle=False)
     return reader_class(**(reader_kwargs or {})).read(names, name=scope)

@@ -19,14 +19,14 @@ def skip_summary() -> bool:
 
 
 def collect(val: Any, collections: Any, default_collections: Any) -> None:
-    """Add a value to collections, the default ones if None."""
+    """Add a value to collections; by default, to the default collections."""
     graph = get_default_graph()
     for key in default_collections if collections is None else collections:
         graph.add_to_collection(key, val)
 
 
 def clean_tag(name: str | None) -> str | None:
-    """Return a name in which characters that names of ops cannot have are replaced by "_"."""
+    """Return a name in which each character that is not allowed in op names is replaced by "_"."""
     if name is None:
         return None
     cleaned = _INVALID.sub("_", name).lstrip("/")
@@ -39,7 +39,7 @@ def clean_tag(name: str | None) -> str | None:
 def summary_scope(
     name: str, family: str | None = None, default_name: str | None = None, values: Any = None
 ) -> Iterator[tuple[str, str]]:
-    """Enter a name scope for a summary; the target is (tag, scope), the tag with the family."""
+    """Enter a name scope for a summary. Yield (tag, scope); the tag starts with the family."""
     name, family = clean_tag(name) or "", clean_tag(family)
     base = name if family is None else f"{family}/{name}"
     with name_scope(base, default_name, values) as scope:

@@ -1,4 +1,6 @@
-"""`tensorflow.python.eager.tape` in graph mode: gradients are those of the graph."""
+"""`tensorflow.python.eager.tape`: these functions do nothing, because in graph mode gradients are
+computed from the graph.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def should_record(tensors: Any) -> bool:
 
 
 def record_operation(*arguments: Any, **options: Any) -> None:
-    """Do nothing: gradients are those of the graph."""
+    """Do nothing: in graph mode, gradients are computed from the graph."""
 
 
 def variable_accessed(variable: Any) -> None:

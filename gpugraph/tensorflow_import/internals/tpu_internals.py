@@ -1,10 +1,10 @@
-"""What estimators for TPUs read of TensorFlow where they run without a TPU."""
+"""The classes for TPUs that estimators refer to even if there is no TPU."""
 
 from __future__ import annotations
 
 
 class TensorTracer:
-    """The tracer of tensors on TPUs, which is never enabled."""
+    """The tracer of tensors on TPUs. It is never enabled."""
 
     @staticmethod
     def is_enabled() -> bool:

@@ -33,7 +33,7 @@ STANDARD_PS_OPS = (
     "VarHandleOp",
     "BoostedTreesEnsembleResourceHandleOp",
 )
-"""The types of ops that `replica_device_setter` puts on parameter servers."""
+"""The op types that `replica_device_setter` places on parameter servers."""
 
 
 def uid() -> int:
@@ -50,7 +50,7 @@ def internal_convert_to_tensor(
     ctx: Any = None,
     accepted_result_types: Any = (),
 ) -> Any:
-    """Do as `tf.convert_to_tensor`."""
+    """Call `tf.convert_to_tensor`."""
     return convert_to_tensor(value, dtype, name, preferred_dtype)
 
 
@@ -70,7 +70,7 @@ def inside_function() -> bool:
 
 
 def register_dense_tensor_like_type(tensor_type: type) -> None:
-    """Check that a class has the properties `name` and `dtype`; TypeError if not."""
+    """Raise TypeError unless the class has the properties `name` and `dtype`."""
     for name in ("name", "dtype"):
         if not isinstance(getattr(tensor_type, name, None), property):
             raise TypeError(f"Type {tensor_type.__name__} does not define a `{name}` property")
@@ -82,12 +82,12 @@ def is_resource_variable(var: Any) -> bool:
 
 
 def registered_ops() -> dict[str, Any]:
-    """Return the definitions of all ops by type, as OpDef messages."""
+    """Return a dict from op types to their OpDef messages."""
     return {name: op_def_message(op_def) for name, op_def in OP_DEFS.items()}
 
 
 def registered_op(name: str) -> Any:
-    """Return the definition of an op, or None."""
+    """Return the OpDef of the op type `name`, or None."""
     return op_def_message(OP_DEFS[name]) if name in OP_DEFS else None
 
 
@@ -97,31 +97,33 @@ def do_nothing(*args: Any, **kwargs: Any) -> None:
 
 @contextmanager
 def nothing_changes(*args: Any, **kwargs: Any) -> Iterator[None]:
-    """Accept any arguments; the block runs as without it."""
+    """Accept any arguments, and return a context manager that has no effect."""
     yield
 
 
 def shared_resources() -> list[Any]:
-    """Return the resources of the graph that sessions of a cluster share."""
+    """Return the graph's resources that the sessions of a cluster share."""
     return get_default_graph().get_collection(GraphKeys.RESOURCES)
 
 
 def local_resources() -> list[Any]:
-    """Return the resources of the graph that each session has for itself."""
+    """Return the graph's resources of which each session has its own."""
     return get_default_graph().get_collection(GraphKeys.LOCAL_RESOURCES)
 
 
 def register_resource(
     handle: Any, create_op: Any, is_initialized_op: Any, is_shared: bool = True
 ) -> None:
-    """Add a resource to the graph: how it is created, and a tensor of whether it is."""
+    """Add a resource to the graph: the op that creates it, and a bool tensor that is True if it is
+    created.
+    """
     key = GraphKeys.RESOURCES if is_shared else GraphKeys.LOCAL_RESOURCES
     resource = _Resource(handle, create_op, is_initialized_op)
     get_default_graph().add_to_collection(key, resource)
 
 
 class _Resource:
-    """A resource with the op that creates it and the tensor of whether it is initialized."""
+    """A resource: the op that creates it, and the bool tensor that is True if it is initialized."""
 
     def __init__(self, handle: Any, create: Any, is_initialized: Any) -> None:
         self.handle, self.create, self.is_initialized = handle, create, is_initialized
@@ -140,10 +142,11 @@ def backward_walk_ops(
     stop_at_ts: Any = (),
     control_inputs: bool = False,
 ) -> list[Any]:
-    """Return the ops that `seed_ops` depend on, in order of the walk from them.
+    """Return the ops on which `seed_ops` depend, in the order of a walk that starts at `seed_ops`.
 
     seed_ops: an op or tensor, or a list of them. stop_at_ts: tensors whose ops are not visited.
-    within_ops, within_ops_fn: which ops may be visited.
+    within_ops, within_ops_fn: the set of ops that may be visited, and a function that returns
+      whether an op may be.
     """
     seeds = seed_ops if isinstance(seed_ops, (list, tuple)) else [seed_ops]
     waiting: list[Any] = [getattr(seed, "op", seed) for seed in seeds]
@@ -176,12 +179,14 @@ class RoundRobinStrategy:
 
 
 def unconverted(function: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Return the function, as a decorator with or without arguments does."""
+    """Return the function unchanged. It may also be called with arguments to create a decorator
+    that does so.
+    """
     return function if callable(function) else lambda decorated: decorated
 
 
 class FetchHandler:
-    """The tensors and operations that a structure of fetches consists of."""
+    """The tensors and operations in a structure of fetches."""
 
     def __init__(self, graph: Any, fetches: Any, feeds: Any, feed_handles: Any = None) -> None:
         self._plan = FetchPlan(graph, fetches)

@@ -1,4 +1,4 @@
-"""Functions of `tf.compat.v2` that compute something else than those of version 1."""
+"""Functions of `tf.compat.v2` whose results differ from those of version 1."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """Return x or y by the elements of the condition; all three are broadcast.
+    """Return the elements of x where the condition is true, and those of y elsewhere. All three are
+    broadcast.
 
     Without x and y, return the indices where the condition is true.
     """
@@ -31,7 +32,7 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> Any:
-    """Do as `tf.gradients`, with the arguments of version 2."""
+    """Call `tf.gradients` with the arguments of version 2."""
     return gradients_of_version_1(
         ys,
         xs,

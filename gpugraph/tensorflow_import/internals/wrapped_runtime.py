@@ -14,7 +14,7 @@ from gpugraph.ops.framework.constant_value import constant_value
 
 
 class EventsWriter:
-    """A writer of an event file: `prefix` becomes the first part of the name."""
+    """A writer of an event file. prefix: the start of the file's name."""
 
     def __init__(self, prefix: Any) -> None:
         self._prefix, self._suffix = os.fsdecode(prefix), ""
@@ -27,7 +27,7 @@ class EventsWriter:
         return self.Init()
 
     def Init(self) -> bool:
-        """Create the file, unless it is open."""
+        """Create the file, unless it is already open."""
         if self._file is None:
             now = time.time()
             stamp = f"{int(now):010d}.{socket.gethostname()}"
@@ -37,7 +37,7 @@ class EventsWriter:
         return True
 
     def FileName(self) -> str:
-        """Return the path of the file, which is created if it is not open."""
+        """Return the path of the file; create the file if it is not open."""
         self.Init()
         return self._path
 
@@ -62,7 +62,7 @@ class EventsWriter:
 
 
 def TF_TryEvaluateConstant_wrapper(graph: Any, output: Any) -> Any:
-    """Return the value of a tensor that depends on constants alone, or None."""
+    """Return the value of a tensor if it depends only on constants; otherwise None."""
     return constant_value(output)
 
 
@@ -72,7 +72,7 @@ def TF_bfloat16_type() -> Any:
 
 
 def IsGoogleCudaEnabled() -> bool:
-    """Return False: this package has no CUDA of TensorFlow's build."""
+    """Return False: TensorFlow's own CUDA code is not part of this package."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Further transformations of datasets, as TensorFlow 2 names them."""
+"""Functions and transformations of datasets that are in `tf.data.experimental` of TensorFlow 2."""
 
 
 from gpugraph.library.data import (

@@ -77,7 +77,7 @@ def detect() -> Detection:
     """Return the GPUs that this process can use; they are detected once for each value of
     CUDA_VISIBLE_DEVICES.
 
-    InvalidArgumentError if GPUGRAPH_GPU is neither 0 nor 1.
+    Raises InvalidArgumentError if GPUGRAPH_GPU is neither 0 nor 1.
     """
     if not is_on(SWITCH):
         return Detection(reason=f"{SWITCH} is 0, which switches CUDA GPUs off")
@@ -156,7 +156,7 @@ def _visible_gpus(library: LibCuda) -> list[Gpu]:
 
 
 def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
-    """Compile and run a small kernel, unless the cache records that this succeeded before.
+    """Compile and run a small kernel, unless the cache records that this succeeded before. Raises
     DriverError if it fails.
     """
     cache = ObjectCache(cache_folder().with_name("gpu"))

@@ -23,8 +23,8 @@ _BYTES = 8 * _THREADS
 
 
 def probe(driver: Driver) -> None:
-    """Compile and run the kernel, and compare its result. DriverError if any part fails: compiler,
-    memory, launch, copy or result.
+    """Compile and run the kernel, and compare its result. Raises DriverError if any part fails:
+    compiler, memory, launch, copy or result.
     """
     module = driver.compile(_SOURCE, "gpugraph_probe")
     with _memory(driver) as (device, host):

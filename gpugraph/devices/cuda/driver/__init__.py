@@ -1,1 +1,1 @@
-"""The driver of a GPU, through CuPy's bindings, NVRTC, cublasLt and libcuda."""
+"""The driver of a GPU: CuPy's bindings, NVRTC, cublasLt and libcuda."""

@@ -1,20 +1,20 @@
 """Matrix products by NVIDIA's cublasLt, which is called by ctypes.
 
 CuPy's matrix products can't be captured in a CUDA graph. cublasLt's products can, because each call
-has the stream and the workspace as arguments and keeps no state. When a product is bound, its
-algorithm is chosen; after that, a product is a single C call.
+has the stream and the workspace as arguments and keeps no state. The algorithm of a product is
+chosen when it is bound; after that, each product is a single C call.
 
-cublasLt is column-major. A row-major matrix in memory is its own transpose in column-major order,
-so out = a @ b becomes out' = b' @ a': the operands are exchanged, and no matrix is copied. The bias
+cublasLt is column-major. A row-major matrix in memory is its own transpose in column-major order.
+So out = a @ b becomes out' = b' @ a': the operands are exchanged, and no matrix is copied. The bias
 has one number for each column of `out`, which is a row of out', as cublasLt requires. It has the
 output's dtype, and is the same for all matrices of a batch. The addend is passed as cublasLt's
 matrix C, with a factor beta of 1.
 
-Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` allows 10 bits of
-mantissa. float16 and bfloat16 are summed in float32, to which the bias and the addend are added
-before the result is rounded once. Algorithms that divide k among blocks and add the partial sums in
-16 bits (in the output or in the workspace) are therefore excluded. The GELU epilogue is not used,
-because the accuracy of cublasLt's tanh is not documented.
+Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` permits 10 bits of
+mantissa. float16 and bfloat16 are summed in float32; the bias and the addend are added in float32,
+and then the result is rounded once. Algorithms that divide k among blocks and add the partial sums
+in 16 bits (in the output or in the workspace) are therefore excluded. The GELU epilogue is not
+used, because the accuracy of cublasLt's tanh is not documented.
 
 Numbers and layouts: https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
 """
@@ -122,13 +122,15 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def load_cublaslt(versions: Sequence[int]) -> ctypes.CDLL:
-    """Load cublasLt of the first of these CUDA versions that is installed. OSError if none is."""
+    """Load cublasLt for the first of these CUDA versions for which it is installed. Raises OSError
+    if it is installed for none.
+    """
     return load_library("cublasLt", versions)
 
 
 class CublasLt:
-    """A cublasLt handle for the GPU that is current when the handle is created; the same GPU must
-    be current when it is used. Methods raise DriverError.
+    """A cublasLt handle for the GPU that is current when the handle is created. The same GPU must
+    be current when the handle is used. Methods raise DriverError.
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:
@@ -141,9 +143,11 @@ class CublasLt:
     def bind(
         self, product: Product, workspace: tuple[int, int], stream: int
     ) -> Callable[[], None] | None:
-        """Return a callable that launches a product on a stream. workspace: address and bytes.
+        """Return a callable that launches a product on a stream. workspace: its address and size in
+        bytes.
 
-        None if cublasLt has no algorithm for the product, or none that is known to be correct.
+        Return None if cublasLt has no algorithm for the product, or none that is known to be
+        correct.
         """
         if product.dtype not in _TYPES or not _is_safe_bias(product):
             return None
@@ -227,7 +231,7 @@ class CublasLt:
 
 
 class _Handle:
-    """An object of cublasLt, which is destroyed when this wrapper is."""
+    """A cublasLt object that is destroyed together with this wrapper."""
 
     __slots__ = ("_kind", "_library", "value")
 
@@ -240,7 +244,7 @@ class _Handle:
         self.value = handle.value
 
     def set(self, attribute: int, value: Any) -> None:
-        """Set an attribute, given by its number, to a ctypes value."""
+        """Set an attribute to a ctypes value. attribute: its number."""
         call = getattr(self._library, f"cublasLt{self._kind}SetAttribute")
         status = call(_P(self.value), attribute, ctypes.byref(value), ctypes.sizeof(value))
         _check(f"set attribute {attribute} of a {self._kind}", status)

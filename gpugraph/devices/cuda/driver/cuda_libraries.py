@@ -22,7 +22,7 @@ LIBRARY_FOLDERS = ("lib64", "lib", os.path.join("targets", "*", "lib"))
 
 
 def cuda_roots() -> Iterator[str]:
-    """Yield folders that may contain lib/ and include/ of a CUDA version, the most likely ones
+    """Yield folders that may contain lib/ and include/ of a CUDA version, most likely folders
     first.
     """
     for place in sys.path:
@@ -34,10 +34,10 @@ def cuda_roots() -> Iterator[str]:
 
 
 def load_library(stem: str, versions: Sequence[int]) -> ctypes.CDLL:
-    """Load the CUDA library whose name has this stem, such as `cublasLt`, in the first of these
-    major CUDA versions that is found.
+    """Load a CUDA library by the stem of its name, such as `cublasLt`. The first of these major
+    CUDA versions that is found is used.
 
-    OSError, with the loader's errors, if none can be loaded.
+    Raises OSError, with the loader's errors, if none can be loaded.
     """
     failures = []
     for version in versions:

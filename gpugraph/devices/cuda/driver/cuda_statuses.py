@@ -36,15 +36,15 @@ FATAL = frozenset(
         999,  # unknown, seen after a GPU fell off the bus
     )
 )
-"""Errors after which all further CUDA calls of the process fail, or which mean that no GPU could be
-used at all. The CUDA Runtime API's `cudaError` describes the first kind: "leaves the process in an
+"""Errors after which all further CUDA calls of the process fail, or which mean that no GPU can be
+used. The CUDA Runtime API's `cudaError` describes the first kind: "leaves the process in an
 inconsistent state and any further CUDA work will return the same error".
 """
 
 
 def refusal(what: str, error: BaseException) -> DriverError:
-    """Return a DriverError for an error that CuPy raised when the driver tried to `what`, with
-    CUDA's error number.
+    """Return a DriverError, with CUDA's error number, for an error that CuPy raised. what: the
+    attempted action, a verb with its object.
     """
     status = int(getattr(error, "status", 0) or 0)
     text = str(error).strip() or type(error).__name__

@@ -2,8 +2,8 @@
 call.
 
 Launches are prepared when they are bound: a launch is two calls of C functions with arguments that
-need no conversion. CuPy's bindings are compiled and take plain integers, so a call through them
-takes 0.1 to 0.2 us, and by ctypes 0.7 to 0.9 us (measured with functions that do nothing).
+need no conversion. CuPy's bindings are compiled and take plain integers. A call takes 0.1 to 0.2
+us, but by ctypes it takes 0.7 to 0.9 us (measured with functions that do nothing).
 
 Each call makes its GPU's context the current one of the thread, and afterwards restores the
 thread's previous context. So any thread may use a driver, one thread may use several drivers, and
@@ -35,13 +35,19 @@ from gpugraph.devices.cuda.driver.peer_copies import PeerCopies
 from gpugraph.memory import HostRegion
 
 Compiler = Callable[[str, str, str], bytes]
-"""A function (source, architecture such as `sm_90`, name for messages) that returns a cubin."""
+"""A function that compiles a source to a cubin. Its arguments are the source, the architecture such
+as `sm_90`, and a name for messages.
+"""
 
 ProductBinder = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
-"""A function of a product, a workspace (address, bytes) and a stream; see `CupyDriver.product`."""
+"""A function that binds a product. Its arguments are the product, a workspace (address, bytes) and
+a stream; see `CupyDriver.product`.
+"""
 
 _MAX_DYNAMIC_SHARED_BYTES = 8
-"""The CUfunction_attribute to raise for launches with more than 48 KiB of shared memory."""
+"""The CUfunction_attribute that must be raised for launches with more than 48 KiB of shared
+memory.
+"""
 
 
 class CupyDriver:
@@ -77,7 +83,10 @@ class CupyDriver:
 
     @property
     def properties(self) -> Properties:
-        """The GPU's properties; `free_bytes` is the value when the driver was created."""
+        """The GPU's properties.
+
+        `free_bytes` is the value at the time when the driver was created.
+        """
         return self._properties
 
     def _call(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:

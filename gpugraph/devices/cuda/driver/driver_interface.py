@@ -32,8 +32,8 @@ class DriverError(InternalError):
     """An error that CUDA returned for a call, or for an earlier launch that failed. status: CUDA's
     error number.
 
-    fatal: whether this process can't use the GPU any longer, after a loss of the GPU or an invalid
-    memory access of a kernel.
+    fatal: whether the process can no longer use the GPU, because the GPU was lost or a kernel made
+    an invalid memory access.
     """
 
     def __init__(self, message: str, status: int = 0, fatal: bool = False) -> None:
@@ -43,9 +43,10 @@ class DriverError(InternalError):
 
 
 class Properties(NamedTuple):
-    """Properties of a GPU. arch: such as `sm_90`. free_bytes: when the driver was opened.
-    multiprocessors: their number. shared_bytes: the maximum shared memory of a block. peers: the
-    ordinals of the GPUs whose memory it can access directly.
+    """Properties of a GPU. arch: its architecture, such as `sm_90`. free_bytes: the free memory
+    when the driver was opened.
+    multiprocessors: the number of multiprocessors. shared_bytes: the maximum shared memory of a
+    block. peers: the ordinals of the GPUs whose memory it can access directly.
     """
 
     ordinal: int
@@ -76,8 +77,8 @@ class Geometry(NamedTuple):
 
 
 class Product(NamedTuple):
-    """A matrix product: out = a @ b, plus the bias and the addend unless these are 0, then Relu if
-    `relu`.
+    """A matrix product: out = a @ b, plus the bias and the addend unless their addresses are 0,
+    then Relu if `relu`.
 
     Matrices are row-major. a, b, out: addresses. In memory, a is (m, k), or (k, m) with
     transpose_a; b is (k, n), or (n, k) with transpose_b. lda, ldb, ldo: elements from one row to
@@ -140,8 +141,8 @@ class Product(NamedTuple):
         return (self.batch - 1) * stride + (shape[0] - 1) * leading + shape[1]
 
     def spans(self) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-        """Return the memory that the product reads, and that it writes. A batch counts as one span,
-        with any gaps.
+        """Return the memory that the product reads, and the memory that it writes. A batch is one
+        span, including any gaps.
         """
         size = self.item_bytes
         a, b, out = self.stored_shapes()
@@ -169,7 +170,7 @@ class Driver(Protocol):
     # -- memory
 
     def free_bytes(self) -> int:
-        """Return the number of bytes of the GPU's memory that are allocated by no process."""
+        """Return the number of bytes of the GPU's memory that no process has allocated."""
 
     def malloc(self, num_bytes: int) -> int | None:
         """Allocate device memory, aligned to 256 bytes, and return its address, or None if there is
@@ -188,7 +189,7 @@ class Driver(Protocol):
     # -- streams
 
     def stream(self, name: str) -> Stream:
-        """Create a stream that does not synchronize with any other stream, not even CUDA's legacy
+        """Create a stream that does not synchronize with any other stream, including CUDA's legacy
         default stream. `name` is for messages.
         """
 
@@ -239,10 +240,11 @@ class Driver(Protocol):
     # -- kernels
 
     def compile(self, source: str, name: str) -> Any:
-        """Return the loaded module of a CUDA source; the compiled code is cached on disk.
+        """Compile and load a CUDA source, and return the module. Compiled code is cached on disk.
 
-        DriverError with the compiler's log and the path of a file with the source, if it does not
-        compile."""
+        Raises DriverError with the compiler's log and the path of a file with the source, if it
+        does not compile.
+        """
 
     def launcher(
         self,
@@ -267,9 +269,11 @@ class Driver(Protocol):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a product by cublasLt. workspace: address and bytes.
+        """Return a callable that computes a product by cublasLt. workspace: its address and size in
+        bytes.
 
-        None if cublasLt has no algorithm for it; the caller then uses another kernel."""
+        Return None if cublasLt has no algorithm for it; the caller then uses another kernel.
+        """
 
     # -- convolutions
 
@@ -288,8 +292,8 @@ class Driver(Protocol):
     # -- captured work
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
-        """Call `work`, which enqueues on the stream (and on streams that events join to it), in a
-        capture; return a callable that launches the captured work as one graph on the same stream.
+        """Call `work` in a capture. Return a callable that launches the captured work as one graph
+        on the same stream. `work` enqueues on the stream, and on streams that events join to it.
         """
 
     def close(self) -> None:

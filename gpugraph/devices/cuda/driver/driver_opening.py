@@ -28,8 +28,8 @@ def binding_problem() -> str:
 
 
 def binding_version() -> int:
-    """Return the version of CuPy's CUDA runtime, such as 12090 for 12.9. DriverError if it can't be
-    determined.
+    """Return the version of CuPy's CUDA runtime, such as 12090 for 12.9. Raises DriverError if it
+    can't be determined.
     """
     return int(_cupy_driver().cupy.runtime_version())
 
@@ -47,7 +47,7 @@ Bind = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
 
 
 def _products() -> Bind:
-    """Return a function that binds matrix products by cublasLt, preferably of CuPy's CUDA version.
+    """Return a function that binds matrix products by cublasLt, preferably for CuPy's CUDA version.
     If cublasLt can't be loaded, the function returns None for each product.
     """
     runtime = binding_version() // 1000
@@ -82,8 +82,8 @@ def _none(product: Product, workspace: tuple[int, int], stream: int) -> None:
 
 
 def compile_source(source: str, arch: str, name: str) -> bytes:
-    """Compile a CUDA source to a cubin with NVRTC. DriverError if there is no NVRTC, or the source
-    does not compile.
+    """Compile a CUDA source to a cubin with NVRTC. Raises DriverError if there is no NVRTC, or the
+    source does not compile.
     """
     nvrtc, reason = find_nvrtc()
     if nvrtc is None:

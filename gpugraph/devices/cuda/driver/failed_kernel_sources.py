@@ -1,4 +1,4 @@
-"""Failed kernel sources: sources that did not compile are kept in the user's cache folder, for
+"""Failed kernel sources: sources that did not compile are stored in the user's cache folder, for
 inspection.
 
 Equal sources share one file, so a program that fails repeatedly keeps only one file.

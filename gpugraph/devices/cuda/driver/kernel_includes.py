@@ -1,8 +1,8 @@
 """Inlining of includes in kernel sources: `#include "x.cuh"` is replaced by the text of that file
 in `kernels/`.
 
-So the compiled source is complete: it can serve as the cache key, and be kept in a single file if
-it does not compile. Each file is included once. `#include <...>` is left to the compiler.
+So the compiled source is complete: it can serve as the cache key, and it can be stored in a single
+file if it does not compile. Each file is included once. `#include <...>` is left to the compiler.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def with_includes(
     read: Callable[[str], str] = kernel_file,
     included: set[str] | None = None,
 ) -> str:
-    """Return the source with its includes inlined, and with `#line` directives for the original
-    file of each line.
+    """Return the source with its includes inlined, and with `#line` directives that refer to the
+    original file of each line.
 
-    name: the source's name, for `#line`. read: returns a file's content. included: names of files
-    that are not included again; the files that are included now are added. KeyError, with the name,
-    for a missing file.
+    name: the source's name, for `#line`. read: a function that returns a file's content. included:
+    names of files that are already included; newly included files are added. Raises KeyError, with
+    the name, for a missing file.
     """
     done = set() if included is None else included
 

@@ -11,10 +11,10 @@ class Parameters:
     """The arguments of a launch, valid as long as this object exists.
 
     Integers and addresses are stored in 64 bits, floats as doubles. `address` is the address of the
-    array of pointers, the `kernelParams` of cuLaunchKernel. The values are adjacent in memory, so a
+    array of pointers: the `kernelParams` of cuLaunchKernel. The values are adjacent in memory. So a
     kernel's last parameter may also be a structure of several words: a pointer to its first word is
-    a pointer to the structure. TypeError for an argument of another type, OverflowError for an
-    integer of more than 64 bits.
+    a pointer to the structure. Raises TypeError for an argument of another type, OverflowError for
+    an integer of more than 64 bits.
     """
 
     __slots__ = ("_pointers", "_values", "address")

@@ -27,7 +27,7 @@ _TEXTS = {
     804: "the compatibility libraries of CUDA do not support this GPU",
     999: "unknown error",
 }
-"""Messages for CUDA statuses, for drivers that are too old or too broken to provide messages."""
+"""Messages for CUDA statuses, used if the driver is too old or too broken to provide messages."""
 
 
 class Gpu(NamedTuple):
@@ -48,12 +48,14 @@ class Gpu(NamedTuple):
 
 
 def version_text(number: int) -> str:
-    """Format CUDA's version number: 12090 is 12.9."""
+    """Format a CUDA version number: 12090 is 12.9."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
 class LibCuda:
-    """The driver's library, loaded. OSError with the loader's message if there is no driver."""
+    """The driver's library, loaded. Raises OSError with the loader's message if there is no
+    driver.
+    """
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(_NAME)
@@ -65,8 +67,8 @@ class LibCuda:
         return number.value
 
     def initialize(self) -> None:
-        """Initialize the driver in this process (cuInit). DriverError with CUDA's status if that
-        fails.
+        """Initialize the driver in this process (cuInit). Raises DriverError with CUDA's status if
+        that fails.
         """
         self._call("cuInit", ctypes.c_uint(0))
 

@@ -7,10 +7,10 @@ If the GPU is newer than NVRTC, the source is compiled for the newest supported 
 GPU's generation, whose cubins run on it. If NVRTC supports no architecture of the GPU's generation,
 the source is compiled to PTX, which the driver compiles for the GPU.
 
-The library is searched in NVIDIA's wheels (nvidia-cuda-nvrtc-cu12, nvidia-cuda-nvrtc), then under
-CUDA_PATH and CUDA_HOME, then among the system's libraries. The key is a digest of the source, the
-architecture, the options and NVRTC's version. Cubins are in $XDG_CACHE_HOME/gpugraph/cuda, in the
-format of compiled C (`codegen.object_cache`).
+The library is searched for in NVIDIA's wheels (nvidia-cuda-nvrtc-cu12, nvidia-cuda-nvrtc), then
+under CUDA_PATH and CUDA_HOME, then among the system's libraries. The key is a digest of the source,
+the architecture, the options and NVRTC's version. Cubins are in $XDG_CACHE_HOME/gpugraph/cuda, in
+the format of compiled C (`codegen.object_cache`).
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ that, this process compiles it too.
 
 _ARCH = re.compile(r"sm_(\d+)[af]?")
 _GENERATION = 10
-"""Two compute capabilities, times 10, belong to one generation if they differ only in the last
-digit, like 90 and 93.
+"""Two compute capabilities (multiplied by 10) belong to one generation if they differ only in the
+last digit, like 90 and 93.
 """
 
 
@@ -87,7 +87,7 @@ class Nvrtc:
         """Compile a CUDA source to a cubin for an architecture such as `sm_90`, or load it from the
         cache.
 
-        DriverError, with NVRTC's log and the path of a file with the source, if it does not
+        Raises DriverError, with NVRTC's log and the path of a file with the source, if it does not
         compile.
         """
         try:
@@ -111,11 +111,12 @@ class Nvrtc:
         return cubin
 
     def target(self, arch: str) -> str:
-        """Return the architecture to compile for, so that a GPU of architecture `arch` can run the
-        result.
+        """Return the architecture for which to compile, so that a GPU of architecture `arch` can
+        run the result.
 
-        The target is `arch` itself if NVRTC supports `arch`. DriverError if NVRTC supports only
-        newer architectures."""
+        The target is `arch` itself if NVRTC supports `arch`. Raises DriverError if NVRTC supports
+        only newer architectures.
+        """
         match = _ARCH.fullmatch(arch)
         if match is None or int(match[1]) in self.archs:
             return arch
@@ -197,7 +198,7 @@ def _unpacked(stored: bytes) -> Cubin:
 
 
 def library_paths() -> Iterator[str]:
-    """Yield paths and names under which NVRTC may be found, the most likely ones first."""
+    """Yield paths and names under which NVRTC may be found, most likely ones first."""
     for root in cuda_roots():
         for folder in LIBRARY_FOLDERS:
             pattern = os.path.join(glob.escape(root), folder, "libnvrtc.so*")
@@ -209,8 +210,8 @@ def library_paths() -> Iterator[str]:
 
 
 def header_folders(library: str, major: int) -> tuple[str, ...]:
-    """Return the folder with cuda_fp16.h, in a tuple: near the library, or of the same major CUDA
-    version elsewhere; an empty tuple if no folder has the file.
+    """Return a tuple with the folder that contains cuda_fp16.h. It is near the library, or
+    elsewhere with the same major CUDA version. Return an empty tuple if there is no such folder.
     """
     beside = os.path.dirname(os.path.dirname(library))
     for root in (beside, *cuda_roots()):

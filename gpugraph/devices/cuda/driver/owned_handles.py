@@ -1,9 +1,9 @@
-"""Owned handles: CUDA objects that are destroyed with the last reference to them, but not during a
-capture.
+"""Owned handles: CUDA objects that are destroyed with the last reference to them, but never during
+a capture.
 
-While a thread captures a stream, it must not destroy graphs, free memory or wait for the GPU, or
-the capture fails. Python's garbage collector could cause this at any line, by the finalizer of a
-session that was not closed, so it is disabled during a capture.
+If a thread destroys graphs, frees memory or waits for the GPU while it captures a stream, the
+capture fails. Python's garbage collector could cause this at any line, by the finalizer of a
+session that was not closed. It is therefore disabled during a capture.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from gpugraph.base.fork_safe_locks import new_lock
 
 _lock = new_lock()
 _waits: list[bool] = []
-"""For each active `nothing_collected`, whether the collector was enabled when it began."""
+"""Whether the collector was enabled at the beginning of each active `nothing_collected`."""
 
 
 class Owned:
-    """The handle of an event or a graph. `destroy` is called with it once, when this object is
-    deleted.
+    """The handle of an event or a graph. When this object is deleted, `destroy` is called with the
+    handle.
 
-    Errors of `destroy` are ignored: a finalizer has no caller, and on a lost GPU all objects are
-    destroyed already.
+    Errors of `destroy` are ignored: a finalizer has no caller, and a lost GPU has destroyed all
+    objects already.
     """
 
     __slots__ = ("_destroy", "handle")

@@ -4,9 +4,9 @@ cuda_on_host.h.
     shim + namespace { source with its includes } + an entry for each kernel
       -> key -> object in the cache, or compiled -> loaded by ctypes
 
-Libraries are cached and loaded as in `codegen.c_compiler`, except that GPUGRAPH_NATIVE has no
-effect, because an emulated GPU has no other kernels. A source that does not compile is kept in a
-file; the error has the file's path and the compiler's log.
+Libraries are cached and loaded as in `codegen.c_compiler`. However, GPUGRAPH_NATIVE has no effect,
+because an emulated GPU has no other kernels. A source that does not compile is kept in a file; the
+error has the file's path and the compiler's log.
 
     GPUGRAPH_CXX   the compiler, a name on the PATH or a path; by default c++
 """
@@ -41,8 +41,8 @@ FLAGS = (
 
 MAX_THREADS = 1024
 THREADS_OF_ANY = 256
-"""The maximum number of threads in a block for which a GPU has enough registers for any kernel: a
-thread has at most 255 of the 65536.
+"""The maximum number of threads in a block for which a GPU always has enough registers: a thread
+uses at most 255 of the 65536.
 """
 STACK_BYTES = 128 << 10
 MAX_SHARED_BYTES = 227 << 10
@@ -78,8 +78,8 @@ class _CudaCompiler(Compiler):
         return ""
 
     def preprocessed(self, source: str) -> str:
-        """Return the source with its macros expanded; the source itself if the preprocessor
-        fails.
+        """Return the source with its macros expanded. If the preprocessor fails, return the source
+        itself.
         """
         flags = ["-E", "-P", "-x", "c++", "-DGPUGRAPH_ON_HOST=1", "-"]
         code, output = self._run([self.path, *flags], _SYSTEM.sub("", source))
@@ -113,7 +113,7 @@ def host_source(source: str) -> tuple[str, tuple[str, ...]]:
     """Return the C++ source for a CUDA source, with an entry function for each kernel, and the
     kernels' names.
 
-    DriverError if an included file is missing, or the source has no kernel.
+    Raises DriverError if an included file is missing, or the source has no kernel.
     """
     included: set[str] = set()
     try:
@@ -158,9 +158,9 @@ _ONE_LAUNCH = new_lock()
 class HostModule:
     """A CUDA source that is compiled for the host and loaded.
 
-    kernels: by name, a string with one letter for each 64-bit word of the kernel's parameters:
-    `p`ointer, `i`nteger, `d`ouble, or `w`ord of a structure. bounded: the kernels with
-    `__launch_bounds__`.
+    kernels: a string for each kernel, by name. It has one letter for each 64-bit word of the
+    kernel's parameters: `p`ointer, `i`nteger, `d`ouble, or `w`ord of a structure. bounded: the
+    kernels with `__launch_bounds__`.
     """
 
     def __init__(
@@ -213,8 +213,8 @@ class HostModule:
         blocks: tuple[int, int] = (0, 0),
         watched: Sequence[Span] = (),
     ) -> None:
-        """Execute a kernel and return when it has ended. DriverError if CUDA would refuse the
-        launch, or if the kernel fails.
+        """Execute a kernel and return when it has ended. Raises DriverError if CUDA would refuse
+        the launch, or if the kernel fails.
 
         backwards: run the blocks and threads from the last to the first; a number above 1 is the
         seed of a random order of blocks. blocks: the first block and the number of blocks to run,
@@ -280,8 +280,8 @@ def _check_geometry(function: str, geometry: Geometry) -> None:
 def load(source: str, name: str) -> HostModule:
     """Return the module of a CUDA source, compiled for the host and loaded. `name` is for messages.
 
-    DriverError, with the compiler's log and the path of a file with the source, if it does not
-    compile.
+    Raises DriverError, with the compiler's log and the path of a file with the source, if it does
+    not compile.
     """
     source, names = host_source(source)
     compilation = host_compiler().start(source, name, waits=True)

@@ -1,5 +1,5 @@
 """Guarded launches: kernels run on copies of their arrays, so that AddressSanitizer detects
-accesses out of bounds.
+out-of-bounds accesses.
 
 A GPU's arrays are adjacent parts of large regions, so a read beyond one array would be a valid read
 of the next array. With GPUGRAPH_CUDA_SANITIZE=1 kernels are compiled for AddressSanitizer. Each
@@ -32,9 +32,9 @@ def on_copies(
     writes: Sequence[Span],
 ) -> None:
     """Copy the memory of `reads` and `writes`, call `launch` with arguments that point to the
-    copies, and copy all of it back.
+    copies, and copy everything back.
 
-    pointers: index and value of each argument that may be an address.
+    pointers: the index and value of each argument that may be an address.
     """
     library = ctypes.CDLL(None)
     library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
@@ -57,7 +57,9 @@ def on_copies(
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Return the spans sorted by address, with overlapping ones merged and empty ones left out."""
+    """Return the spans sorted by address. Overlapping spans are merged, and empty spans are
+    omitted.
+    """
     joined: list[Span] = []
     for start, size in sorted({span for span in spans if span[1]}):
         if joined and start < sum(joined[-1]):

@@ -27,8 +27,8 @@ class Graph(NamedTuple):
 
 
 class HostCapture:
-    """A capture in progress. streams: by captured stream, the stream of the capture's timeline that
-    gets its commands.
+    """A capture in progress. streams: for each captured stream, the stream of the capture's
+    timeline that receives its commands.
     """
 
     def __init__(self, stream: HostStream, raises_hazards: bool, seed: int | None) -> None:
@@ -38,8 +38,8 @@ class HostCapture:
         self.streams = {stream: self._origin}
 
     def join(self, stream: HostStream, mark: Mark) -> None:
-        """Add a stream to the capture if it waits for an event of the capture. DriverError if a
-        captured stream waits for another event.
+        """Add a stream to the capture if it waits for an event of the capture. Raises DriverError
+        if a captured stream waits for another event.
         """
         if mark.timeline is self.timeline:
             if stream not in self.streams:
@@ -52,8 +52,8 @@ class HostCapture:
             )
 
     def finish(self) -> Graph:
-        """End the capture and return its graph. DriverError if the first stream does not wait for
-        the commands of all other captured streams.
+        """End the capture and return its graph. Raises DriverError if the first stream does not
+        wait for the commands of all other captured streams.
         """
         origin = self._origin
         for stream in self.streams.values():

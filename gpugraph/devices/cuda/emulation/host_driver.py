@@ -2,10 +2,10 @@
 
 Kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is host
 memory, and all addresses in launches and copies are checked to be in it. Streams execute commands
-as late as events allow (`stream_timeline`). Two accesses to the same memory whose order nothing
-determines are an error (`stream_hazards`). During a capture, the calls that CUDA forbids are errors
-here too. The error of a failed kernel is raised when the host waits for the kernel's stream; after
-that the device is lost.
+as late as events permit (`stream_timeline`). Two accesses to the same memory raise an error if
+their order is undetermined (`stream_hazards`). Calls that CUDA forbids during a capture raise
+errors here, too. The error of a failed kernel is raised when the host waits for the kernel's
+stream; after that the device is lost.
 
 Several drivers of one `HostMachine` are peers of each other.
 """
@@ -47,7 +47,7 @@ class HostDriver(HostGPU):
     None: 0. products: whether it computes matrix products as cublasLt does; if not, the caller's
     kernels compute them. epilogues: whether these products may have an epilogue. backwards: whether
     the threads and blocks of kernels run from the last to the first, so that a race changes
-    results. hazards: whether a hazard raises an error; if not, it is only recorded in `faults`.
+    results. hazards: whether a hazard raises an error, instead of being recorded in `faults` only.
     """
 
     def __init__(
@@ -120,8 +120,8 @@ class HostDriver(HostGPU):
             timeline.wait(stream, mark)
 
     def is_done(self, event: HostEvent) -> bool:
-        """Return whether the event has occurred. If it has not, return False, and run the commands
-        before it, so that a later call returns True.
+        """Return whether the event has occurred. If it has not occurred, return False after running
+        the commands before it, so that a later call returns True.
         """
         with self._lock:
             self._begin("is_done")
@@ -229,8 +229,8 @@ class HostDriver(HostGPU):
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """Return a callable that enqueues a launch of a kernel. DriverError for invalid arguments
-        or spans; an invalid pointer fails when the kernel runs.
+        """Return a callable that enqueues a launch of a kernel. Raises DriverError for invalid
+        arguments or spans; an invalid pointer fails when the kernel runs.
         """
         module.check(function, geometry, arguments)
         arguments = tuple(arguments)

@@ -1,4 +1,4 @@
-"""The state of an emulated GPU: memory, errors, and the enqueueing of commands. `host_driver` adds
+"""The state of an emulated GPU: its memory, its errors, and enqueued commands. `host_driver` adds
 the other methods of a driver.
 """
 
@@ -17,7 +17,7 @@ INVALID, IN_CAPTURE = 1, 900
 
 
 class HostEvent:
-    """An event. mark: the position where it was recorded last, None if it never was."""
+    """An event. mark: the position where it was last recorded; None if it never was."""
 
     def __init__(self) -> None:
         self.mark: Mark | None = None
@@ -26,8 +26,8 @@ class HostEvent:
 class HostMachine:
     """An emulated machine: the timeline and the lock that its GPUs share.
 
-    seed: for the random order in which streams run; None: the stream with the newest command runs
-    first.
+    seed: for the random order in which streams run; if it is None, the stream with the newest
+    command runs first.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -119,10 +119,11 @@ class HostGPU:
             self._timeline.forget_memory(address, regions.give_back(address))
 
     def touch_host(self, address: int, num_bytes: int, is_write: bool = True) -> None:
-        """Raise DriverError if an enqueued command that the host has not waited for may access this
-        memory.
+        """Raise DriverError if an enqueued command may access this memory and the host has not
+        waited for it.
 
-        The host must call it before it reads or writes memory that the GPU uses."""
+        The host must call it before it reads or writes memory that the GPU uses.
+        """
         with self._lock:
             names = self._timeline.touched_by_host((address, num_bytes), is_write)
             if names:
@@ -147,7 +148,7 @@ class HostGPU:
             self._enqueue(stream, "failure", run)
 
     def note_failure(self, error: DriverError) -> None:
-        """Record the error of a command, unless an earlier error has not been raised yet. A fatal
+        """Record the error of a command, unless an earlier error is still to be raised. A fatal
         error drops all commands of this GPU.
         """
         if self._error is None:
@@ -156,7 +157,9 @@ class HostGPU:
             self._timeline.drop(self)
 
     def _raise_late(self) -> None:
-        """Raise the recorded error of an earlier command: once, or always if it is fatal."""
+        """Raise the recorded error of an earlier command. A fatal error is raised by every call,
+        any other error once.
+        """
         error = self._error
         if error is None:
             return
@@ -179,8 +182,9 @@ class HostGPU:
             raise DriverError("an event recorded in a capture can't be queried", 907)
 
     def _place(self, stream: HostStream) -> tuple[Timeline, HostStream]:
-        """Return the timeline and the stream that receive a stream's commands: during a capture,
-        the capture's; otherwise the machine's timeline and the stream itself.
+        """Return the timeline and the stream that receive a stream's commands. During a capture,
+        these belong to the capture; otherwise they are the machine's timeline and the stream
+        itself.
         """
         if self._capture is not None and stream in self._capture.streams:
             return self._capture.timeline, self._capture.streams[stream]

@@ -39,8 +39,8 @@ def compute(product: Product) -> None:
 def _view(
     product: Product, address: int, shape: tuple[int, int], leading: int, stride: int
 ) -> NDArray[Any]:
-    """Return the batch of matrices at an address as an array (batch, rows, columns); bfloat16 as
-    uint16 with its bits.
+    """Return the batch of matrices at an address as an array (batch, rows, columns). Bits of
+    bfloat16 are returned as uint16.
     """
     size, batch = product.item_bytes, product.batch
     dtype = np.dtype(np.uint16 if product.dtype == "bfloat16" else product.dtype)
@@ -52,7 +52,7 @@ def _view(
 
 
 def _operand(product: Product, array: NDArray[Any]) -> NDArray[Any]:
-    """Return an operand in the dtype of the multiplication.
+    """Return an operand in the dtype in which products are multiplied.
 
     TF32 has 10 bits of mantissa; ties are rounded away from 0 (PTX's `rna`).
     """

@@ -12,7 +12,7 @@ from gpugraph.memory import HostRegion
 
 
 class Regions:
-    """Mappings of one kind, with a total of at most `limit` bytes. fill: the value of each byte in
+    """Mappings of one kind, with at most `limit` bytes in total. fill: the value of each byte in
     new memory; None: 0.
     """
 
@@ -42,8 +42,8 @@ class Regions:
         return HostRegion(base, buffer)
 
     def give_back(self, address: int) -> int:
-        """Free the memory at `address` and return its size in bytes. DriverError if no allocation
-        begins there.
+        """Free the memory at `address` and return its size in bytes. Raises DriverError if no
+        allocation begins there.
         """
         buffer = self._buffers.pop(address, None)
         if buffer is None:

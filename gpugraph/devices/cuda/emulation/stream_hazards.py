@@ -1,9 +1,9 @@
-"""Hazards between streams: two commands access the same bytes, at least one writes, and nothing
-orders them.
+"""Hazards between streams: two commands access the same bytes, at least one of them writes, and
+their order is undetermined.
 
 Vector clocks determine the order. A command's clock has, for each stream, the number of commands of
-that stream that end before the command begins. A stream's clock counts the stream's own commands;
-when the stream waits for an event, its clock is joined with (raised to) the clock of the event.
+that stream that end before the command begins. A stream's clock counts the stream's own commands.
+When the stream waits for an event, its clock is joined with (raised to) the clock of the event.
 When the host synchronizes with a stream, the host's clock is joined with the stream's clock. The
 clock of each new command is joined with the host's clock.
 
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.driver.driver_interface import Span
 
 Clock = dict[int, int]
-"""A vector clock: by number of a stream, how many of its commands have ended before."""
+"""A vector clock: for each stream, by number, how many of its commands have ended before."""
 
 
 def join(clock: Clock, other: Clock) -> None:
@@ -33,8 +33,8 @@ def join(clock: Clock, other: Clock) -> None:
 
 
 class Access(NamedTuple):
-    """A command that accesses memory. stream: the number of its stream. number: its position in
-    that stream. name: for messages.
+    """A command's access to memory. stream: the number of the command's stream. number: its
+    position in that stream. name: for messages.
     """
 
     stream: int
@@ -47,8 +47,8 @@ class Access(NamedTuple):
 
 
 class _Range:
-    """A range of bytes, up to the address `end`, with the same last write and the same reads since
-    then.
+    """A range of bytes up to the address `end`. All of its bytes have the same last write and the
+    same reads since then.
     """
 
     __slots__ = ("end", "readers", "writer")
@@ -92,8 +92,8 @@ class Hazards:
         return list(dict.fromkeys(faults))
 
     def collisions(self, clock: Clock, span: Span, is_write: bool) -> list[str]:
-        """Return the names of the commands with which an access to `span` at `clock` would be a
-        hazard.
+        """Return the names of the commands that would be in a hazard with an access to `span` at
+        `clock`.
         """
         start, end = span[0], span[0] + span[1]
         return [

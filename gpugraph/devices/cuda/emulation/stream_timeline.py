@@ -1,10 +1,10 @@
-"""Streams emulated on the host: commands are queued, and executed as late as events allow.
+"""Streams emulated on the host: commands are queued, and executed as late as events permit.
 
     enqueue       -> a command at the end of the stream's queue; nothing runs
     synchronize   -> its commands run, and those of other streams for which it waits
 
 So if an event is missing, a command runs before the command that it should wait for, and its result
-is wrong. When all streams are executed, the stream with the newest command runs first; with a seed,
+is wrong. When all streams are executed, the stream with the newest command runs first. With a seed,
 the order is random. A command is checked for hazards (`stream_hazards`) when it is enqueued.
 """
 
@@ -61,8 +61,8 @@ class Mark(NamedTuple):
 
 
 class Timeline:
-    """The streams of a machine, or of a capture. seed: for a random order of execution; None: the
-    stream with the newest command first.
+    """The streams of a machine or of a capture. seed: for a random order of execution; if it is
+    None, the stream with the newest command runs first.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -124,8 +124,8 @@ class Timeline:
     # -- running
 
     def run_to(self, mark: Mark) -> None:
-        """Run the commands before the mark, and the commands for which they wait; with a seed, also
-        some random commands.
+        """Run the commands before the mark, and the commands for which they wait. With a seed, also
+        run some random commands.
         """
         self._run_some()
         self._run_to(mark.stream, mark.position)
@@ -142,7 +142,7 @@ class Timeline:
             self._run_to(stream, stream.done + 1)
 
     def meet(self, clock: Clock) -> None:
-        """Record that the host has waited for all commands that `clock` counts."""
+        """Record that the host has waited for all commands counted by `clock`."""
         join(self.host, clock)
 
     def _run_some(self) -> None:
@@ -181,8 +181,8 @@ class Timeline:
     # -- accesses by the host
 
     def touched_by_host(self, span: Span, is_write: bool) -> list[str]:
-        """Return the names of the commands with which an access of the host to this memory would be
-        a hazard, because the host has not waited for them.
+        """Return the names of the commands that would be in a hazard with an access of the host to
+        this memory, because the host has not waited for them.
         """
         return self._hazards.collisions(self.host, span, is_write)
 
@@ -200,11 +200,14 @@ class Timeline:
     # -- the commands of a capture
 
     def recorded(self) -> dict[HostStream, tuple[Command, ...]]:
-        """Return the commands of all streams; in a capture's timeline none has run."""
+        """Return the commands of all streams.
+
+        In the timeline of a capture, none of them has run.
+        """
         return {stream: tuple(stream.pending) for stream in self.streams}
 
     def replay(self, commands: dict[HostStream, tuple[Command, ...]]) -> None:
-        """Run all commands that `recorded` returned; it may be called repeatedly."""
+        """Run all commands returned by `recorded`. This may be called repeatedly."""
         for stream, pending in commands.items():
             stream.pending = deque(pending)
             stream.done = 0

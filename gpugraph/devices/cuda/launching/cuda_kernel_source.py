@@ -1,4 +1,4 @@
-"""CUDA source of a program, as one or more kernels of these forms:
+"""CUDA source of a program: one or more kernels of these forms:
 
     elements   no reductions: each thread has a few adjacent elements, loaded and stored as one
     rows       reductions along rows: a group of threads (1, 32, or a block) passes over a row
@@ -38,8 +38,8 @@ from gpugraph.devices.codegen.program_source import ProgramSource, brace, functi
 class Variant(NamedTuple):
     """The parameters of a source in addition to its program.
 
-    pack: the number of elements that a thread loads in one access; group: the number of threads
-    that work on a row; wide: whether offsets need 64 bits; whole: whether the only axis is divided
+    pack: the number of elements that a thread loads in one access. group: the number of threads
+    that work on a row. wide: whether offsets need 64 bits. whole: whether the only axis is divided
     into parts.
     """
 
@@ -50,18 +50,21 @@ class Variant(NamedTuple):
 
 
 class Form(NamedTuple):
-    """One of the source's kernels: its name, and its form (see the module)."""
+    """One of the source's kernels: its name and its form (the module's docstring lists the
+    forms).
+    """
 
     name: str
     kind: str
 
 
 class CudaSource(ProgramSource):
-    """The CUDA source of a program in a variant.
+    """The CUDA source of a program for one variant.
 
     `source` is the text, and `forms` are its kernels in the order of their launches. The parameters
     of each kernel are: inputs, outputs, scratch, `failed_` (if it may fail), rows, inner, parts,
-    rows in a part, and the sizes of all axes except the last."""
+    rows in a part, and the sizes of all axes except the last.
+    """
 
     index_type = "gg_index"
     size_expression = "(gg_index)size{}_"
@@ -73,8 +76,9 @@ class CudaSource(ProgramSource):
     second_block = "(gg_index)blockIdx.y"
 
     def __init__(self, program: Program, variant: Variant, *layout: object) -> None:
-        """layout: the `places` of a joined kernel, which affect its source and therefore its
-        name.
+        """layout: the `places` of a joined kernel.
+
+        They affect its source and therefore its name.
         """
         super().__init__(program, (program, variant, *layout), whole=variant.whole)
         self.variant = variant
@@ -114,14 +118,18 @@ class CudaSource(ProgramSource):
         return function_source(head, self._within(lines))
 
     def _parameters(self) -> list[tuple[str, str]]:
-        """Return the C types and names of the parameters that all kernels of the source have."""
+        """Return the C types and names of the parameters that are common to all kernels of the
+        source.
+        """
         pointers = self.pointers() + ([("int *", "failed_")] if self.values.can_fail else [])
         numbers = ["rows_", "inner_", "parts_", "rows_each_"]
         numbers += [f"size{axis}_" for axis in range(max(self.program.axes - 1, 0))]
         return pointers + [("long long ", name) for name in numbers]
 
     def _within(self, lines: list[str]) -> list[str]:
-        """Return the body of a kernel: the declarations that all kernels have around `lines`."""
+        """Return the body of a kernel: `lines`, preceded and followed by the declarations that all
+        kernels have.
+        """
         sizes = {name: f"(gg_index){name}_" for name in ("rows", "inner", "parts", "rows_each")}
         if self.program.narrow:
             sizes["inner"] = str(self.program.narrow)
@@ -140,15 +148,15 @@ class CudaSource(ProgramSource):
         return [f"gg_index end = ({part} + 1) * rows_each;", f"if (end > {total}) end = {total};"]
 
     def _threads(self, function: str, index: int, group: str = "") -> str:
-        """Return the call of a function template of gpu_kernel.cuh that reduces over threads,
-        without its arguments.
+        """Return the call, without its arguments, of a function template of gpu_kernel.cuh that
+        reduces over threads.
         """
         reduction = f"{self.values.reduction(index)}_two{group}"
         return f"{function}<{self.values.kind(index)}, {reduction}>"
 
     def _leave(self, function: str, index: int, is_first: str, place: str) -> list[str]:
-        """Return statements that combine the totals of a block's threads; the thread for which
-        `is_first`, a C condition, is true writes the result to `place` in scratch memory.
+        """Return statements that combine the totals of a block's threads. The thread for which the
+        C condition `is_first` is true writes the result to `place` in scratch memory.
         """
         total = f"total{index}"
         return [
@@ -241,7 +249,9 @@ class CudaSource(ProgramSource):
         return lines
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
-        """Return the loop of a group of threads over the elements of a row, in one pass."""
+        """Return the loop in which a group of threads processes the elements of a row in one
+        pass.
+        """
         pack = self.variant.pack
         sums = [*map(self._add, row_pass.lanes), *self.column_sums(row_pass)]
         step = f"first += {self.variant.group * pack}"
@@ -338,8 +348,8 @@ class CudaSource(ProgramSource):
         ]
 
     def _whole(self) -> str:
-        """Return the kernels of the form `whole`, one for each pass; each kernel begins by
-        combining the partial results of the passes before it. A kernel `end` stores the scalars.
+        """Return the kernels of the form `whole`, one for each pass. Each kernel first combines the
+        partial results of the preceding passes. A final kernel, `end`, stores the scalars.
         """
         order, source = self.schedule, ""
         scalars = set(order.once)
@@ -367,8 +377,8 @@ class CudaSource(ProgramSource):
         return source
 
     def _totals(self, known: list[int]) -> list[str]:
-        """Return declarations of the results of the reductions `known`, which earlier kernels have
-        computed in parts.
+        """Return declarations of the results of the reductions `known`. Earlier kernels have
+        computed their partial results.
         """
         totals = ((index, self._total_of_parts(index, "parts")) for index in known)
         return [self.values.finish(index, total, "inner") for index, total in totals]

@@ -1,4 +1,4 @@
-"""Enqueued work: steps of a GPU plan whose call only enqueues work on the stream.
+"""Enqueued work: steps of a GPU plan that only enqueue work on the stream.
 
 An `Enqueued` neither waits nor allocates memory, so it can be captured in a CUDA graph. It lists
 the memory that the enqueued work reads and writes, so that independent launches can be joined.
@@ -16,14 +16,14 @@ from gpugraph.devices.cuda.launching.unbound_launch import Touches, Work
 from gpugraph.devices.session_resources import VariableState
 
 MAX_BLOCKS = 1024
-"""The maximum number of blocks of a launch that may be joined with others; such a launch takes a
+"""The maximum number of blocks of a launch that may be joined with others. Such a launch takes a
 few microseconds.
 """
 
 
 class Part(NamedTuple):
-    """A callable that enqueues one launch or copy. touches: the memory that it reads and writes;
-    None if unknown. work: for a launch, its unbound form; else None.
+    """A callable that enqueues one launch or copy. touches: the memory that the launch or copy
+    reads and writes; None if unknown. work: the unbound form of a launch; None for a copy.
     """
 
     call: Callable[[], Any]
@@ -32,10 +32,10 @@ class Part(NamedTuple):
 
 
 class Enqueued:
-    """A step that enqueues its parts on a stream in order, while it holds the stream's lock.
+    """A step that enqueues its parts in order on a stream, holding the stream's lock.
 
-    assigned: variables that the call marks as initialized. notes: texts for the compiler's report;
-    each line consists of the op's name and one text.
+    assigned: variables that the call marks as initialized. notes: lines for the compiler's report;
+    the report puts the op's name before each.
     """
 
     __slots__ = ("assigned", "calls", "lock", "notes", "parts")
@@ -61,9 +61,7 @@ class Enqueued:
         return step
 
     def touches(self) -> Touches | None:
-        """Return the memory that the parts read and write; None if the memory of one part is
-        unknown.
-        """
+        """Return the memory that the parts read and write; None if it is unknown for one part."""
         reads: list[Span] = []
         writes: list[Span] = []
         for part in self.parts:
@@ -74,8 +72,8 @@ class Enqueued:
         return Touches(tuple(reads), tuple(writes))
 
     def kind(self) -> Hashable:
-        """Return a key that is equal for steps that `Launcher.joined` may join; None if the step
-        can't be joined.
+        """Return a key. `Launcher.joined` may join steps with equal keys; None if the step can't be
+        joined.
         """
         work = self.parts[0].work if len(self.parts) == 1 else None
         if work is None or work.parts is None or work.geometry.grid[0] > MAX_BLOCKS:
@@ -84,8 +82,8 @@ class Enqueued:
 
 
 class Waiting(Enqueued):
-    """A step that enqueues its work and waits for it, so that the failure of an op is raised by the
-    op's own step.
+    """A step that enqueues its work and waits for it, so that a failing op raises its error in its
+    own step.
     """
 
     __slots__ = ("wait",)
@@ -101,7 +99,7 @@ class Waiting(Enqueued):
 
 
 def is_blocking() -> bool:
-    """Return whether CUDA_LAUNCH_BLOCKING requires the host to wait for each launch. Captures are
-    impossible then.
+    """Return whether CUDA_LAUNCH_BLOCKING requires the host to wait for each launch. In that case
+    captures are impossible.
     """
     return setting("CUDA_LAUNCH_BLOCKING") not in ("", "0")

@@ -1,5 +1,5 @@
-"""Launches of generated kernels: the geometry, scratch memory and arguments with which a program's
-CUDA source is launched.
+"""Launches of generated kernels: the geometry, scratch memory and arguments for launching a
+program's CUDA source.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import NotNativeError, Program
 
 THREADS = 256
-"""The number of threads in a block of a generated kernel, except that a program without axes has a
-single thread.
+"""The number of threads in a block of a generated kernel. A program without axes has a single
+thread instead.
 """
 
 BLOCKS = 132 * 32
@@ -25,8 +25,8 @@ computes several packs.
 """
 
 PARTS = 256
-"""The maximum number of parts of the rows, if a partial total of each column is stored for each
-part.
+"""The maximum number of parts into which rows are divided if each part stores a partial total of
+each column.
 """
 
 LONG = 16384
@@ -36,11 +36,11 @@ NARROW = 16
 """The maximum length of a row that a single thread reduces."""
 
 MAX_ARGUMENTS = 32764 // 8
-"""The maximum number of a kernel's arguments, which have 8 bytes each."""
+"""The maximum number of a kernel's arguments. Each argument has 8 bytes."""
 
 _HALF = (1 << 31) - (1 << 24)
-"""The number of elements from which offsets need 64 bits; it leaves a margin for the last
-blocks.
+"""With at least this number of elements, offsets need 64 bits. The number includes a margin for the
+last blocks.
 """
 
 
@@ -55,8 +55,8 @@ class Launch(NamedTuple):
 class Launches(NamedTuple):
     """A CUDA source, a name for messages, and its launches in order.
 
-    parts: the program and variant of the source, if it has a single kernel whose blocks are
-    independent, so that several launches may be joined (see `joined_launches`); else None.
+    parts: the program and variant of the source if several of its launches may be joined (see
+    `joined_launches`), that is, if it has a single kernel with independent blocks; else None.
     """
 
     text: str
@@ -66,7 +66,7 @@ class Launches(NamedTuple):
 
 
 def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> Variant:
-    """Return the variant of a program's source for these sizes, and the alignment of these
+    """Return the variant of a program's source for these sizes and for the alignment of these
     arrays.
     """
     total = prod(sizes)
@@ -85,8 +85,8 @@ def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array])
 
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
-    """Return how many elements a thread loads in one access: 16 bytes of the largest dtype, or less
-    if addresses or rows are not aligned to 16 bytes.
+    """Return how many elements a thread loads in one access. This is 16 bytes of the largest dtype,
+    or less if addresses or rows are not aligned to 16 bytes.
     """
     pack = min(8, 16 // max(int(array.dtype.itemsize) for array in arrays))
     while pack > 1 and program.axes > 1 and inner % pack:
@@ -98,8 +98,8 @@ def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
 
 class _Shape(NamedTuple):
     """The division of the first kernel's work among blocks. parts: the number of parts of the rows
-    (or of the only axis), each with `rows_each`. sums: the number of blocks that store a partial
-    result.
+    (or of the only axis); each has `rows_each` rows. sums: the number of blocks that store a
+    partial result.
     """
 
     grid: tuple[int, int, int]
@@ -119,9 +119,10 @@ def launches(
 ) -> Launches:
     """Return the launches of a program for these arrays.
 
-    scratch: allocates memory for a number of elements of a dtype and returns its address.
-    error_flag: returns the address of the error flag for a message. NotNativeError if there are
-    more arrays than a kernel's parameters allow.
+    scratch: a function that allocates memory for a number of elements of a dtype and returns its
+      address.
+    error_flag: a function that returns the address of the error flag for a message. Raises
+    NotNativeError if there are more arrays than a kernel can have parameters.
     """
     arrays = [*inputs, *outputs]
     text = CudaSource(program, variant_for(program, sizes, arrays))
@@ -146,12 +147,12 @@ def launches(
 
 
 def _register_type(dtype: DType) -> DType:
-    """Return the dtype in which values of a dtype are computed and stored in scratch memory."""
+    """Return the dtype in which values of a dtype are computed, and stored in scratch memory."""
     return float32 if dtype in (float16, bfloat16) else dtype
 
 
 def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
-    """Return the division of the first kernel's work. It depends on the sizes only, so results are
+    """Return the division of the first kernel's work. It depends only on the sizes, so results are
     the same on all GPUs.
     """
     kind, block = text.forms[0].kind, (THREADS, 1, 1)

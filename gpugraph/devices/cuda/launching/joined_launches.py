@@ -1,14 +1,14 @@
-"""Joined launches: many small launches of one generated kernel become a single launch, in which
-each block finds its arguments in a table.
+"""Joined launches: many small launches of one generated kernel become one launch. Each of its
+blocks finds its arguments in a table.
 
     table    tensors | equal arguments | for each tensor: the end of its blocks, other arguments
 
-The table is the kernel's only parameter, and is passed by value: it needs no device memory, and a
-captured graph keeps a copy. CUDA limits parameters to 4 KiB; a large number of tensors therefore
-takes several launches. An argument is stored once if all launches have the same value: the numbers
-of an optimizer's update (such as the learning rate), or an output that overwrites an input. A
-joined kernel executes the same statements as the kernel of a single launch, so the results have the
-same bits.
+The table is the kernel's only parameter and is passed by value. So it needs no device memory, and a
+captured graph keeps a copy. CUDA limits parameters to 4 KiB, so a large number of tensors takes
+several launches. An argument is stored once if it has the same value in all launches, like the
+numbers of an optimizer's update (such as the learning rate), or an output that overwrites an input.
+A joined kernel executes the same statements as the kernel of a single launch, so the results have
+the same bits.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ extern "C" __global__ void {name}_k0(const __grid_constant__ {name}_table given)
 class Table:
     """The table of arguments of some launches.
 
-    places: the place of each argument: -1 - i for argument number i of those that are equal in all
-    launches, or i for argument number i of those that differ.
+    places: the position of each argument. It is -1 - i for number i of the arguments that are equal
+    in all launches, and i for number i of those that differ.
     """
 
     def __init__(self, works: Sequence[Work]) -> None:
@@ -65,8 +65,8 @@ class Table:
         self.first, self.stride = _layout(self.places)
 
     def words(self, start: int, stop: int) -> tuple[int, tuple[int, ...]]:
-        """Return the total number of blocks of the launches from `start` to `stop`, and the words
-        of their table.
+        """Return the total number of blocks of the launches from `start` to `stop`, and the 64-bit
+        words of their table.
         """
         words, blocks = [stop - start, *self._shared], 0
         for index in range(start, stop):
@@ -76,8 +76,8 @@ class Table:
 
 
 def _layout(places: Sequence[int]) -> tuple[int, int]:
-    """Return the index of the word at which the tensors begin in a table, and the number of words
-    for each.
+    """Return the index of the word in the table at which the tensors begin, and the number of words
+    for each tensor.
     """
     return 1 + max(0, -min(places)), 2 + max(-1, *places)
 
@@ -90,7 +90,7 @@ class JoinedSource(CudaSource):
     block, blocks = "block_", "blocks_"
 
     def __init__(self, program: Program, variant: Variant, places: Sequence[int]) -> None:
-        """places: where the arguments are, as in `Table`."""
+        """places: the positions of the arguments, as in `Table`."""
         self.places = tuple(places)
         super().__init__(program, variant, self.places)
 
@@ -114,7 +114,7 @@ class JoinedSource(CudaSource):
 
 def join(works: Sequence[Work]) -> Iterator[Work]:
     """Yield launches that do the work of several independent launches of one generated source. The
-    source must allow joining: `Work.parts` is not None.
+    source must permit joining: its `Work.parts` is not None.
     """
     assert works[0].parts is not None
     table = Table(works)

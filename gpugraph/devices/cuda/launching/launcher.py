@@ -1,8 +1,8 @@
-"""The launcher: it binds the work that a GPU's stream executes: programs, copies of views, matrix
-products and handwritten kernels.
+"""The launcher, which binds the work of a GPU's stream: programs, copies of views, matrix products
+and handwritten kernels.
 
-`Launcher` binds them to arrays and returns an `Enqueued`, whose call only enqueues work. The call
-neither waits nor allocates memory, so it can be captured in a CUDA graph.
+`Launcher` binds this work to arrays and returns an `Enqueued`, whose call only enqueues it. The
+call neither waits nor allocates memory, so it can be captured in a CUDA graph.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from gpugraph.kernel import (
 )
 
 TENSOR_CORES = 80
-"""The minimum compute capability, times 10, for kernels with
+"""The minimum compute capability (multiplied by 10) for kernels that include
 kernels/cuda/shared/tensor_core_mma.cuh.
 """
 
@@ -53,11 +53,13 @@ Allocate = Callable[[tuple[int, ...], DType], Array]
 
 
 class Launcher:
-    """Binds work of all kinds to arrays of one GPU, as steps that enqueue it on one stream."""
+    """Binds all kinds of work to arrays of one GPU. The results are steps that enqueue the work on
+    one stream.
+    """
 
     def __init__(self, driver: Driver, stream: Stream, workspace: Span, lock: Any) -> None:
-        """lock: the lock that is held while work is enqueued on the stream or captured. workspace:
-        address and size in bytes, for cublasLt.
+        """lock: the lock to hold while work is enqueued on the stream or captured. workspace: the
+        address and the size in bytes of memory for cublasLt.
         """
         self.driver = driver
         self.lock = lock
@@ -66,7 +68,7 @@ class Launcher:
         self._modules: dict[str, Future[Any]] = {}
 
     def nothing(self) -> Enqueued:
-        """Return a step without work, for an op whose tensors have no elements."""
+        """Return a step without work, for an op whose tensors are empty."""
         return self._enqueued(())
 
     def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
@@ -74,8 +76,8 @@ class Launcher:
         return self._enqueued((*first.parts, *then.parts))
 
     def joined(self, steps: Sequence[Enqueued]) -> Enqueued:
-        """Return one step with the work of independent steps of equal `kind`, in as few launches as
-        possible.
+        """Return one step with the work of independent steps of the same `kind`, in as few launches
+        as possible.
         """
         works = [part.work for step in steps for part in step.parts if part.work is not None]
         joined = self._enqueued([self._call(work) for work in join(works)])
@@ -92,8 +94,8 @@ class Launcher:
         allocate: Allocate,
         error_flag: Callable[[str], int],
     ) -> Enqueued:
-        """Bind a generated program to arrays. error_flag: returns the address of the error flag for
-        a message.
+        """Bind a generated program to arrays. error_flag: a function that returns the address of
+        the error flag for a message.
         """
         scratch_spans: list[Span] = []
 
@@ -199,8 +201,9 @@ class Launcher:
         error_flag: Callable[[str], int],
         stored: Callable[[State], Array],
     ) -> Enqueued:
-        """Bind the handwritten kernels of a `Source`. error_flag: returns the address of the error
-        flag for a message. stored: returns the array of an op's state.
+        """Bind the handwritten kernels of a `Source`. error_flag: a function that returns the
+        address of the error flag for a message. stored: a function that returns the array of an
+        op's state.
         """
         operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), stored, {})
         launches = self._source_launches(source, signature)
@@ -223,7 +226,7 @@ class Launcher:
         error_flag: Callable[[str], int],
     ) -> Sizing:
         """Bind the launches of a `Sized` kernel that count the sizes of its outputs. The returned
-        object later binds the launches that compute the outputs.
+        object can then bind the launches that compute the outputs.
         """
         operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), _no_state, {})
         measure = self._enqueued(self._launches(kernel.file, kernel.measure(signature), operands))
@@ -264,8 +267,8 @@ class Launcher:
 
 
 class Pending:
-    """A launch of a kernel whose compilation in another thread may not have ended: the first call
-    waits for it.
+    """A launch of a kernel that another thread may still be compiling. The first call waits for the
+    compilation.
     """
 
     __slots__ = ("call", "driver", "module", "stream", "work")
@@ -286,7 +289,7 @@ class Pending:
 
 
 class _Operands(NamedTuple):
-    """The objects that the arguments of an op's launches refer to: arrays, scratch memory, error
+    """The objects to which the arguments of an op's launches refer: arrays, scratch memory, error
     flags, states.
     """
 
@@ -332,8 +335,8 @@ def _no_state(state: State) -> Array:
 
 
 class Sizing:
-    """A `Sized` kernel with its inputs. Its user calls `measure`, reads `numbers` on the host, then
-    calls the result of `fill`.
+    """A `Sized` kernel with its inputs. The caller calls `measure`, reads `numbers` on the host,
+    and then calls the result of `fill`.
     """
 
     def __init__(
@@ -369,8 +372,9 @@ class Sizing:
 
 
 class _ErrorFlags(dict[str, int]):
-    """The address of the error flag for each message of an op's kernels. A flag is allocated when
-    its message is first looked up."""
+    """The addresses of the error flags for the messages of an op's kernels. A flag is allocated
+    when its message is first looked up.
+    """
 
     def __init__(self, allocate: Callable[[str], int]) -> None:
         self.allocate = allocate
@@ -380,7 +384,7 @@ class _ErrorFlags(dict[str, int]):
 
 
 def _compilers() -> ThreadPoolExecutor:
-    """Return this process's threads, in which kernels are compiled in parallel."""
+    """Return this process's thread pool, which compiles kernels in parallel."""
     return _compilers_of(os.getpid())  # a forked child does not have its parent's threads
 
 

@@ -25,7 +25,7 @@ computes.
 """
 
 MAX_PRODUCTS = 64
-"""The maximum number of separate products into which a batch with irregular strides is divided."""
+"""The maximum number of products into which a batch with irregular strides is divided."""
 
 MAX_BLOCKS = 65535
 """The maximum number of blocks along the second and third axis of a grid, by CUDA."""
@@ -49,7 +49,8 @@ class _Matrix(NamedTuple):
         """Return the number of elements from one row in memory to the next, and whether the matrix
         is stored transposed.
 
-        NotNativeError if neither its rows nor its columns are contiguous in memory."""
+        Raises NotNativeError if neither its rows nor its columns are contiguous in memory.
+        """
         if self.column == 1 or columns == 1:
             return (self.row if rows > 1 else max(columns, 1)), False
         if self.row == 1 or rows == 1:
@@ -58,7 +59,7 @@ class _Matrix(NamedTuple):
 
 
 class ProductLaunches(NamedTuple):
-    """The alternative ways to compute one product. product: the arguments for cublasLt. whole: the
+    """Alternative ways to compute one product. product: the arguments for cublasLt. whole: the
     launch of gpugraph's kernel. epilogue: the launch of a kernel that computes the epilogue after
     cublasLt's plain product; None without an epilogue.
     """
@@ -71,10 +72,10 @@ class ProductLaunches(NamedTuple):
 def products(
     stand_ins: StandIns, a: Any, b: Any, out: Any, epilogue: Epilogue, tf32: bool
 ) -> Iterator[ProductLaunches]:
-    """Yield the launches for out = a @ b with an epilogue, where a, b and out are views of
-    stand-ins (host arrays that represent GPU arrays, see `view_copies`).
+    """Yield the launches for out = a @ b with an epilogue. a, b and out are views of stand-ins
+    (host arrays that represent GPU arrays, see `view_copies`).
 
-    All leading axes of the views, the batch, are equal.
+    All views have the same leading axes, which form the batch.
     """
     if not out.size:
         return
@@ -121,9 +122,9 @@ def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
 
 
 def _joined(matrices: list[_Matrix], m: int, batch: int) -> tuple[int, int]:
-    """Return the number of rows and the size of the batch to use. If all products of the batch have
-    the same right operand, and the rows are evenly spaced, the batch is treated as one product with
-    more rows.
+    """Return the number of rows and the size of the batch to use for a product. If all products of
+    the batch have the same right operand and the rows are evenly spaced, the batch becomes one
+    product with more rows.
     """
     a, b, out = matrices
     is_one = not b.batch and a.batch == m * a.row and out.batch == m * out.row
@@ -156,8 +157,8 @@ def _product(
 
 
 def _parts(product: Product, matrices: list[_Matrix]) -> Iterator[tuple[Product, int]]:
-    """Yield the parts of a product that the grid of a kernel and cublasLt's batch allow, each with
-    the offset, in bytes, of its results within the results of the whole product.
+    """Yield parts of a product that are small enough for a kernel's grid and for cublasLt's batch.
+    Each part comes with the offset, in bytes, of its results within the whole result.
     """
     a, b, out = matrices
     item, most_rows = as_dtype(product.dtype).size, MAX_BLOCKS * TILE
@@ -183,7 +184,9 @@ def _launches(
     tf32: bool,
     offset: int,
 ) -> ProductLaunches:
-    """Return the launches for a part of the product of `views`, at `offset` bytes of the result."""
+    """Return the launches for a part of the product of `views`. offset: the offset in bytes of the
+    part's results within the whole result.
+    """
     addend = _address(stand_ins, epilogue.addend)
     product = plain._replace(
         bias=_address(stand_ins, epilogue.bias),
@@ -224,8 +227,8 @@ def _address(stand_ins: StandIns, view: Any) -> int:
 
 
 def _range(stand_ins: StandIns, view: Any) -> Span:
-    """Return the address and size in bytes of a view, with gaps. Strides of products are not
-    negative.
+    """Return the address of a view and the size in bytes of the memory that it spans, including
+    gaps. Strides of products are not negative.
     """
     start = stand_ins.of(view)
     assert start is not None

@@ -1,4 +1,4 @@
-"""Type macros: the definitions with which CUDA files of `kernels/` are compiled for different
+"""Type macros: the C macros with which CUDA files of `kernels/` are compiled for different
 dtypes.
 """
 
@@ -12,8 +12,8 @@ from gpugraph.devices.native import NotNativeError
 
 
 def cuda_type(dtype: DType) -> CType:
-    """Return the C types of a dtype in memory and for computation. NotNativeError if kernels don't
-    support it.
+    """Return the C types of a dtype in memory and for computation. Raises NotNativeError if kernels
+    don't support it.
     """
     base = dtype.base_dtype
     reason = not_native(base, gpu=True)

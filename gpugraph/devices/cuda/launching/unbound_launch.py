@@ -1,4 +1,6 @@
-"""Unbound launches: all parameters of a launch, before a driver and a compiled module are known."""
+"""Unbound launches: all parameters of a launch, determined before there is a driver or a compiled
+module.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ class Work(NamedTuple):
     """A launch of a function: its source, geometry and arguments, and the memory that it reads and
     writes.
 
-    parts: the program and variant of the source, if such launches may be joined
-    (`joined_launches`), else None.
+    parts: the program and variant of the source if such launches may be joined (`joined_launches`),
+    else None.
     """
 
     text: str
@@ -43,8 +45,8 @@ def ranges(arrays: Sequence[Array]) -> tuple[Span, ...]:
 
 
 def number_words(value: Any, dtype: Any) -> tuple[int, int]:
-    """Return a number of a NumPy dtype of at most 16 bytes as two 64-bit words, for a kernel's
-    argument.
+    """Return a number as two 64-bit words, for a kernel's argument. dtype: its NumPy dtype, of at
+    most 16 bytes.
     """
     words = np.frombuffer(np.asarray(value, dtype).tobytes().ljust(16, b"\0"), np.int64)
     return int(words[0]), int(words[1])

@@ -3,8 +3,8 @@
 
 Ops declare copies as views of NumPy arrays (`ViewCopies`). For a GPU the views are views of
 stand-ins: host arrays with the shapes of the GPU arrays. Their memory is never accessed, so the
-system never provides it, and a stand-in may be larger than the host's memory. The position of a
-view in a stand-in gives its GPU address.
+system allocates none, and a stand-in may be larger than the host's memory. The position of a view
+in its stand-in determines its GPU address.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ MAX_OUTER_BLOCKS = 65535
 """The maximum number of blocks along the second and third axis of a grid, by CUDA."""
 _MAX_PLAIN_BYTES = 1 << 26
 _MAP_NORESERVE = 0x4000
-"""Linux's flag for addresses that do not count as memory in use; Python names it from 3.13 on."""
+"""Linux's flag for reserved addresses that do not count as memory in use. Python defines it only
+from 3.13 on.
+"""
 _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"}
 
 
@@ -42,7 +44,7 @@ class Copy(NamedTuple):
 
 
 class StandIns:
-    """Host arrays that represent GPU arrays in computations of views; arrays with equal addresses
+    """Host arrays that represent GPU arrays when views are computed. Arrays with equal addresses
     share memory.
     """
 
@@ -78,7 +80,9 @@ class StandIns:
 
 
 def _address_range(num_bytes: int) -> Any:
-    """Return an array of bytes that reserves addresses. NotNativeError if the system refuses."""
+    """Return an array of bytes that only reserves addresses. Raises NotNativeError if the system
+    refuses.
+    """
     if num_bytes < _MAX_PLAIN_BYTES:
         return np.empty(num_bytes, np.uint8)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
@@ -90,8 +94,8 @@ def _address_range(num_bytes: int) -> Any:
 
 def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
     """Return the work that copies `source`, a view of a stand-in or a number, to `target`, a view
-    of a stand-in; an empty list if the copy is empty, or is a copy onto itself. NotNativeError if
-    no kernel supports it.
+    of a stand-in. Return an empty list if there is nothing to copy, or the copy is onto itself.
+    Raises NotNativeError if no kernel supports it.
     """
     if not target.size:
         return []
@@ -118,8 +122,8 @@ def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
 
 
 def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
-    """Return the address of the lowest byte of a view, and the number of bytes up to the highest
-    one.
+    """Return the address of the lowest byte of a view, and the number of bytes up to its highest
+    byte.
     """
     low = high = start
     for axis in axes:
@@ -129,8 +133,8 @@ def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
 
 
 def _widened(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
-    """Combine pairs of elements that are adjacent in both views into elements of twice the size, up
-    to 16 bytes.
+    """Combine pairs of elements that are adjacent in both views into elements of twice the size, as
+    long as these have at most 16 bytes.
     """
     while item < 16 and axes:
         last, twice = axes[-1], 2 * item
@@ -159,8 +163,8 @@ def _check(axes: Sequence[Axis], item: int) -> None:
 def _transposed(
     axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work | None:
-    """Return a transpose by tiles, if elements that are adjacent in the target are apart in the
-    source and a source axis is contiguous; else None.
+    """Return a transpose by tiles if elements that are adjacent in the target are apart in the
+    source, and a source axis is contiguous; else None.
     """
     outside, last = list(axes[:-1]), axes[-1]
     if last.target != item or last.source == item or last.size < 8:
@@ -207,7 +211,7 @@ def _fill(stand_ins: StandIns, value: Any, target: Any) -> Work:
 
 
 def _padded(axes: Sequence[Axis]) -> list[Axis]:
-    """Pad the axes with axes of size 1 to the number of the kernels' parameters."""
+    """Add axes of size 1, up to the number of axes that the kernels' parameters have."""
     return [*axes, *[Axis(1, 0, 0)] * (MAX_AXES - len(axes))]
 
 

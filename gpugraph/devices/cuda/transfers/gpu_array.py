@@ -9,8 +9,8 @@ import numpy as np
 
 
 class Array:
-    """A C-ordered array at `address` in a GPU's memory (0 if it has no bytes). `dtype` is a NumPy
-    dtype.
+    """A C-ordered array at `address` in a GPU's memory. The address is 0 if the array is empty.
+    `dtype` is a NumPy dtype.
     """
 
     __slots__ = ("address", "dtype", "nbytes", "shape", "size")

@@ -1,8 +1,8 @@
-"""Host fallback: the step of a GPU plan for which the NumPy `Call` runs on copies of the arrays in
-host memory.
+"""Host fallback: a step of a GPU plan that runs the NumPy `Call` on copies of the arrays in host
+memory.
 
-It is used for ops without a GPU kernel, or whose kernel does not support the dtypes or shapes. The
-compiler reports each such op.
+It is used for ops without a GPU kernel, and for dtypes or shapes that the op's kernel does not
+support. The compiler reports each such op.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gpugraph.kernel import Call, KernelContext
 
 
 class OnHost:
-    """A step that copies a GPU's arrays to the host, runs a `Call` on the copies, and copies
-    changed ones back.
+    """A step that copies arrays of a GPU to the host, runs a `Call` on the copies, and copies
+    changed arrays back.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class _HostBlock:
 
 
 class _HostContext:
-    """The context of a step's kernel, with memory on the host instead of the GPU."""
+    """The context of a step's kernel that allocates memory on the host instead of the GPU."""
 
     def __init__(self, context: KernelContext) -> None:
         self._context = context

@@ -1,12 +1,12 @@
-"""Host swaps: a tensor of a plan is copied to pinned host memory and back, while the GPU computes.
+"""Host swaps: a tensor of a plan is copied to pinned host memory and back while the GPU computes.
 
     compute    x = f(..) |  a  b  c      d  e  f  g  | h(x)
     outward              '- copy -' left
     inward                            '- copy -' back
 
-Each copy is executed on a separate stream, after the work that is enqueued on the compute stream
-when it begins. Work that is enqueued after `left` or `back` waits for the copy's end. So between
-beginning and end, the copy has exclusive use of the memory that the tensor leaves or returns to.
+Each copy runs on a separate stream, after the work that is on the compute stream when the copy is
+enqueued. Work that is enqueued after `left` or `back` waits for the end of the copy. So until then,
+no other work uses the memory from which or to which the tensor is copied.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
 
 
 class HostSwap:
-    """The copies of one tensor: from `source`, where the tensor is computed, to the host, and back
-    to `target`, where later ops use it.
+    """The copies of one tensor: from `source`, where the tensor is computed, to the host, and from
+    there to `target`, where later ops use it.
 
-    Its pinned memory is allocated for the life of the plan. ResourceExhaustedError if there is not
-    enough.
+    Its pinned memory stays allocated as long as the plan exists. Raises ResourceExhaustedError if
+    there is not enough.
     """
 
     def __init__(self, staging: Staging, source: Array, target: Array, lock: Any) -> None:
@@ -51,9 +51,7 @@ class HostSwap:
             self._note(self._left, staging.outward)
 
     def left(self) -> None:
-        """Make work that is enqueued on the compute stream later wait for the end of the copy to
-        the host.
-        """
+        """Make later work on the compute stream wait until the copy to the host has ended."""
         self._wait(self._left)
 
     def come(self) -> None:
@@ -66,13 +64,11 @@ class HostSwap:
             self._note(self._back, staging.inward)
 
     def back(self) -> None:
-        """Make work that is enqueued on the compute stream later wait for the end of the
-        copy back.
-        """
+        """Make later work on the compute stream wait until the copy back has ended."""
         self._wait(self._back)
 
     def finish(self) -> None:
-        """Make later work wait for all copies, after a run that failed before `left` or `back`."""
+        """After a run that failed before `left` or `back`, make later work wait for all copies."""
         while self._pending:
             self._wait(self._pending[0])
 

@@ -1,5 +1,5 @@
-"""Memory regions: sub-allocators that obtain a GPU's memory and pinned host memory from a CUDA
-driver, for BFC allocators.
+"""Memory regions: sub-allocators for BFC allocators, which obtain a GPU's memory and pinned host
+memory from a CUDA driver.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class DeviceSubAllocator(SubAllocator):
         self._sizes: dict[int, int] = {}
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Allocate a region and return its address, or None if there is not enough memory.
+        """Allocate a region and return its address, or None if there is not enough memory. Raises
         InvalidArgumentError for an alignment above `_ALIGNMENT`.
         """
         _check_alignment(self, alignment)
@@ -37,7 +37,7 @@ class DeviceSubAllocator(SubAllocator):
     def free(self, address: int, num_bytes: int) -> None:
         """Free a region, after waiting for all work on the GPU, as cudaFree does.
 
-        InvalidArgumentError if no allocated region has this address and size.
+        Raises InvalidArgumentError if no allocated region has this address and size.
         """
         with self._lock:
             if self._sizes.get(address) != num_bytes:
@@ -47,7 +47,7 @@ class DeviceSubAllocator(SubAllocator):
 
 
 class PinnedSubAllocator(SubAllocator):
-    """Regions of pinned host memory, from and to which the GPU can copy asynchronously.
+    """Regions of pinned host memory, which the GPU can copy asynchronously.
 
     A freed region is unmapped immediately, so arrays over it become invalid.
     """
@@ -57,7 +57,7 @@ class PinnedSubAllocator(SubAllocator):
         self._regions = HostRegions("pinned")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Allocate a region and return its address, or None if there is not enough memory.
+        """Allocate a region and return its address, or None if there is not enough memory. Raises
         InvalidArgumentError for an alignment above `_ALIGNMENT`.
         """
         _check_alignment(self, alignment)
@@ -68,15 +68,15 @@ class PinnedSubAllocator(SubAllocator):
         return region.base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region. InvalidArgumentError for an address and size that are not those of an
-        allocated region.
+        """Free a region. Raises InvalidArgumentError if no allocated region has this address and
+        size.
         """
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
         self._driver.free_host(address)
 
     def region(self, address: int) -> HostRegion:
-        """Return the region that contains `address`. InvalidArgumentError if no region
+        """Return the region that contains `address`. Raises InvalidArgumentError if no region
         contains it.
         """
         return self._regions.find(address)

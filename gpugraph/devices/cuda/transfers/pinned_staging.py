@@ -2,11 +2,11 @@
 streams.
 
 A copy from pinned memory is enqueued and executed later. The pinned memory stays allocated until an
-event that is recorded after the copy has occurred. Small values are copied on the compute stream. A
-large value is copied on a separate stream to a side buffer on the GPU, while earlier work is still
-executed, and from there within the GPU, which is fast. Side buffers are kept for later values of
-about the same size, because commands on the compute stream may still read them. They are freed when
-memory runs out.
+event after the copy has occurred. Small values are copied on the compute stream. A large value is
+copied on a separate stream to a side buffer on the GPU while earlier work still runs. From there it
+is copied within the GPU, which is fast. Side buffers are kept for later values of about the same
+size, because commands on the compute stream may still read them. They are freed when memory runs
+out.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 
 MAX_PIECE_BYTES = 1 << 30
-"""A value above this size is copied in pieces, so that the size of pinned memory does not limit its
-size."""
+"""Larger values are copied in pieces, so that they may exceed the size of pinned memory."""
 
 LARGE = 1 << 18
 """The minimum size in bytes of a value that is copied on a separate stream."""
@@ -40,7 +39,7 @@ afterwards.
 
 
 class Staging:
-    """Copies between host arrays and arrays of one GPU. The caller holds the GPU's lock."""
+    """Copies between host arrays and arrays of one GPU. The caller must hold the GPU's lock."""
 
     def __init__(
         self, driver: Driver, compute: Stream, pinned: Allocator, device: Allocator
@@ -61,8 +60,8 @@ class Staging:
     # -- in
 
     def write(self, array: Array, value: NDArray[Any]) -> None:
-        """Enqueue the copy of a host array into a GPU array. Work that is enqueued on the compute
-        stream later sees the copied value. The value may change after this returns.
+        """Enqueue the copy of a host array into a GPU array. Work that is enqueued later on the
+        compute stream reads the copied value. The caller may change `value` after this returns.
         """
         if array.nbytes > MAX_PIECE_BYTES:
             for piece, part in _pieces(array, np.ascontiguousarray(value, array.dtype)):
@@ -87,8 +86,8 @@ class Staging:
         self._inward_copies.append((event, staged, side_buffer))
 
     def _take_side_buffer(self, num_bytes: int) -> tuple[int, int] | None:
-        """Return the size and address of a side buffer for a large value. None for a small value,
-        or if memory is scarce.
+        """Return the size and address of a side buffer for a large value. Return None for a small
+        value, or if memory is scarce.
         """
         if num_bytes < LARGE:
             return None
@@ -110,9 +109,7 @@ class Staging:
     # -- out
 
     def read(self, array: Array) -> NDArray[Any]:
-        """Wait for all work that is enqueued on the compute stream, and return a host copy of an
-        array.
-        """
+        """Wait for all work on the compute stream, and return a host copy of an array."""
         if array.nbytes > MAX_PIECE_BYTES:
             value = np.empty(array.shape, array.dtype)
             for piece, part in _pieces(array, value):
@@ -123,8 +120,9 @@ class Staging:
         return self.end(array, self.begin(array))
 
     def begin(self, array: Array) -> int:
-        """Enqueue the copy of an array to pinned memory, and return its address for `end`. Work
-        that is enqueued later may overwrite the array."""
+        """Enqueue the copy of an array to pinned memory. Return the address of the pinned memory,
+        for `end`. Work that is enqueued later may overwrite the array.
+        """
         staged = self._take(array.nbytes)
         try:
             self.driver.record(self._computed, self.compute)
@@ -155,8 +153,9 @@ class Staging:
         return np.ndarray(array.shape, array.dtype, region.buffer, address - region.base)
 
     def _take(self, num_bytes: int) -> int:
-        """Free the pinned memory of copies that have ended, and return the address of new pinned
-        memory. ResourceExhaustedError if there is not enough even after waiting for all copies.
+        """Free the pinned memory of copies that have ended. Then return the address of newly
+        allocated pinned memory. Raises ResourceExhaustedError if there is not enough even after
+        waiting for all copies.
         """
         while self._inward_copies and self.driver.is_done(self._inward_copies[0][0]):
             self._release()
@@ -195,7 +194,7 @@ class Staging:
 
 
 def _pieces(array: Array, value: NDArray[Any]) -> Iterator[tuple[Array, NDArray[Any]]]:
-    """Yield the pieces of a large GPU array, as arrays of bytes, each with the same bytes of
+    """Yield the pieces of a large GPU array as arrays of bytes. Each comes with the same bytes of
     `value`, a contiguous host array of the same shape and dtype.
     """
     content = value.reshape(-1).view(np.uint8)

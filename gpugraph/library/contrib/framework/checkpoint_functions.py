@@ -29,8 +29,8 @@ from gpugraph.platform import logging
 
 
 def load_checkpoint(filepattern: Any) -> CheckpointReader:
-    """Return a reader of a checkpoint; `filepattern` is its path, or a folder, whose latest one is
-    read.
+    """Return a reader of a checkpoint. filepattern: its path, or a folder, whose latest checkpoint
+    is read.
     """
     return open_checkpoint(filepattern)
 
@@ -58,10 +58,10 @@ def assign_from_checkpoint(
 ) -> tuple[Operation, dict[Tensor, Any]]:
     """Return an operation that sets variables to values of a checkpoint, and the feeds for its run.
 
-    var_list: variables, or a dict from names in the checkpoint to variables or to lists of the
-    parts of a partitioned variable. ignore_missing_vars: whether variables that the checkpoint
-    lacks are left unchanged, with a warning. Raise ValueError for a variable that is missing or has
-    another shape.
+    var_list: a list of variables, or a dict from names in the checkpoint to variables or to lists
+    of a variable's partitions. ignore_missing_vars: whether variables that are not in the
+    checkpoint are left unchanged, with a warning. Raises ValueError for a variable that is missing
+    or has another shape.
     """
     if isinstance(var_list, (tuple, list)):
         named: dict[str, list[Any]] = {}
@@ -94,10 +94,10 @@ def assign_from_checkpoint(
 
 
 def _share(name: str, variable: Any, value: Any) -> Any:
-    """Return the slice of a checkpoint's `value` for a variable, which may be a part of a
-    partitioned one.
+    """Return the slice of a checkpoint's `value` for a variable, which may be one partition of a
+    partitioned variable.
 
-    Raise ValueError if the shapes differ.
+    Raises ValueError if the shapes differ.
     """
     place = variable._get_save_slice_info()
     if place is not None:
@@ -121,7 +121,7 @@ def assign_from_checkpoint_fn(
 
     model_path, var_list, ignore_missing_vars: see `assign_from_checkpoint`. reshape_variables:
     whether values are reshaped to the shapes of the variables. The result is None if
-    `ignore_missing_vars` leaves no variables. Raise ValueError for an empty list.
+    `ignore_missing_vars` leaves no variables. Raises ValueError for an empty list.
     """
     if not var_list:
         raise ValueError("var_list cannot be empty")
@@ -157,8 +157,8 @@ def load_linear_multiclass_bias_initializer(
 ) -> Callable[..., Any]:
     """Return an initializer of class biases, a matrix with one column and a row for each class.
 
-    The bias of a class in the old vocabulary comes from the checkpoint, the bias of any other class
-    from `initializer`. The arguments are those of `load_and_remap_matrix_initializer` for rows.
+    The bias of a class in the old vocabulary is read from the checkpoint; all other biases come
+    from `initializer`. The arguments are the row arguments of `load_and_remap_matrix_initializer`.
     """
     return load_and_remap_matrix_initializer(
         *(ckpt_path, bias_tensor_name, new_class_vocab_size, 1),
@@ -173,10 +173,10 @@ def load_linear_multiclass_bias_initializer(
 def load_variable_slot_initializer(
     ckpt_path: Any, old_tensor_name: str, primary_partition_info: Any, *args: Any, **options: Any
 ) -> Callable[..., Any]:
-    """Return an initializer of a slot that is partitioned as its variable is.
+    """Return an initializer of a slot that is partitioned in the same way as its variable.
 
     primary_partition_info: the partition_info of the variable, used in place of the slot's. The
-    other arguments are those of `load_and_remap_matrix_initializer`.
+    other arguments are as in `load_and_remap_matrix_initializer`.
     """
     make = load_and_remap_matrix_initializer(ckpt_path, old_tensor_name, *args, **options)
 

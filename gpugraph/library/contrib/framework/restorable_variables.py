@@ -54,10 +54,10 @@ def _variable(
 
 
 def get_variable_full_name(var: Any) -> str:
-    """Return the name of a variable; for a part of a partitioned variable, the whole variable's
-    name.
+    """Return the name of a variable. For a partition of a partitioned variable, return the name of
+    the whole variable.
 
-    Raise TypeError for a value that is neither a variable nor a tensor.
+    Raises TypeError for a value that is neither a variable nor a tensor.
     """
     if not hasattr(var, "op"):
         raise TypeError(f"var must be a variable, but is {shown(var)}")
@@ -75,7 +75,7 @@ def filter_variables(
     """Return the variables whose names match an include pattern and no exclude pattern.
 
     The patterns are regular expressions; include_patterns: None for all names. reg_search: whether
-    a match may begin anywhere in the name. Raise TypeError for values that are neither variables
+    a match may begin anywhere in the name. Raises TypeError for values that are neither variables
     nor tensors.
     """
     match = re.search if reg_search else re.match
@@ -98,8 +98,8 @@ def get_variables_to_restore(
 ) -> list[Any]:
     """Return the global variables in a scope of `include` and in no scope of `exclude`.
 
-    include, exclude: lists of scope names; None for `include` stands for all. Raise TypeError for
-    other types.
+    include, exclude: lists of scope names. If `include` is None, all variables are included. Raises
+    TypeError for other types.
     """
     for kind, scopes in (("include", include), ("exclude", exclude)):
         if scopes is not None and not isinstance(scopes, (list, tuple)):
@@ -120,7 +120,7 @@ def assign_from_values(
     """Return an operation that sets the global variables with these names, and the feeds for its
     run.
 
-    Raise ValueError for a name that belongs to no variable or to several.
+    Raises ValueError for a name that belongs to no variable or to several.
     """
     if not isinstance(var_names_to_values, Mapping):
         raise TypeError(f"Expected a dict of values by name, not {shown(var_names_to_values)}")

@@ -18,7 +18,7 @@ Action = Callable[[], Any]
 def smart_constant_value(pred: Any) -> bool | None:
     """Return the value of a bool, 0, 1 or a bool tensor; None if the tensor's value is not known.
 
-    Raise TypeError for other values.
+    Raises TypeError for other values.
     """
     if not isinstance(pred, (Tensor, Variable)) and not _is_bool(pred):
         raise TypeError(
@@ -39,7 +39,7 @@ def smart_cond(
     """Return the result of `true_fn` or `false_fn`.
 
     If the value of `pred` is known, the function is called directly; otherwise this is `tf.cond`.
-    Raise TypeError for a function that is not callable, and for a `pred` that is not a condition.
+    Raises TypeError for a function that is not callable, and for a `pred` that is not a condition.
     """
     for kind, function in (("true_fn", true_fn), ("false_fn", false_fn)):
         if not callable(function):
@@ -58,8 +58,9 @@ def smart_case(
     """Build a `tf.case` of the pairs whose conditions are not known during graph construction.
 
     Pairs with a false condition are dropped. The function of the first pair with a true condition
-    is called directly, or becomes the default if unknown conditions precede it. Raise TypeError for
-    values that are not pairs of condition and function. Other arguments are those of `tf.case`.
+    is called directly, or becomes the default if unknown conditions precede it. Raises TypeError
+    for values that are not pairs of condition and function. The other arguments are as in
+    `tf.case`.
     """
     items = pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs
     pairs = list(items)

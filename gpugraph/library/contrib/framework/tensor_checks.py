@@ -40,9 +40,9 @@ def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
 
 
 def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: Any = None) -> Any:
-    """Return `global_step_tensor` after a check; if it is None, the global step of the graph.
+    """Check and return `global_step_tensor`. If it is None, return the global step of the graph.
 
-    Raise TypeError if the tensor is not an integer.
+    Raises TypeError if the tensor is not an integer.
     """
     if global_step_tensor is None:
         return get_global_step(graph)
@@ -51,7 +51,9 @@ def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: An
 
 
 def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Tensor:
-    """Return the sum of all elements of all tensors, a scalar; raise ValueError without tensors."""
+    """Return the sum of all elements of all tensors, as a scalar; raise ValueError for an empty
+    list.
+    """
     if not tensors:
         raise ValueError("No tensors provided.")
     with name_scope(name, "reduce_sum_n", tensors) as scope:
@@ -64,7 +66,7 @@ def remove_squeezable_dimensions(
 ) -> tuple[Tensor, Tensor]:
     """Return (predictions, labels).
 
-    If one has an extra last axis of size 1, the axis is removed.
+    If one of the two has an additional last axis of size 1, the axis is removed.
     """
     squeezed_labels, squeezed_predictions = loss_weights.remove_squeezable_dimensions(
         labels, predictions, name=name
@@ -83,8 +85,8 @@ def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
 def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
     """Return `tensor`, checked to have `expected_shape`.
 
-    If both shapes are known statically, a difference raises ValueError; otherwise each run checks,
-    and raises InvalidArgumentError.
+    If both shapes are known statically and differ, it raises ValueError. Otherwise each run checks
+    the shape, and raises InvalidArgumentError.
     """
     source = convert_to_tensor(tensor)
     known = expected_shape

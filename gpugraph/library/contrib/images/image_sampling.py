@@ -23,7 +23,8 @@ from gpugraph.ops.reductions.ranges_and_running_sums import range as numbers
 
 
 def pixels_at(images: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Return pixels of `images` [batch, height, width, channels]; 0 outside of the image.
+    """Return the pixels of `images` [batch, height, width, channels] at integer positions, with 0
+    outside of the image.
 
     x, y: whole floats [batch, positions].
     """
@@ -41,7 +42,9 @@ def pixels_at(images: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 
 def between_pixels(images: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Return `images` at float positions x, y [batch, positions]; pixels outside count as 0."""
+    """Interpolate `images` at float positions x, y [batch, positions]. Pixels outside of the image
+    count as 0.
+    """
     left, top = floor(x), floor(y)
     right_part, lower_part = (expand_dims(part, -1) for part in (x - left, y - top))
     right_part, lower_part = (cast(part, images.dtype) for part in (right_part, lower_part))
@@ -57,8 +60,8 @@ def between_pixels(images: Tensor, x: Tensor, y: Tensor) -> Tensor:
 def resampler(data: Any, warp: Any, name: str = "resampler") -> Tensor:
     """Return `data` [batch, height, width, channels] at the positions `warp` [batch, ..., 2].
 
-    The last axis of `warp` has x and y, in pixels. Values outside of the image are 0. The result,
-    [batch, ..., channels], has gradients for both.
+    The last axis of `warp` has x and y, in pixels. Values outside of the image are 0. The result is
+    [batch, ..., channels]. It has gradients for data and warp.
     """
     with name_scope(name):
         images, places = convert_to_tensor(data, name="data"), convert_to_tensor(warp, name="warp")

@@ -1,4 +1,5 @@
-"""Projective transforms of images: rotation, translation, and others by eight numbers.
+"""Projective transforms of images: rotation, translation, and general transforms given by eight
+numbers.
 
 A transform [a0, a1, a2, b0, b1, b2, c0, c1] sets the pixel (x, y) of the result to the pixel
 ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k) of the image, with k = c0 x + c1 y + 1.
@@ -47,7 +48,7 @@ def transform(
       name: the name of the scope.
 
     Raises:
-      TypeError: images of other dtypes, or of unknown or other rank.
+      TypeError: the images have another dtype, or an unknown or another rank.
     """
     with name_scope(name, "transform"):
         value = convert_to_tensor(images, name="images")
@@ -127,7 +128,7 @@ def rotate(
 ) -> Tensor:
     """Rotate images by angles in radians, counterclockwise, around their centres.
 
-    angles: a number, or [batch]. Further arguments and errors as of `transform`.
+    angles: a number, or [batch]. For the other arguments and the errors, see `transform`.
     """
     with name_scope(name, "rotate"):
         value = convert_to_tensor(images)
@@ -191,7 +192,9 @@ def matrices_to_flat_transforms(transform_matrices: Any) -> Tensor:
 
 
 def compose_transforms(*transforms: Any) -> Tensor:
-    """Return the transform that applies `transforms` one after the other, from the first on."""
+    """Return one transform that is equivalent to applying `transforms` one after the other, the
+    first one first.
+    """
     if not transforms:
         raise ValueError("transforms cannot be empty")
     with name_scope("compose_transforms"):

@@ -2,9 +2,9 @@
 
 A layer opens a variable scope, gets its variables in it with `tf.get_variable`, and returns a
 tensor. The layers are in `fully_connected`, `slim_convolution_and_pooling`, `slim_batch_norm` and
-`slim_dropout_and_flatten`, weight penalties in `regularizers`, initializers in
-`xavier_initializers`, variables of a model and functions that find them in `model_variables`, and
-helpers of the layers in `layer_collections`.
+`slim_dropout_and_flatten`; penalties for weights are in `regularizers`, initializers in
+`xavier_initializers`, functions that create and find variables in `model_variables`, and helpers of
+the layers in `layer_collections`.
 """
 
 from gpugraph.library.contrib.layers.embeddings import (

@@ -35,7 +35,7 @@ def embed_sequence(
     """Return the embeddings [n, steps, embed_dim] of ids [n, steps].
 
     The embeddings are rows of a variable `embeddings` [vocab_size, embed_dim]. unique: whether
-    equal ids share one lookup. Raise ValueError without the sizes, unless `reuse` finds the
+    equal ids share one lookup. Raises ValueError without the sizes, unless `reuse` finds the
     variable.
     """
     if not (reuse or (vocab_size and embed_dim)):
@@ -66,7 +66,7 @@ def bow_encoder(
     """Return the mean of the embeddings of each sequence of ids [n, steps]: [n, embed_dim].
 
     The embeddings are rows of a variable `embeddings` [vocab_size, embed_dim]. ids: with
-    sparse_lookup, a SparseTensor, or a tensor whose zeros are ignored; otherwise a tensor. Raise
+    sparse_lookup, a SparseTensor, or a tensor whose zeros are ignored; otherwise a tensor. Raises
     TypeError for a SparseTensor without sparse_lookup.
     """
     with variable_scope(scope, "BowEncoder", [ids], reuse=reuse):
@@ -110,7 +110,7 @@ def safe_embedding_lookup_sparse(
     partition_strategy: str = "div",
     max_norm: float | None = None,
 ) -> Tensor:
-    """Call `tf.nn.safe_embedding_lookup_sparse`; here the combiner is "mean" by default."""
+    """Call `tf.nn.safe_embedding_lookup_sparse`, with the combiner "mean" by default."""
     return sparse_lookups.safe_embedding_lookup_sparse(
         embedding_weights, sparse_ids, sparse_weights, combiner or "mean", default_id, name,
         partition_strategy, max_norm,

@@ -20,7 +20,7 @@ def fully_connected(inputs: Any, num_outputs: int, options: LayerOptions) -> Ten
     variables_collections: the collections of `weights` and `biases`, or a dict from these names to
       collections.
 
-    Raise ValueError unless `num_outputs` is an int, the inputs have two axes or more, and the size
+    Raises ValueError unless `num_outputs` is an int, the inputs have two axes or more, and the size
     of the last axis is known.
     """
     if isinstance(num_outputs, bool) or not isinstance(num_outputs, int):

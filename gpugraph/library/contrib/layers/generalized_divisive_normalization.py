@@ -29,8 +29,8 @@ class GDN(Layer):
     inverse: whether to multiply by the root instead of dividing, which approximately inverts the
       layer.
     beta_min: the minimum of `beta`. gamma_init: the initial diagonal of `gamma`.
-    reparam_offset: keeps the variables away from 0, where their gradients vanish. beta and gamma
-      are the squares of the variables minus the square of this offset.
+    reparam_offset: a number that bounds the variables away from 0, where their gradients vanish.
+      beta and gamma are the squares of the variables minus the square of this number.
     data_format: "channels_last" or "channels_first".
 
     The constructor raises ValueError for any other format, for inputs without 3 to 5 axes, and for
@@ -116,7 +116,8 @@ class GDN(Layer):
 def _bounded(values: Tensor, bound: Any) -> Any:
     """Return the values, clipped from below at `bound`.
 
-    For a clipped value, the gradient passes only if it is negative, so that descent increases it.
+    For a clipped value, a gradient passes only if it is negative, so that gradient descent
+    increases the value.
     """
 
     def back(gradient: Tensor) -> list[Any]:

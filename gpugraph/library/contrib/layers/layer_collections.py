@@ -22,7 +22,9 @@ def collections_of(variables_collections: Any, name: str) -> list[str]:
 
 
 def collect_variable(variable: Any, variables_collections: Any, name: str) -> None:
-    """Add a layer's variable, or its parts, to the collections for `name`; do nothing for None."""
+    """Add a layer's variable, or its partitions, to the collections for `name`. Do nothing for
+    None.
+    """
     graph = get_default_graph()
     for key in collections_of(variables_collections, name):
         members = graph.get_collection_ref(key)
@@ -43,9 +45,9 @@ def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
 
 
 def pair(value: Any, name: str) -> tuple[int, int]:
-    """Return (height, width) from one number for both, or from two numbers.
+    """Return (height, width), given two numbers or one number for both.
 
-    Raise ValueError for other values. name: the argument's name, for the message.
+    Raises ValueError for any other value. name: the argument's name, for the message.
     """
     both = (value, value) if isinstance(value, int) else tuple(value)
     if len(both) != 2:

@@ -28,11 +28,12 @@ ZEROS = Zeros()
 
 
 class LayerOptions(NamedTuple):
-    """The arguments that layers with weights share.
+    """The arguments that all layers with weights have.
 
     normalizer_fn: `f(outputs, **normalizer_params)`, applied in place of the biases.
     biases_initializer: None for no biases.
-    pointwise_initializer: only for separable convolutions; by default that of the weights.
+    pointwise_initializer: only for separable convolutions; by default, the initializer of the
+      weights.
     variables_collections: the collections of the variables, or a dict from `weights` and `biases`
       to collections.
     """
@@ -104,7 +105,7 @@ def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]]
 def model_variable_getter(renames: Mapping[str, str]) -> Callable[..., Any]:
     """Return a custom getter that adds variables to the model variables, and renames them.
 
-    renames: the new last part of a variable's name by the old one.
+    renames: a dict from the old last component of a variable's name to the new one.
     """
 
     def get(getter: Callable[..., Any], name: str, **kwargs: Any) -> Any:
@@ -127,8 +128,8 @@ def apply_layer(
 ) -> Tensor:
     """Apply a layer of `tf.layers` in a new variable scope, then normalization and activation.
 
-    renames: the names that variables get here, by their names in the layer. arguments: those of the
-    constructor of `layer_class`.
+    renames: a dict from the names of variables in the layer to their names here. arguments: the
+    arguments of the constructor of `layer_class`.
     """
     with variable_scope(
         options.scope, default_scope, [inputs], reuse=options.reuse,

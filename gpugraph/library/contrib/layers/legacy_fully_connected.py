@@ -38,10 +38,10 @@ def legacy_fully_connected(
 ) -> Tensor:
     """Return activation_fn(x @ weights + bias), along the last axis of `x`.
 
-    bias_init: None for no bias. weight_collections, bias_collections, output_collections: further
-    collections for the variables and the output.
+    bias_init: None for no bias. weight_collections, bias_collections, output_collections:
+    additional collections for the weights, the bias and the output.
 
-    Raise ValueError if `x` has an unknown rank, fewer than two axes, or a last axis of unknown
+    Raises ValueError if `x` has an unknown rank, fewer than two axes, or a last axis of unknown
     size.
     """
     graph = get_default_graph()

@@ -98,7 +98,7 @@ def get_variables(
     """Return the variables of a collection, selected by name.
 
     scope: a VariableScope, or a regular expression that matches at the start of the name. suffix:
-    the text with which the name ends.
+    the end of the name.
     """
     prefix = scope.name if isinstance(scope, VariableScope) else scope
     if suffix is not None:

@@ -1,9 +1,9 @@
 """Layers that compute their values again for their gradients: `contrib.layers.recompute_grad`.
 
 The function is called once. Its ops and the ops of its gradient get an attr with the number of the
-call. The compiler pass `activation_recomputation` then gives the gradient its own copies of the
-function's ops, which run after the gradients of the function's results are known. In a while loop,
-whose gradient is another loop, the function is called again in that loop instead.
+call. The compiler pass `activation_recomputation` then copies the function's ops for the gradient.
+The copies run only after the gradients of the function's results are known. In a while loop, whose
+gradient is another loop, the function is called again in that loop instead.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def recompute_grad(
     The intermediate values are not stored, which saves memory and costs time. Values and gradients
     are bit-identical to those of `fn`. Stateful ops, including random ones, run once and their
     results are stored, so that dropout uses one mask. In a while loop, `fn` is called a second
-    time, as TensorFlow always does: in the variable scope of the first call, with `reuse`, in its
-    `arg_scope`, and with `is_recomputing=True` if it takes that argument. Its variables are
-    resource variables. Raise ValueError for arguments that are not tensors, and for a `fn` that
-    closes over a tensor.
+    time, as in TensorFlow. The second call is in the variable scope of the first call, with
+    `reuse`; in its `arg_scope`; and with `is_recomputing=True` if `fn` has that parameter. Its
+    variables are resource variables. Raises ValueError for arguments that are not tensors, and for
+    a `fn` that closes over a tensor.
 
-    use_data_dep: how TensorFlow orders the second computation for XLA; without effect here.
+    use_data_dep: no effect; in TensorFlow, it determines how XLA orders the second computation.
     tupleize_grads: whether each returned gradient is available only after all of them are computed.
     """
     del use_data_dep
@@ -91,9 +91,10 @@ def _refuse_closure(fn: Callable[..., Any]) -> None:
 
 
 def _marked(f: Callable[..., Any], graph: Graph, tupleize_grads: bool) -> Callable[..., Any]:
-    """Return `f` so that its ops and those of its gradient get an attr with the number of the call.
+    """Return a function that calls `f` and marks its ops, and the ops of its gradient, by an attr
+    with the number of the call.
 
-    Inside another recomputed function, the ops get the number of the outer call.
+    Inside of another recomputed function, the ops get the number of the outer call.
     """
     call = graph._scope.attrs.get(RECOMPUTED, graph.version)
 

@@ -1,7 +1,7 @@
 """Regularizers: functions from a variable to a scalar penalty, which is added to the loss.
 
-`tf.get_variable(..., regularizer=...)` and scopes accept them. The penalties of new variables are
-collected in REGULARIZATION_LOSSES.
+They are passed to `tf.get_variable(..., regularizer=...)` and to variable scopes. The penalties of
+new variables are collected in REGULARIZATION_LOSSES.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Regularizer = Callable[[Any], "Tensor | None"]
 def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     """Return a regularizer: `scale` times the sum of a variable's absolute values.
 
-    For a scale of 0.0, the penalty is None. Raise ValueError for an integer or negative scale.
+    For a scale of 0.0, the penalty is None. Raises ValueError for an integer or negative scale.
     """
     return _scaled(scale, scope, "l1_regularizer", lambda weights: reduce_sum(absolute(weights)))
 
@@ -35,7 +35,7 @@ def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
 def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     """Return a regularizer: `scale` times half the sum of a variable's squares.
 
-    For a scale of 0.0, the penalty is None. Raise ValueError for an integer or negative scale.
+    For a scale of 0.0, the penalty is None. Raises ValueError for an integer or negative scale.
     """
     return _scaled(scale, scope, "l2_regularizer", l2_loss)
 
@@ -67,9 +67,10 @@ def _check_no_integer(name: str, scale: Any) -> None:
 def l1_l2_regularizer(
     scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None
 ) -> Regularizer:
-    """Return the sum of an `l1_regularizer` and an `l2_regularizer`; a scale of 0.0 omits its term.
+    """Return a regularizer that is the sum of an `l1_regularizer` and an `l2_regularizer`. A scale
+    of 0.0 omits its term.
 
-    Raise ValueError for integer or negative scales.
+    Raises ValueError for integer or negative scales.
     """
     _check_no_integer("scale_l1", scale_l1)
     _check_no_integer("scale_l2", scale_l2)
@@ -108,8 +109,8 @@ def apply_regularization(
 ) -> Tensor:
     """Return the sum of the penalties of all weights, and add it to REGULARIZATION_LOSSES.
 
-    weights_list: variables or tensors, by default the collection WEIGHTS. Raise ValueError without
-    weights, and for a penalty that is not a scalar.
+    weights_list: variables or tensors, by default the collection WEIGHTS. Raises ValueError if
+    there are no weights, and for a penalty that is not a scalar.
     """
     graph = get_default_graph()
     weights = list(weights_list or graph.get_collection(GraphKeys.WEIGHTS))

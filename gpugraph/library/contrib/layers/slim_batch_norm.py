@@ -31,8 +31,8 @@ _VARIABLES = {
 
 
 class _BatchNorm(BatchNormalization):
-    """The layer of `tf.layers` with example weights and a debiased moving mean; updates are not
-    collected.
+    """The batch normalization layer of `tf.layers`, with weights of examples and a debiased moving
+    mean. Its updates are not added to a collection.
 
     `follow` returns the op that updates one moving average; the updates are stored in the layer,
     and `batch_norm` adds them to collections.
@@ -56,7 +56,8 @@ class _BatchNorm(BatchNormalization):
     def update_fused(self, moments_of_batch: list[Any], training: Any) -> None:
         """Add the updates of the moving averages, unless `training` is known to be false.
 
-        The mean is debiased by the number of updates, so it must be updated in training steps only.
+        The mean is debiased by the number of updates. It must therefore be updated only in training
+        steps.
         """
         if static_bool(training) is not False:
             self.update_averages(moments_of_batch, training)
@@ -106,18 +107,18 @@ def batch_norm(
     center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
     param_initializers, param_regularizers: dicts by `beta`, `gamma`, `moving_mean`,
       `moving_variance`.
-    updates_collections: the collections for the updates of the averages, which must run with each
-      training step; with None they run before the outputs are computed.
+    updates_collections: the collections for the updates of the averages, which must be run in each
+      training step. With None, the updates run before the outputs are computed.
     is_training: a bool, or a bool tensor or variable that each run evaluates.
     batch_weights: [n], the weight of each example in mean and variance.
-    fused: by default, and with True, one fused op normalizes inputs of rank 2 or 4, and the moving
-      variance averages the sample variance; with False, it averages the population variance.
+    fused: whether a single fused op normalizes inputs of rank 2 or 4 (the default). The fused op
+      averages the sample variance; otherwise the population variance is averaged.
     data_format: "NHWC" for channels last, or "NCHW" for channels second, for any rank.
     zero_debias_moving_mean: whether the moving mean is corrected for its initial value of 0.
     renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
 
-    Raise ValueError for another data format, for inputs of unknown rank or channels, and for renorm
-    together with batch_weights, zero_debias_moving_mean or other updates_collections.
+    Raises ValueError for another data format, for inputs of unknown rank or channels, and for
+    renorm together with batch_weights, zero_debias_moving_mean or other updates_collections.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
@@ -166,7 +167,8 @@ def _images(
 ) -> Tensor:  # fmt: skip
     """Return inputs of rank 2 as images of one pixel if the fused op can normalize them.
 
-    Other inputs are returned unchanged. Raise ValueError for an unknown rank or number of channels.
+    Other inputs are returned unchanged. Raises ValueError for an unknown rank or number of
+    channels.
     """
     sizes = source.shape.sizes
     if sizes is None:
@@ -184,7 +186,9 @@ def _images(
 
 
 def _collect_updates(updates: list[Any], collections: Any, outputs: Tensor) -> Tensor:
-    """Add the updates to `collections`, or, if that is None, make them run before the outputs."""
+    """Add the updates to `collections`. If `collections` is None, make the outputs depend on the
+    updates.
+    """
     graph = get_default_graph()
     if collections is not None:
         for update in updates:

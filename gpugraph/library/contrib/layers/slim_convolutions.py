@@ -47,7 +47,7 @@ _DEPTHWISE = {
 def checked_format(data_format: str | None, formats: tuple[str, ...]) -> str:
     """Return "channels_first" or "channels_last" for a format such as "NCHW".
 
-    formats: the allowed formats; raise ValueError for others.
+    formats: the allowed formats. Raises ValueError for any other format.
     """
     if data_format is not None and data_format not in formats:
         last, first = formats
@@ -119,7 +119,7 @@ def convolution(
 def _convolution(name: str, dimensions: int, of: str, formats: str) -> Any:
     """Return the function `name`: a convolution along `dimensions` axes.
 
-    of, formats: parts of its docstring.
+    of, formats: texts for its docstring.
     """
 
     @with_options()
@@ -201,13 +201,13 @@ def separable_convolution2d(
     rate: Any = 1,
     options: LayerOptions = LayerOptions(),  # noqa: B008
 ) -> Tensor:
-    """Apply a depthwise convolution, then a pointwise one; the arguments are those of `tf.layers`.
+    """Apply a depthwise convolution, then a pointwise one. For the arguments, see `tf.layers`.
 
     num_outputs: None for only the depthwise convolution.
     pointwise_initializer: the initializer of the pointwise convolution, by default the depthwise
       convolution's.
 
-    Raise ValueError for another data format, and TypeError for inputs that are not floating point.
+    Raises ValueError for another data format, and TypeError for inputs that are not floating point.
     """
     layout = checked_format(data_format, ("NHWC", "NCHW"))
     if num_outputs is None:

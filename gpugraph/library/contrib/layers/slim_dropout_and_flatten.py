@@ -28,7 +28,8 @@ def dropout(
     scope: Any = None,
     seed: int | None = None,
 ) -> Tensor:
-    """Set each element to 0 with probability 1 - keep_prob, and divide the others by keep_prob.
+    """Set each element to 0 with probability 1 - keep_prob, and divide the remaining elements by
+    keep_prob.
 
     is_training: a bool, or a bool tensor that each run evaluates; False leaves inputs unchanged.
     noise_shape, seed: see `tf.nn.dropout`.
@@ -56,7 +57,7 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
 
 
 def _name_of(layer: Callable[..., Any], default: str) -> str:
-    """Return the name of the function `layer`, after which `repeat` and `stack` name their
+    """Return the name of the function `layer`; `repeat` and `stack` use it for the names of their
     scopes.
     """
     function = layer.func if isinstance(layer, partial) else layer
@@ -89,7 +90,7 @@ def stack(inputs: Any, layer: Callable[..., Any], stack_args: Sequence[Any], **k
     stack_args: an argument, or a list of arguments, for each layer. scope: the enclosing scope,
     "Stack" by default. The name is `scope`, or without it the name of the function `layer`.
 
-    Raise ValueError if `stack_args` is not a list or tuple.
+    Raises ValueError if `stack_args` is not a list or tuple.
     """
     scope = kwargs.pop("scope", None)
     if not isinstance(stack_args, (list, tuple)):

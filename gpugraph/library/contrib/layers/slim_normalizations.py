@@ -50,8 +50,8 @@ def _scale_and_offset(
     sizes: Sequence[int], inputs: Tensor, wanted: Mapping[str, bool], trainable: bool,
     collections: Any, initializers: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Create the variables `beta` and `gamma` of shape `sizes`; None for each one that is not
-    wanted.
+    """Create the variables `beta` and `gamma` of shape `sizes`. Each is None unless it is in
+    `wanted`.
 
     wanted: whether to create each variable, by name.
     """
@@ -91,8 +91,8 @@ def layer_norm(
     begin_norm_axis: the first of the axes that are normalized together.
     begin_params_axis: the first of the axes that `beta` and `gamma` have.
 
-    Raise ValueError for inputs of unknown rank, for axes outside the rank, and for unknown sizes of
-    `beta`.
+    Raises ValueError for inputs of unknown rank, for axes outside the rank, and for unknown sizes
+    of `beta`.
     """
     with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -146,8 +146,8 @@ def instance_norm(
 ) -> Tensor:
     """Normalize each channel of each example to mean 0 and standard deviation 1.
 
-    Source: arXiv:1607.08022. param_initializers: a dict of initializers for `beta` and `gamma`.
-    Other arguments are those of `layer_norm`. Raise ValueError for another data format, and for
+    Source: arXiv:1607.08022. param_initializers: a dict of initializers for `beta` and `gamma`. The
+    other arguments are as in `layer_norm`. Raises ValueError for another data format, and for
     inputs of unknown rank or channels.
     """
     _check_format(data_format)
@@ -197,12 +197,12 @@ def group_norm(
 
     Source: Wu and He, 2018 (arXiv:1803.08494).
 
-    groups: the number of groups; channels_axis: the axis of the channels; reduction_axes: the other
-      axes that are normalized together, all before or all after the channels.
+    groups: the number of groups. channels_axis: the axis of the channels. reduction_axes: the other
+      axes that are normalized together; all of them are before the channels, or all after.
     mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
       is exact enough for a mean near 0.
 
-    Raise ValueError for inputs of unknown rank or channels, for axes outside the rank or on both
+    Raises ValueError for inputs of unknown rank or channels, for axes outside the rank or on both
     sides of the channels, and for a number of channels that is not a multiple of `groups`.
     """
     with variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as within:
@@ -266,7 +266,7 @@ def _mean(values: Tensor, axes: list[int]) -> Tensor:
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: str | None = None) -> Tensor:
     """Divide inputs by their length along `dim`: the root of (epsilon + the sum of the squares).
 
-    Raise ValueError for inputs of unknown rank, and for an axis that they do not have.
+    Raises ValueError for inputs of unknown rank, and for an axis that they do not have.
     """
     with name_scope(scope, "UnitNorm", [inputs]):
         source = convert_to_tensor(inputs)

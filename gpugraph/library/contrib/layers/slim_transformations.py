@@ -67,8 +67,8 @@ def one_hot_encoding(
 def maxout(inputs: Any, num_units: int, axis: int = -1, scope: str | None = None) -> Tensor:
     """Return the maximum of each group of `channels / num_units` adjacent channels along `axis`.
 
-    Source: Goodfellow et al., 2013 (arXiv:1302.4389). Raise ValueError if the number of channels is
-    not a multiple of `num_units`.
+    Source: Goodfellow et al., 2013 (arXiv:1302.4389). Raises ValueError if the number of channels
+    is not a multiple of `num_units`.
     """
     with name_scope(scope, "MaxOut", [inputs]):
         source = convert_to_tensor(inputs)
@@ -134,7 +134,7 @@ def spatial_softmax(
 
     [n, h, w, channels] becomes [n, 2 * channels], with two coordinates in [-1, 1] for each channel.
 
-    temperature: the divisor of the features; by default a variable with initial value 1. Raise
+    temperature: the divisor of the features; by default a variable with initial value 1. Raises
     ValueError for another data format, and for an unknown number of channels.
     """
     if data_format not in ("NHWC", "NCHW"):
@@ -171,7 +171,7 @@ def spatial_softmax(
 def dense_to_sparse(
     tensor: Any, eos_token: Any = 0, outputs_collections: Any = None, scope: str | None = None
 ) -> SparseTensor:
-    """Return the elements that are not `eos_token`, as a SparseTensor."""
+    """Return a SparseTensor of the elements that are not `eos_token`."""
     with variable_scope(scope, "dense_to_sparse", [tensor]) as within:
         source = convert_to_tensor(tensor)
         indices = where(not_equal(source, convert_to_tensor(eos_token, source.dtype)))
@@ -183,7 +183,7 @@ def dense_to_sparse(
 
 
 def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Tensor:
-    """Return the inputs; their gradient is multiplied by `gradient_multiplier`."""
+    """Return the inputs unchanged; their gradient is multiplied by `gradient_multiplier`."""
 
     @custom_gradient
     def multiply_back(values: Tensor) -> Any:
@@ -199,7 +199,7 @@ def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Tensor:
 def poincare_normalize(
     x: Any, axis: int = 1, epsilon: float = 1e-5, name: str | None = None
 ) -> Tensor:
-    """Scale `x` along `axis` to length 1 - epsilon where it is longer than that.
+    """Scale `x` along `axis` to length 1 - epsilon if it is longer than that.
 
     Source: Nickel and Kiela, 2017 (arXiv:1705.08039).
     """

@@ -21,7 +21,8 @@ _WITH_ZEROS = ("Relu", "Relu6", "Softplus")
 
 
 def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
-    """Return a scalar summary of a scalar, otherwise a histogram; None for strings and bools.
+    """Return a scalar summary for a scalar, None for strings and bools, and a histogram for any
+    other tensor.
 
     tag: by default the tensor's name followed by `_summary`.
     """

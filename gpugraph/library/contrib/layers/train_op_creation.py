@@ -1,4 +1,4 @@
-"""A function that creates a training op from a loss; slim and `contrib.training` share it."""
+"""A function that creates a training op from a loss, for slim and `contrib.training`."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def create_train_op(
     The op is added to the collection TRAIN_OP.
 
     Args:
-      global_step: the variable that counts steps; None for no count.
+      global_step: the variable that counts steps; None if steps are not counted.
       update_ops: ops that run before the loss is computed; None for the collection UPDATE_OPS.
-      variables_to_train: None for all trainable variables. Raise ValueError for variables that are
+      variables_to_train: None for all trainable variables. Raises ValueError for variables that are
         not trainable, and for an empty list.
-      transform_grads_fn: a function from (gradient, variable) pairs to such pairs.
+      transform_grads_fn: a function that maps (gradient, variable) pairs to such pairs.
       check_numerics: whether an infinite or NaN loss raises InvalidArgumentError.
     """
     if global_step is USE_GLOBAL_STEP:
@@ -143,7 +143,7 @@ def multiply_gradients(
     """Return the pairs with gradients multiplied by factors, whose keys are variables or their op
     names.
 
-    Raise ValueError without factors, and if a variable with a factor has no gradient.
+    Raises ValueError without factors, and if a variable with a factor has no gradient.
     """
     if not isinstance(gradient_multipliers, Mapping):
         raise ValueError("`gradient_multipliers` must be a dict.")

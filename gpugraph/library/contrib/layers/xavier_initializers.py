@@ -22,10 +22,11 @@ _CUT = 1.3  # compensates for the variance that is lost by truncation at two sta
 def xavier_initializer(
     uniform: bool = True, seed: int | None = None, dtype: Any = dtypes.float32
 ) -> Callable[..., Tensor]:
-    """Return an initializer with variance 1 / n, which gives all layers gradients of similar scale.
+    """Return an initializer with variance 1 / n, for which the gradients of all layers have a
+    similar scale.
 
     n is the mean of the numbers of inputs and outputs. uniform: whether values are uniform;
-    otherwise they are normal. Raise TypeError for a dtype that is not floating point.
+    otherwise they are normal. Raises TypeError for a dtype that is not floating point.
     """
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
 
@@ -44,8 +45,8 @@ def variance_scaling_initializer(
 
     The values are uniform, or normal and truncated at two standard deviations.
 
-    mode: n is the number of input units of each output ("FAN_IN"), the number of outputs of each
-      input unit ("FAN_OUT"), or the mean of both ("FAN_AVG").
+    mode: n is the number of inputs of each output ("FAN_IN"), the number of outputs of each input
+      ("FAN_OUT"), or their mean ("FAN_AVG").
 
     Raises TypeError for any other mode, and for a dtype that is not floating-point.
     """

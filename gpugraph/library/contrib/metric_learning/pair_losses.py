@@ -1,4 +1,6 @@
-"""Losses that bring embeddings of one class together, and embeddings of others apart."""
+"""Losses that reduce the distance between embeddings of the same class, and increase it between
+different classes.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +52,13 @@ def _distances(embeddings: Tensor, squared: bool = False) -> Tensor:
 
 
 def _same_class(labels: Any) -> Tensor:
-    """Return the matrix of whether two rows have one label."""
+    """Return a matrix: whether rows i and j have the same label."""
     column = reshape(convert_to_tensor(labels), [-1, 1])
     return equal(column, transpose(column))
 
 
 def _other_pairs(same: Tensor) -> Tensor:
-    """Return 1 where two different rows have one label, else 0."""
+    """Return a matrix: 1 if rows i and j have the same label and i != j, else 0."""
     pairs = cast(same, dtypes.float32)
     return matrix_set_diag(pairs, raw_ops.ZerosLike(pairs[0]))
 
@@ -64,9 +66,11 @@ def _other_pairs(same: Tensor) -> Tensor:
 def contrastive_loss(
     labels: Any, embeddings_anchor: Any, embeddings_positive: Any, margin: float = 1.0
 ) -> Tensor:
-    """Return the mean of d^2 for pairs with label 1, and of max(margin - d, 0)^2 for label 0.
+    """Return the mean over pairs of d^2 for the label 1, and of max(margin - d, 0)^2 for the label
+    0.
 
-    embeddings_anchor, embeddings_positive: matrices of which two rows are a pair at the distance d.
+    embeddings_anchor, embeddings_positive: matrices. Corresponding rows are a pair; d is their
+      distance.
     """
     difference = convert_to_tensor(embeddings_anchor) - embeddings_positive
     distances = sqrt(reduce_sum(square(difference), 1))
@@ -76,9 +80,10 @@ def contrastive_loss(
 
 
 def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Tensor:
-    """Return the triplet loss with the nearest negative that is farther than the positive.
+    """Return the triplet loss. The negative of a triplet is the nearest one that is farther from
+    the anchor than the positive.
 
-    If an anchor has no such negative, the farthest negative counts. Distances are squared.
+    If there is no such negative, the farthest negative is used. Distances are squared.
     labels: integers [batch]. embeddings: a matrix whose rows should have length 1. Source: Schroff
     et al., 2015 (arXiv:1503.03832).
     """
@@ -106,9 +111,10 @@ def npairs_loss(
     reg_lambda: float = 0.002,
     print_losses: bool = False,
 ) -> Tensor:
-    """Return the loss of pairs, each against all others of the batch, with L2 regularization.
+    """Return the N-pairs loss, in which each pair is compared with all other pairs of the batch; L2
+    regularization is added.
 
-    print_losses: has no effect; log the tensors by `tf.Print`. Source: Sohn, 2016.
+    print_losses: no effect; use `tf.Print` to log tensors. Source: Sohn, 2016.
     """
     anchors, positives = (
         convert_to_tensor(item) for item in (embeddings_anchor, embeddings_positive)
@@ -123,7 +129,8 @@ def npairs_loss(
 
 
 def lifted_struct_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Tensor:
-    """Return the lifted structured loss: positive pairs against all negatives of both rows.
+    """Return the lifted structured loss, in which each positive pair is compared with all negatives
+    of its two rows.
 
     labels: integers [batch]. embeddings: a matrix. Source: Song et al., 2015 (arXiv:1511.06452).
     """

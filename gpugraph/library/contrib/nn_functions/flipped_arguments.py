@@ -1,4 +1,4 @@
-"""Cross entropies with logits before labels, as before TensorFlow 1.0."""
+"""Cross entropies whose arguments are (logits, labels), the order before TensorFlow 1.0."""
 
 from __future__ import annotations
 

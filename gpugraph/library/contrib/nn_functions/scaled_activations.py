@@ -1,4 +1,4 @@
-"""Dropout that keeps mean and variance of SELU's outputs, and softplus with a scale."""
+"""Dropout that preserves the mean and variance of SELU's outputs, and softplus with a scale."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ _ALPHA = -1.7580993408473766
 def alpha_dropout(
     x: Any, keep_prob: Any, noise_shape: Any = None, seed: int | None = None, name: Any = None
 ) -> Tensor:
-    """Set elements to SELU's limit, and scale all so that mean 0 and variance 1 are kept.
+    """Set random elements to SELU's limit, and scale all elements so that mean 0 and variance 1 are
+    preserved.
 
-    keep_prob: the probability that an element is kept. Raise ValueError if it is not in (0, 1].
+    keep_prob: the probability that an element is kept. Raises ValueError unless keep_prob is in (0,
+      1].
     Source: Klambauer et al., 2017 (arXiv:1706.02515).
     """
     with name_scope(name, "alpha_dropout"):

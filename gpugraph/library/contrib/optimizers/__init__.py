@@ -1,8 +1,9 @@
-"""`tf.contrib.opt`: optimizers beside those of `tf.train`.
+"""`tf.contrib.opt`: optimizers that are not in `tf.train`.
 
-`adam_variants` has variants of Adam, `sign_optimizers` the two that use signs of gradients,
-`weight_decay` decoupled weight decay, `layer_rates` LARS, `wrapping_optimizers` optimizers that
-wrap another one, and `external_optimizers` the interface to optimizers outside of the graph.
+`adam_variants` has variants of Adam; `sign_optimizers` has the two that use signs of gradients;
+`weight_decay` has decoupled weight decay; `layer_rates` has LARS; `wrapping_optimizers` has
+optimizers that wrap another optimizer; `external_optimizers` is the interface to optimizers outside
+of the graph.
 """
 
 from gpugraph.library.contrib.optimizers.adam_variants import (

@@ -22,7 +22,7 @@ from gpugraph.ops.state.scatter_updates import scatter_sub, scatter_update
 
 
 class _AdamOfRows(AdamOptimizer):
-    """Adam with the numbers that an update of rows needs."""
+    """Adam with the attributes that an update of some rows of a variable needs."""
 
     def _row_numbers(self, var: Variable) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the corrected learning rate, beta1, beta2 and epsilon, in the dtype of `var`."""

@@ -27,11 +27,13 @@ _Evaluate = Callable[[Any], Any]
 
 
 class ExternalOptimizerInterface:
-    """Minimizes a loss by a function outside of the graph; a subclass defines `_minimize`.
+    """Minimizes a loss by a function outside of the graph. A subclass defines the function,
+    `_minimize`.
 
-    equalities, inequalities: tensors that must be 0, or at least 0, if the optimizer can do so.
-    var_to_bounds: by variable, its least and greatest value. Raise ValueError if there are no
-    variables. Further arguments are those of the function.
+    equalities, inequalities: tensors that must be 0, or at least 0, if the optimizer supports
+      constraints.
+    var_to_bounds: a dict from variables to pairs (minimum, maximum). Raises ValueError if there are
+    no variables. Additional arguments are passed to `_minimize`.
     """
 
     def __init__(
@@ -89,8 +91,8 @@ class ExternalOptimizerInterface:
         """Minimize the loss, and assign the values that were found to the variables.
 
         session: by default the default session. fetches: evaluated with the loss, and passed to
-        `loss_callback`. step_callback: called with the packed values after each step. Further
-        arguments are those of `Session.run`.
+        `loss_callback`. step_callback: called with the packed values after each step. For the other
+        arguments, see `Session.run`.
         """
         session = session or get_default_session()
         feed_dict, fetches = feed_dict or {}, fetches or []
@@ -216,7 +218,9 @@ def _first(function: _Evaluate) -> _Evaluate:
 
 
 def _as_doubles(loss: Any, gradient: Any) -> tuple[Any, Any]:
-    """Return the loss as a number and its gradient as float64, as the Fortran code takes them."""
+    """Return the loss as a number and its gradient as a float64 array, as SciPy's Fortran code
+    requires.
+    """
     return float(np.asarray(loss).item()), np.asarray(gradient, np.float64)
 
 

@@ -17,9 +17,11 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class LARSOptimizer(Optimizer):
-    """Momentum whose learning rate is scaled by eeta |w| / (|g| + weight_decay |w| + epsilon).
+    """Momentum. The learning rate of each variable is multiplied by eeta |w| / (|g| + weight_decay
+    |w| + epsilon).
 
-    skip_list: parts of names; variables whose names contain one are neither scaled nor decayed.
+    skip_list: a list of strings. A variable whose name contains one of them is neither scaled nor
+      decayed.
     Slot: "momentum".
     """
 

@@ -1,4 +1,4 @@
-"""Optimizers whose steps depend on whether gradients agree in sign with their running mean.
+"""Optimizers whose steps depend on whether a gradient has the same sign as its running mean.
 
 Source: Bello et al., 2017 (arXiv:1709.07417).
 """
@@ -44,7 +44,9 @@ class _SignOptimizer(Optimizer):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
-        """Return an operation that changes the variables; `sign_decay_fn` gets the global step."""
+        """Return an operation that changes the variables. `sign_decay_fn` is called with the global
+        step.
+        """
         if self._sign_decay_fn is not None:
             step = get_or_create_global_step() if global_step is None else global_step
             self._sign_decay = convert_to_tensor(self._sign_decay_fn(step), name="sign_decay")
@@ -60,7 +62,9 @@ class _SignOptimizer(Optimizer):
         ]
 
     def _factor(self, number: Tensor, agreement: Tensor) -> Tensor:
-        """Return the factor of the gradient; agreement: decayed sign(g) sign(m)."""
+        """Return the factor of the gradient. agreement: sign(g) sign(m), multiplied by the
+        decay.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define `_factor`")
 
     def _next(self, var: Variable, m: Any, grad: Tensor) -> tuple[Tensor, Tensor]:

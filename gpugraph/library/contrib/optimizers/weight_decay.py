@@ -1,4 +1,6 @@
-"""Optimizers that shrink weights apart from the gradient step (Loshchilov and Hutter, 2017)."""
+"""Optimizers with decoupled weight decay: they shrink weights separately from the gradient step
+(Loshchilov and Hutter, 2017).
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ class DecoupledWeightDecayExtension:
     ) -> Operation:
         """Return an operation that takes one step, as `Optimizer.minimize` does.
 
-        decay_var_list: the variables to shrink; by default all that are trained.
+        decay_var_list: the variables to shrink; by default, all variables that are trained.
         """
         self._decayed = set(decay_var_list) if decay_var_list else None
         done: Operation = super().minimize(  # type: ignore[misc]  # of Optimizer
@@ -68,7 +70,7 @@ class DecoupledWeightDecayExtension:
     ) -> Operation:
         """Return an operation that changes the variables by these gradients.
 
-        decay_var_list: the variables to shrink; by default all that are changed.
+        decay_var_list: the variables to shrink; by default, all variables that are changed.
         """
         if decay_var_list:
             self._decayed = set(decay_var_list)
@@ -101,7 +103,7 @@ def _part_of(grad: Any) -> Tensor:
 def extend_with_decoupled_weight_decay(base_optimizer: Any) -> Any:
     """Return a subclass of an optimizer's class with decoupled weight decay.
 
-    Its constructor takes `weight_decay`, then the arguments of `base_optimizer`.
+    Its constructor takes `weight_decay`, followed by the arguments of `base_optimizer`.
     """
 
     class OptimizerWithDecoupledWeightDecay(

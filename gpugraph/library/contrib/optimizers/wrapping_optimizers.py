@@ -1,4 +1,6 @@
-"""Optimizers that wrap another: moving averages of variables, and variables of bounded norm."""
+"""Optimizers that wrap another one: MovingAverageOptimizer averages the variables, and
+VariableClippingOptimizer bounds their norm.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_global_norm, clip_by_no
 
 
 class _WrappingOptimizer(Optimizer):
-    """The base class: gradients and slots are those of the wrapped optimizer."""
+    """The base class. Gradients and slots are computed by the wrapped optimizer."""
 
     def __init__(self, opt: Optimizer, use_locking: bool, name: str) -> None:
         super().__init__(use_locking, name)
         self._opt = opt
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        """Return pairs of a gradient and a variable, as the wrapped optimizer does."""
+        """Return (gradient, variable) pairs, computed by the wrapped optimizer."""
         return self._opt.compute_gradients(*args, **kwargs)
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Any:
@@ -44,7 +46,7 @@ class MovingAverageOptimizer(_WrappingOptimizer):
     """Keeps moving averages of the variables that `opt` trains.
 
     The saver of `swapping_saver` writes the averages under the names of the variables.
-    sequential_update: whether averages are updated after the variables.
+    sequential_update: whether the averages are updated after the variables, not at the same time.
     """
 
     def __init__(
@@ -76,8 +78,8 @@ class MovingAverageOptimizer(_WrappingOptimizer):
     ) -> Saver:
         """Return a Saver that writes the averages under the names of their variables.
 
-        The variables are written under the names of their averages, so that none is lost. Raise
-        RuntimeError before `apply_gradients` or `minimize`.
+        The variables themselves are saved under the names of their averages, so that no value is
+        lost. Raises RuntimeError before `apply_gradients` or `minimize`.
         """
         if self._averages is None:
             raise RuntimeError(
@@ -103,7 +105,7 @@ class VariableClippingOptimizer(_WrappingOptimizer):
     """Clips variables by their norm after each step of `opt`.
 
     vars_to_clip_dims: by variable, the dimensions over which norms are computed.
-    colocate_clip_ops_with_vars: has no effect on values.
+    colocate_clip_ops_with_vars: no effect on values.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ def create_train_op(
 ) -> Tensor:
     """Return a training op that outputs the loss; see `tf.contrib.training.create_train_op`.
 
-    clip_gradient_norm: the norm to which each gradient is clipped; 0 for no clipping.
+    clip_gradient_norm: the maximum norm of each gradient; 0 for no clipping.
     gradient_multipliers: factors of gradients by variable or its name.
     """
 

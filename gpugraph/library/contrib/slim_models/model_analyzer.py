@@ -18,7 +18,7 @@ def tensor_description(var: Any) -> str:
 def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:
     """Return (number of elements, number of bytes) of all the variables together.
 
-    print_info: whether the variables are printed, one on each line. Raise TypeError for a value
+    print_info: whether the variables are printed, one on each line. Raises TypeError for a value
     without shape.
     """
     lines, total_size, total_bytes = [], 0, 0

@@ -1,6 +1,7 @@
 """`tf.contrib.slim.tfexample_decoder`: decodes Examples into items, with a handler for each item.
 
-An item is a tensor that a handler computes from features: an image, boxes, a reshaped feature.
+An item is a tensor that a handler computes from features, such as an image, boxes, or a reshaped
+feature.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ class ItemHandlerCallback(ItemHandler):
 class BoundingBox(ItemHandler):
     """A handler for boxes, float [n, 4], from four features with n numbers each.
 
-    keys: by default ymin, xmin, ymax, xmax; the constructor raises ValueError for another number of
-    keys. prefix: a prefix of all keys.
+    keys: by default ymin, xmin, ymax, xmax; the constructor raises ValueError for any other number
+    of keys. prefix: a prefix of all keys.
     """
 
     def __init__(self, keys: Sequence[str] | None = None, prefix: str = "") -> None:
@@ -90,10 +91,10 @@ class BoundingBox(ItemHandler):
 class Tensor(ItemHandler):
     """A handler for one feature as a dense tensor.
 
-    shape_keys: the key of a feature with the shape, or a list of keys of features with one size
-      each.
-    shape: the shape itself; the constructor raises ValueError if `shape_keys` is passed too.
-    default_value: the value of elements that a sparse feature lacks.
+    shape_keys: the key of a feature that is the shape, or a list of keys of features that are one
+      size each.
+    shape: the shape itself. The constructor raises ValueError if `shape_keys` is passed too.
+    default_value: the value of elements that are missing in a sparse feature.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class Tensor(ItemHandler):
 
 
 class LookupTensor(Tensor):
-    """A handler whose item is `table.lookup(feature)`."""
+    """A handler whose item is the result of `table.lookup(feature)`."""
 
     def __init__(
         self,
@@ -134,14 +135,15 @@ class LookupTensor(Tensor):
         self._table = table
 
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """Return the values that the table has for the feature's elements."""
+        """Return the table's values for the elements of the feature."""
         return self._table.lookup(super().tensors_to_item(keys_to_tensors))
 
 
 class BackupHandler(ItemHandler):
-    """A handler whose item is that of `handler` or, if it has no elements, that of `backup`.
+    """A handler whose item is the item of `handler` or, if that has no elements, the item of
+    `backup`.
 
-    The constructor raises ValueError for arguments that are not an ItemHandler.
+    The constructor raises ValueError if an argument is not an ItemHandler.
     """
 
     def __init__(self, handler: ItemHandler, backup: ItemHandler) -> None:
@@ -162,9 +164,9 @@ class SparseTensor(ItemHandler):
     """A handler for a SparseTensor from two features: the indices along its last axis, and the
     values.
 
-    shape_key: the key of a feature with the shape; shape: the shape itself; the default is the
-    shape of the feature with the indices. densify: whether the item is a dense tensor, with
-    `default_value` at all other indices.
+    shape_key: the key of a feature that is the shape. shape: the shape itself. By default, it is
+    the shape of the feature with the indices. densify: whether the item is a dense tensor, with
+    `default_value` where there is no index.
     """
 
     def __init__(
@@ -199,8 +201,9 @@ class Image(ItemHandler):
 
     The files have the formats of `decode_image`; for the format "raw" or "RAW", the bytes are the
       pixels as `dtype`. shape: the shape of the image; without it, height and width are unknown.
-    repeated: whether the feature holds several images of one size, which the item has as a batch.
-    dct_method: accepted for compatibility, without effect.
+    repeated: whether the feature has several images of one size; the item is then a batch of
+      images.
+    dct_method: accepted for compatibility; no effect.
     """
 
     def __init__(
@@ -241,8 +244,8 @@ class Image(ItemHandler):
 class TFExampleDecoder(DataDecoder):
     """A decoder of Examples.
 
-    keys_to_features: feature specifications for `tf.parse_single_example`; items_to_handlers: the
-    handler of each item.
+    keys_to_features: feature specifications for `tf.parse_single_example`. items_to_handlers: a
+    dict from items to their handlers.
     """
 
     def __init__(

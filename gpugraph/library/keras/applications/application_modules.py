@@ -50,9 +50,7 @@ _PARAMETERS = {
     "mobilenet_v2": "input_shape alpha include_top weights input_tensor pooling classes",
     "nasnet": "input_shape include_top weights input_tensor pooling classes",
 }
-"""The names of the parameters of each module's networks; "" stands for the modules that are not
-listed.
-"""
+"""By module, the names of the parameters of its networks; "" is for all other modules."""
 
 _WITH_MODE = ("imagenet_utils", "vgg16", "vgg19")
 _FROM = {"resnet50": "resnet"}

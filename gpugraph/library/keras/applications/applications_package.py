@@ -1,9 +1,9 @@
 """Calls of the package keras-applications, which builds TensorFlow 1.15's networks.
 
-It is imported at the first call of one of its functions. The package builds networks with the Keras
-modules that are passed to it, here those of `tf.keras`. It requests files of weights and class
-names by file name and URL. Nothing is downloaded: the files must be in ~/.keras, where Keras keeps
-its downloads.
+It is imported at the first call of one of its functions. keras-applications builds its networks
+with Keras modules that are passed to it. Here these are the modules of `tf.keras`. It requests
+files of weights and class names by file name and URL. Nothing is downloaded: the files must be in
+~/.keras, where Keras keeps its downloads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Utils:
     def get_file(name: str, origin: str, cache_subdir: str, **hashes: str) -> str:
         """Return the path of a file that was downloaded to ~/.keras/`cache_subdir` before.
 
-        Raise FileNotFoundError, with instructions, if the file is missing. `hashes` are not
+        Raises FileNotFoundError, with instructions, if the file is missing. `hashes` are not
         checked.
         """
         path = Path.home() / ".keras" / cache_subdir / name
@@ -42,7 +42,7 @@ class _Utils:
 def applications_package() -> Any:
     """Return the package keras-applications, imported.
 
-    Raise ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
+    Raises ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
     """
     users = "Networks of tf.keras.applications"
     with package_of_extra("applications", "keras-applications", users):

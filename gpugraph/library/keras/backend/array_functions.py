@@ -83,12 +83,12 @@ def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return zeros in the shape of `x`; the default dtype is that of `x`."""
+    """Return zeros in the shape of `x`; dtype: by default, the dtype of `x`."""
     return constants_and_placeholders.zeros_like(x, dtype=dtype, name=name)
 
 
 def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return ones in the shape of `x`; the default dtype is that of `x`."""
+    """Return ones in the shape of `x`; dtype: by default, the dtype of `x`."""
     return constants_and_placeholders.ones_like(x, dtype=dtype, name=name)
 
 
@@ -210,8 +210,8 @@ def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
 
 
 def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
-    """Concatenate tensors along `axis`; return a SparseTensor if all are sparse, else a dense
-    tensor.
+    """Concatenate tensors along `axis`. The result is a SparseTensor if all tensors are, otherwise
+    a dense tensor.
     """
     if axis < 0:
         axis %= int(ndim(tensors[0]) or 1)
@@ -256,7 +256,7 @@ def _padded(x: Any, padding: Any, data_format: Any) -> Tensor:
 def known_format(data_format: Any) -> str:
     """Return `data_format`, or `image_data_format()` if it is None.
 
-    Raise ValueError for an unknown format.
+    Raises ValueError for an unknown format.
     """
     data_format = image_data_format() if data_format is None else data_format
     if data_format not in ("channels_first", "channels_last"):
@@ -317,13 +317,14 @@ def dot(x: Any, y: Any) -> Tensor:
 
 
 def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
-    """Return sums of products along one axis of `x` and one of `y`, separately for each example.
+    """Return sums of products, over one axis of `x` and one axis of `y`, separately for each
+    example.
 
     Two matrices [n, size] give [n, 1].
 
-    axes: the axis to sum over, or a pair with one for each operand; by default the last of `x` and
-      the second-to-last of `y`. In operands of more than three axes, all axes before the last two
-      are batch axes.
+    axes: the axis to sum over, or a pair with an axis of each operand. By default, the last axis of
+      `x` and the second-to-last axis of `y`. In operands of more than three axes, all axes before
+      the last two are batch axes.
     """
     x_rank, y_rank = int(ndim(x) or 0), int(ndim(y) or 0)
     if axes is None:

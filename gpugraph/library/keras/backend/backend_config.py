@@ -33,7 +33,7 @@ def floatx() -> str:
 def set_floatx(value: str) -> None:
     """Set the default dtype: "float16", "float32" or "float64".
 
-    Raise ValueError for any other name.
+    Raises ValueError for any other name.
     """
     if value not in _FLOATS:
         raise ValueError(f"Unknown floatx type: {value}; it is one of {', '.join(_FLOATS)}")
@@ -58,7 +58,7 @@ def image_data_format() -> str:
 
 
 def set_image_data_format(data_format: str) -> None:
-    """Set the default order of an image's axes. Raise ValueError for an unknown order."""
+    """Set the default order of an image's axes. Raises ValueError for an unknown order."""
     if data_format not in _DATA_FORMATS:
         raise ValueError(
             f"Unknown data_format: {data_format}; it is one of {', '.join(_DATA_FORMATS)}"
@@ -69,7 +69,7 @@ def set_image_data_format(data_format: str) -> None:
 def cast_to_floatx(x: Any) -> Any:
     """Return `x` as a NumPy array of the dtype `floatx()`.
 
-    Raise ValueError for an int that is too large for a float.
+    Raises ValueError for an int that is too large for a float.
     """
     try:
         return np.asarray(x, dtype=_Config.floatx)

@@ -31,9 +31,9 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
     """Return `then_expression` where `condition` is true, else `else_expression`.
 
     then_expression, else_expression: tensors, or functions that return tensors.
-    condition: a scalar, for which one branch runs. Or a tensor with all axes of the expressions or
-      only their first axes: both branches are computed, and the condition selects elements.
-      ValueError for a condition with more axes.
+    condition: a scalar; only one branch then runs. Or a tensor with the axes of the expressions, or
+      with their first axes; both branches are then computed, and the condition selects their
+      elements. Raises ValueError for a condition with more axes.
     """
     condition = convert_to_tensor(condition)
     if condition.dtype.base_dtype != bool_type:
@@ -145,6 +145,7 @@ def update_sub(x: Any, decrement: Any) -> Any:
 def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
     """Return an op that sets the variable `x` to x * momentum + value * (1 - momentum).
 
-    The average is corrected for its start at zero, as by `assign_moving_average(zero_debias=True)`.
+    The average is corrected for its initial value of zero, as
+    `assign_moving_average(zero_debias=True)` does.
     """
     return assign_moving_average(x, value, momentum, zero_debias=True)

@@ -61,12 +61,13 @@ def ctc_decode(
     """Return the most likely sequences of labels, and their log-probabilities, by decoding CTC
     outputs.
 
-    The sequences are a list of tensors [n, max_length], padded with -1: `top_paths` of them, the
-    most likely first, or one if `greedy`.
+    The sequences are a list of tensors [n, max_length], padded with -1. With `greedy` there is one
+    tensor, otherwise `top_paths`, the most likely sequences first.
 
     y_pred: probabilities [n, steps, classes]; the last class is the blank.
     input_length: the number of valid steps of each example, [n].
-    greedy: take the most likely class of each step; else do a beam search of width `beam_width`.
+    greedy: whether to take the most likely class of each step; otherwise, a beam search of width
+      `beam_width` is done.
     """
     inputs, steps = _times_first(y_pred), cast(input_length, int32)
     if greedy:

@@ -31,7 +31,7 @@ _AXES = {1: "W", 2: "HW", 3: "DHW"}
 def order_of_axes(data_format: Any, rank: int) -> str:
     """Return the data format that ops use, such as "NHWC", for inputs with `rank` spatial axes.
 
-    Raise ValueError unless `rank` is 1, 2 or 3.
+    Raises ValueError unless `rank` is 1, 2 or 3.
     """
     if rank not in _AXES:
         raise ValueError(f"Images have 1 to 3 axes of space, with a size for each, not {rank}")
@@ -40,7 +40,7 @@ def order_of_axes(data_format: Any, rank: int) -> str:
 
 
 def known_padding(padding: str) -> str:
-    """Return "SAME" for "same" and "VALID" for "valid". Raise ValueError for another padding."""
+    """Return "SAME" for "same" and "VALID" for "valid". Raises ValueError for another padding."""
     if padding not in ("same", "valid"):
         raise ValueError(f"Invalid padding: {padding}; it is same or valid")
     return padding.upper()
@@ -56,8 +56,8 @@ def conv1d(
 ) -> Tensor:
     """Convolve [n, steps, channels] with a kernel [size, channels, filters].
 
-    The padding "causal" adds zeros before the first step only, so an output depends on no later
-    input.
+    The padding "causal" adds zeros only before the first step, so that an output depends on no
+    later input.
     """
     data_format = known_format(data_format)
     if padding == "causal":
@@ -114,8 +114,8 @@ def _convolved(
 
 
 def _by_axis(values: Sequence[int], data_format: Any) -> list[int]:
-    """Return a stride or dilation for each axis of a tensor: `values` for spatial axes, 1 for the
-    others.
+    """Return a stride or dilation for each axis of a tensor: one of `values` for a spatial axis, 1
+    for any other axis.
     """
     if known_format(data_format) == "channels_first":
         return [1, 1, *values]
@@ -287,8 +287,8 @@ def local_conv(
 def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
     """Add `bias` to each example of `x`.
 
-    bias: a vector with one element per channel, or a tensor of an example's rank, whose last axis
-      is the axis of the channels. Raise ValueError for any other rank.
+    bias: a vector with one element per channel; or a tensor of the rank of an example, whose last
+      axis is the channels. Raises ValueError for any other rank.
     """
     is_first = known_format(data_format) == "channels_first"
     sizes = [size if size is not None else -1 for size in int_shape(bias) or ()]
@@ -337,10 +337,11 @@ def resize_volumes(
 
 
 def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = None) -> Tensor:
-    """Set a random fraction `level` of the elements to 0, and divide the others by 1 - `level`.
+    """Set a random fraction `level` of the elements to 0, and divide the remaining elements by 1 -
+    `level`.
 
-    noise_shape: the shape of the random choices, which are broadcast to the shape of `x`; by
-      default the shape of `x`.
+    noise_shape: the shape of the random mask, which is broadcast to the shape of `x`; by default,
+      the shape of `x`.
     """
     return dropout_ops.dropout(x, rate=level, noise_shape=noise_shape, seed=random_seed(seed))
 
@@ -359,9 +360,9 @@ def batch_normalization(
 
 
 def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Tensor:
-    """Normalize `x` by `parts`, which are mean, variance, offset and scale.
+    """Normalize `x` by `parts`: mean, variance, offset and scale.
 
-    sizes: the shape to which vectors among the parts are reshaped.
+    sizes: the shape to which those of the four that are vectors are reshaped.
     """
     mean, variance, beta, gamma = (
         reshape(part, sizes) if part is not None and ndim(part) == 1 else part for part in parts
@@ -372,8 +373,8 @@ def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Ten
 def normalize_batch_in_training(
     x: Any, gamma: Any, beta: Any, reduction_axes: Any, epsilon: float = 1e-3
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return `x` normalized by its mean and variance over `reduction_axes`, the mean, and the
-    variance.
+    """Return (`x` normalized by its mean and variance over `reduction_axes`, the mean, the
+    variance).
     """
     reduced = sorted(place_of_axis(x, axis) for axis in reduction_axes)
     mean, variance = bias_and_moments.moments(x, reduced)

@@ -25,20 +25,21 @@ from gpugraph.session import Session
 
 
 class GraphExecutionFunction:
-    """A callable that runs a part of the graph: from values of `inputs` to values of `outputs`.
+    """A callable that runs a part of the graph, from the values of `inputs` to the values of
+    `outputs`.
 
     Args:
       inputs, outputs: tensors, or structures of tensors.
       updates: operations and (variable, new value) pairs. They run after the first output is
         computed.
-      feed_dict: values of further tensors, used in every call.
-      fetches: further tensors to compute. After a call, the value of each tensor in the attribute
-        `fetches` is passed to the function for this tensor in the attribute `fetch_callbacks`, if
-        there is one.
+      feed_dict: values of additional tensors, which are fed in every call.
+      fetches: additional tensors to compute. After a call, for each tensor in the attribute
+        `fetches`, the function in the attribute `fetch_callbacks` for that tensor, if any, is
+        called with its value.
       options, run_metadata: see `Session.run`.
 
-    The constructor raises TypeError for updates that are not a list or tuple; ValueError for other
-    keyword arguments.
+    The constructor raises TypeError if `updates` is not a list or tuple, and ValueError for any
+    other keyword argument.
     """
 
     def __init__(
@@ -78,9 +79,9 @@ class GraphExecutionFunction:
     def __call__(self, inputs: Any) -> Any:
         """Return the values of the outputs for these input values, in the structure of `outputs`.
 
-        An input's value is an array; a SciPy matrix or a SparseTensorValue for a sparse input; a
-        tensor or variable of the graph, whose value in this run replaces the input; or None for an
-        input that the outputs do not depend on.
+        inputs: a list with a value for each input. A value is an array; for a sparse input, a SciPy
+        matrix or a SparseTensorValue; a tensor or variable of the graph, whose value is used; or
+        None if the outputs do not depend on the input.
         """
         fed: dict[Tensor, Any] = {}
         connected: dict[Tensor, Any] = {}
@@ -104,7 +105,7 @@ class GraphExecutionFunction:
         return self._answer(results)
 
     def _values(self, inputs: Any) -> list[Any]:
-        """Return one value for each input; a structure that is not a list of this length is
+        """Return one value for each input. A structure that is not a list of this length is
         flattened.
         """
         if isinstance(inputs, SparseTensorValue):
@@ -167,8 +168,8 @@ def function(
     """Return a GraphExecutionFunction, which computes the values of `outputs` from values of
     `inputs`.
 
-    updates: operations, or (variable, new value) pairs, that also run. Raise ValueError for keyword
-    arguments that `Session.run` does not have.
+    updates: operations, or (variable, new value) pairs, that also run. Raises ValueError for
+    keyword arguments that `Session.run` does not have.
     """
     known = inspect.signature(Session.run).parameters
     for key in kwargs:

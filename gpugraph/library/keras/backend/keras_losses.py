@@ -1,8 +1,8 @@
 """Cross entropies of probabilities or logits, one for each example or element, and the hard
 sigmoid.
 
-If the probabilities are the direct output of a softmax or sigmoid op, the loss is computed from the
-op's input, the logits, which loses no precision where a probability is near 0.
+If the probabilities are the output of a softmax or sigmoid op, the loss is computed from the input
+of that op, the logits. This loses no precision for probabilities near 0.
 """
 
 from __future__ import annotations

@@ -40,17 +40,19 @@ def rnn(
     """Call `step_function(input, states)`, which returns (output, new states), for each step.
 
     inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these.
-    initial_states: a list of tensors [batch, ...]; a state may be a structure.
-    go_backwards: process the steps from the last to the first; the outputs have this order too.
-    mask: bool [batch, time] or [batch, time, 1]. Where it is False the states do not change, and
-      the output is that of the previous step (0 in the first step), or 0 if `zero_output_for_mask`.
+    initial_states: a list of tensors [batch, ...], or of structures of them.
+    go_backwards: whether to process the steps from the last to the first. The outputs are then in
+      this order too.
+    mask: bool [batch, time] or [batch, time, 1]. Where the mask is False, the states do not change.
+      The output there is the previous step's (0 in the first step), or 0 with
+      `zero_output_for_mask`.
     constants: tensors that are appended to the states in each call.
-    unroll: build the ops of every step separately, without a loop; the number of steps must be
-      known.
+    unroll: whether to build the ops of each step separately, without a loop. The number of steps
+      must then be known.
     input_length: the maximum number of steps to run in a loop.
 
     Returns the last output, all outputs [batch, time, ...] (or [time, batch, ...]), the last
-    states. Raise ValueError for inputs of fewer than three axes, or if `unroll` and the number of
+    states. Raises ValueError for inputs of fewer than three axes, or if `unroll` and the number of
     steps is unknown.
     """
     if not time_major:
@@ -99,7 +101,7 @@ def _shaped(output: Tensor, first: Tensor, time_major: bool) -> Tensor:
 
 
 def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
-    """Tile the mask to the shape of `like`, with which it shares the first `kept` sizes."""
+    """Tile the mask to the shape of `like`. Their first `kept` sizes are equal."""
     sizes = like.shape.as_list()
     for _ in range(len(sizes) - len(mask.shape)):
         mask = expand_dims(mask, -1)
@@ -109,7 +111,7 @@ def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
 
 
 def _select(mask: Tensor, new: Any, old: Any, kept: int = 1) -> Any:
-    """Return the elements of `new` where the mask is True, else those of `old`.
+    """Return the elements of `new` where the mask is True, and those of `old` elsewhere.
 
     new, old: structures of tensors.
     """

@@ -1,7 +1,7 @@
 """Keras's session, the initialization of Keras's variables, and the numbering of names.
 
-Keras uses the default session, or creates one when it first needs it. It initializes the variables
-that its functions created before it runs something in that session.
+Keras uses the default session. If there is none, it creates a session when it first needs one. It
+initializes the variables that its functions created before it runs something in that session.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def get_graph() -> Graph:
 
 
 def get_uid(prefix: str = "") -> int:
-    """Return how often this function was called with `prefix` in the default graph, including this
-    call.
+    """Return the number of calls of this function with `prefix` in the default graph so far,
+    including this one.
     """
     uids = _UIDS.setdefault(get_graph(), defaultdict(int))
     uids[prefix] += 1
@@ -71,14 +71,15 @@ def reset_uids() -> None:
 
 
 def get_session(op_input_list: Sequence[Any] = ()) -> Any:
-    """Return the session in which Keras runs: the default session, or else Keras's own session.
+    """Return the session in which Keras runs: the default session or, if there is none, Keras's
+    own.
 
-    Keras's session is created on first use, for the graph of the tensors `op_input_list` or for the
-    default graph; a call for another graph replaces it. Before the return, Keras's uninitialized
-    variables are initialized in the session, unless `manual_variable_initialization(True)` was
-    called.
+    Keras's own session is created on first use, for the graph of the tensors `op_input_list` or for
+    the default graph. A call for another graph replaces it. Before the return, Keras's
+    uninitialized variables are initialized in the session, unless
+    `manual_variable_initialization(True)` was called.
 
-    Raise ValueError for tensors of a graph that `clear_session` replaced and that is not the
+    Raises ValueError for tensors of a graph that `clear_session` replaced and that is not the
     default graph.
     """
     session = get_default_session()
@@ -105,7 +106,7 @@ def clear_session() -> None:
     phase.
 
     The new learning phase is a placeholder, False by default. Models built before can no longer be
-    used. Raise AssertionError inside `with graph.as_default()`.
+    used. Raises AssertionError inside `with graph.as_default()`.
     """
     graph = get_default_graph()
     reset_default_graph()
@@ -147,7 +148,7 @@ def cleared_text(graph: Any) -> str:
 
 
 def manual_variable_initialization(value: bool) -> None:
-    """Set whether the program initializes Keras's variables itself; at first it does not."""
+    """Set whether the program itself initializes Keras's variables; False by default."""
     _MANUAL_INITIALIZATION[0] = value
 
 
@@ -159,8 +160,8 @@ def track_variable(v: Variable) -> None:
 def _initialize_variables(session: Any) -> None:
     """Initialize the uninitialized variables of Keras in this session's graph.
 
-    Each variable is checked only once, so one that another session initialized counts as
-    initialized.
+    Each variable is checked only once. A variable that another session has initialized therefore
+    counts as initialized.
     """
     tracked = _VARIABLES.get(session.graph, ())
     new = [variable for variable in tracked if not getattr(variable, "_keras_initialized", False)]
@@ -177,8 +178,9 @@ def _initialize_variables(session: Any) -> None:
 def restore_later(session: Any, restore: Callable[[], None]) -> None:
     """Register `restore()` to be called after layers of the session's graph created variables.
 
-    It is also called by each `get_session` that returns this session. Only a weak reference is
-    kept: the calls stop when nothing else holds `restore`.
+    `restore` is also called by each `get_session` that returns this session. Only a weak reference
+    is
+    kept: the calls stop when nothing else refers to `restore`.
     """
     _RESTORES.setdefault(session, WeakSet()).add(restore)
 

@@ -65,10 +65,10 @@ def placeholder(
     name: str | None = None,
     ragged: bool = False,
 ) -> Any:
-    """Return a placeholder, a sparse one if `sparse`; the default dtype is `floatx()`.
+    """Return a placeholder, or a sparse one with `sparse`. dtype: by default `floatx()`.
 
-    shape: a tuple of sizes, None for unknown ones; alternatively `ndim`, the number of axes. Raise
-    UnimplementedError if `ragged` is true.
+    shape: a tuple of sizes, in which None is unknown. It may be replaced by `ndim`, the number of
+    axes. Raises UnimplementedError if `ragged` is true.
     """
     if ragged:
         raise UnimplementedError.of_no_node(
@@ -89,7 +89,7 @@ def placeholder(
 def is_keras_tensor(x: Any) -> bool:
     """Return whether a Keras layer or `Input` created this tensor, variable or SparseTensor.
 
-    Raise ValueError for an object of another class.
+    Raises ValueError for an object of another class.
     """
     if not isinstance(x, (Tensor, Variable, SparseTensor)):
         raise ValueError(
@@ -110,8 +110,8 @@ def to_dense(tensor: Any) -> Any:
 
 
 def int_shape(x: Any) -> tuple[int | None, ...] | None:
-    """Return the static shape as a tuple, in which None is an unknown size; None for an unknown
-    rank.
+    """Return the static shape as a tuple, in which None is an unknown size. Return None if the rank
+    is unknown.
     """
     shape = getattr(x, "shape", None)
     if shape is None:
@@ -125,9 +125,9 @@ def ndim(x: Any) -> int | None:
 
 
 def place_of_axis(x: Any, axis: int) -> int:
-    """Return an axis of `x` as an index from 0; a negative axis counts from the end.
+    """Return the index, from 0, of an axis of `x`. A negative axis counts from the end.
 
-    Raise ValueError for an axis that `x` does not have, and for an unknown rank.
+    Raises ValueError for an axis that `x` does not have, and for an unknown rank.
     """
     rank = ndim(x)
     if rank is None:
@@ -176,7 +176,7 @@ def set_value(x: Any, value: Any) -> None:
 def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
     """Set the values of (variable, value) pairs in one run of Keras's session.
 
-    Raise TypeError for an object that is not a variable.
+    Raises TypeError for an object that is not a variable.
     """
     if not tuples:
         return
@@ -192,7 +192,7 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _assignment(x: Any, rank: int) -> tuple[Tensor, Any]:
-    """Return the placeholder and the op that set a variable; both are created once per variable.
+    """Return the placeholder and the op that set a variable. The two are created once per variable.
 
     rank: the rank of the first value; later values must have the same rank.
     """

@@ -1,6 +1,7 @@
-"""The learning phase of each graph: 1 in training, 0 in tests; by default it is a tensor to feed.
+"""The learning phase of each graph: 1 in training, 0 otherwise. By default it is a tensor that is
+fed.
 
-The graph holds the tensor of its phase; this module has only a weak reference to it.
+The graph owns the tensor; this module has only a weak reference to it.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def set_learning_phase(value: int) -> None:
     """Set the learning phase of the default graph to 0 or 1 for all layers that are called from now
     on.
 
-    Raise ValueError for any other value.
+    Raises ValueError for any other value.
     """
     _PHASES[get_default_graph()] = _checked(value)
 
@@ -64,7 +65,7 @@ def _checked(value: Any) -> int:
 def learning_phase_scope(value: int) -> Iterator[None]:
     """Set the default graph's learning phase to 0 or 1 within a `with` block, then restore it.
 
-    Raise ValueError for any other value.
+    Raises ValueError for any other value.
     """
     graph = get_default_graph()
     phase = _checked(value)

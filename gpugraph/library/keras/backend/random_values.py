@@ -27,7 +27,7 @@ def random_normal(
 def random_uniform(
     shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Return numbers of shape `shape` that are uniform in [minval, maxval).
+    """Return numbers that are uniformly distributed in [minval, maxval).
 
     The default dtype is `floatx()`.
     """

@@ -23,11 +23,11 @@ class Callback:
         self.validation_data: Any = None
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Set `params`, the parameters of the training; called before it begins."""
+        """Set `params`, the parameters of the training. Called before the training begins."""
         self.params = params
 
     def set_model(self, model: Any) -> None:
-        """Set `model`; called before the training begins."""
+        """Set `model`. Called before the training begins."""
         self.model = model
 
     def on_batch_begin(self, batch: int, logs: Logs = None) -> None:
@@ -37,11 +37,11 @@ class Callback:
         """Handle the end of each batch of a training."""
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Handle the beginning of each batch of a training; by default call `on_batch_begin`."""
+        """Handle the beginning of each batch of a training. By default, call `on_batch_begin`."""
         self.on_batch_begin(batch, logs)
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Handle the end of each batch of a training; by default call `on_batch_end`."""
+        """Handle the end of each batch of a training. By default, call `on_batch_end`."""
         self.on_batch_end(batch, logs)
 
     def on_test_batch_begin(self, batch: int, logs: Logs = None) -> None:
@@ -93,7 +93,7 @@ _BATCH_HOOKS = {
     "on_predict_batch_begin": None,
     "on_predict_batch_end": None,
 }
-"""By method that runs for each batch: the older method that the base class calls from it,
+"""By the name of a method that is called for each batch, the older method that it calls by default,
 if any.
 """
 
@@ -130,7 +130,7 @@ class CallbackList:
             callback.set_model(model)
 
     def batch_hooks(self, name: str) -> list[Callable[[int, Logs], Any]]:
-        """Return the bound methods `name` of the callbacks for which a call has an effect.
+        """Return the callbacks' bound methods `name`, without those whose call has no effect.
 
         These are the callbacks that override the method `name`, or the older method that it calls
         by default.
@@ -162,8 +162,8 @@ def _defines(callback: Any, name: str) -> bool:
 
 
 class LambdaCallback(Callback):
-    """A callback made of functions; each function replaces the method of the same name, None does
-    not.
+    """A callback that consists of functions. A function replaces the method of the same name; None
+    replaces nothing.
 
     kwargs: functions for other methods of `Callback`, by name.
     """
@@ -214,9 +214,10 @@ class History(Callback):
 
 
 class BaseLogger(Callback):
-    """A callback that replaces the epoch's logs by means over its batches, weighted by batch size.
+    """A callback that replaces the epoch's logs by their means over the batches, weighted by the
+    batch sizes.
 
-    stateful_metrics: names of values that are means over the epoch already, and are not averaged.
+    stateful_metrics: names of values that are already means over the epoch, and are not averaged.
     """
 
     def __init__(self, stateful_metrics: Iterable[str] | None = None) -> None:

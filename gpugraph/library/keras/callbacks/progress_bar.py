@@ -1,4 +1,6 @@
-"""A progress bar for terminals, notebooks and log files; a callback that shows one per epoch."""
+"""Progbar, a progress bar for terminals, notebooks and log files, and ProgbarLogger, a callback
+that shows one per epoch.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,12 @@ class Progbar:
     width: the length of the bar, in characters.
     verbose: 1 for a bar that is redrawn, 2 for one line when the target is reached, 0 for nothing.
     interval: the minimum number of seconds between two redraws.
-    stateful_metrics: names of values that are shown unchanged; others are averaged over all units.
+    stateful_metrics: names of values that are shown unchanged. All other values are averaged over
+      the units.
     unit_name: the word for one unit in the text.
 
-    If the output is neither a terminal nor a notebook, lines cannot be redrawn: the bar is shown
-    only when it is full.
+    If the output is neither a terminal nor a notebook, lines cannot be redrawn. The bar is then
+    shown only when it is full.
     """
 
     def __init__(
@@ -48,7 +51,7 @@ class Progbar:
         self._last_draw = 0.0
 
     def update(self, current: int, values: Sequence[tuple[str, Any]] | None = None) -> None:
-        """Set the bar to `current` units in total, and redraw it if `interval` seconds have passed.
+        """Set the bar to `current` units in total. Redraw it if `interval` seconds have passed.
 
         values: pairs (name, mean over the units since the last update).
         """
@@ -128,8 +131,8 @@ def _duration(seconds: float) -> str:
 class ProgbarLogger(Callback):
     """A callback that shows a progress bar for each epoch.
 
-    count_mode: "samples" if the bar counts examples, "steps" if it counts batches; the constructor
-      raises ValueError for another word.
+    count_mode: "samples" if the bar counts examples, "steps" if it counts batches. The constructor
+      raises ValueError for any other value.
     stateful_metrics: see `Progbar`.
     """
 

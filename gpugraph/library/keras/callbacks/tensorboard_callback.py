@@ -22,7 +22,7 @@ class TensorBoard(Callback):
     write_graph: whether to write the graph too.
     update_freq: "epoch" to write no values of batches, "batch" to write the values of every batch,
       or the number of examples from one written batch to the next.
-    profile_batch: accepted and ignored; profiles come from the `run_metadata` of `Session.run`. The
+    profile_batch: accepted and ignored; for profiles, use the `run_metadata` of `Session.run`. The
       constructor raises NotImplementedError for `write_grads`, `write_images` and
       `embeddings_freq`: add `tf.summary` ops to the graph instead.
     """
@@ -79,7 +79,9 @@ class TensorBoard(Callback):
         self._written = self._samples
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Write the epoch's values; every `histogram_freq` epochs also histograms of variables."""
+        """Write the epoch's values. Every `histogram_freq` epochs, also write histograms of the
+        variables.
+        """
         step = epoch if self.update_freq == "epoch" else self._samples
         self._write("epoch", logs or {}, step)
         if self._histograms is not None and epoch % self.histogram_freq == 0:

@@ -68,7 +68,7 @@ class EarlyStopping(Callback):
 
     monitor: the name of the loss or metric. min_delta: the minimum change that counts as
       improvement.
-    mode: see `Watch`. baseline: the value that the first epochs must improve on.
+    mode: see `Watch`. baseline: the value on which the first epochs must improve.
     restore_best_weights: whether to set the variables to their values after the best epoch if the
       training ends early.
     """
@@ -194,8 +194,9 @@ class ReduceLROnPlateau(Callback):
 class LearningRateScheduler(Callback):
     """A callback that sets the learning rate before each epoch to schedule(epoch, current rate).
 
-    A schedule of one argument is called as schedule(epoch). The constructor raises ValueError for
-    an optimizer without `lr`, and for a schedule that does not return a float.
+    A schedule with one parameter is called as schedule(epoch), without the current learning rate.
+    The constructor raises ValueError for an optimizer without `lr`, and for a schedule that does
+    not return a float.
     """
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:

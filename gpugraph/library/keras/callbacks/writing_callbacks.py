@@ -48,9 +48,7 @@ class CSVLogger(Callback):
         self._file = self.filename.open("a" if self.append else "w", newline="")
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Write a row; the first epoch determines the columns, and a missing value is written as
-        NA.
-        """
+        """Write a row. The first epoch determines the columns. A missing value is written as NA."""
         logs = logs or {}
         if self.keys is None:
             self.keys = sorted(logs)
@@ -85,12 +83,12 @@ class ModelCheckpoint(Callback):
     filepath: a path, which may have format fields for the epoch (from 1 on) and for losses and
       metrics: "w.{epoch:02d}-{val_loss:.2f}".
     monitor, mode: see `Watch`. save_best_only: save only when the monitored value improves.
-    save_weights_only: whether to call `save_weights`, which writes a checkpoint unless the path has
-      the suffix of an HDF5 file; otherwise `save` is called.
+    save_weights_only: whether to call `save_weights` instead of `save`. `save_weights` writes a
+      checkpoint, unless the path has the suffix of an HDF5 file.
     save_freq: "epoch", or the number of examples between two files. The constructor raises
-      ValueError for another value.
-    kwargs: `period`, the number of epochs between two files, and `load_weights_on_restart`, whether
-      a training begins by loading the newest file whose name fits `filepath`.
+      ValueError for any other value.
+    kwargs: `period`, the number of epochs between two files; `load_weights_on_restart`, whether a
+      training starts by loading the newest file whose name fits `filepath`.
     """
 
     def __init__(
@@ -120,7 +118,7 @@ class ModelCheckpoint(Callback):
     def on_train_begin(self, logs: Logs = None) -> None:
         """Load the newest file of an earlier training if `load_weights_on_restart` is set.
 
-        Raise ValueError if the file cannot be read or does not fit the model.
+        Raises ValueError if the file cannot be read or does not fit the model.
         """
         path = self._newest() if self.load_weights_on_restart else None
         if path is not None:
@@ -187,7 +185,7 @@ class ModelCheckpoint(Callback):
         save(path, overwrite=True)
 
     def _path(self, epoch: int, logs: dict[str, Any]) -> str:
-        """Return `filepath` with its fields replaced. Raise KeyError for a field that `logs` does
+        """Return `filepath` with its fields replaced. Raises KeyError for a field that `logs` does
         not have.
         """
         try:

@@ -15,15 +15,15 @@ from gpugraph.library.keras.engine.layer_nodes import KerasHistory, LayerNode
 
 
 class InputLayer(Layer):
-    """The layer of one input of a network; its output is a placeholder or an existing tensor.
+    """The layer of one input of a network. Its output is a placeholder or an existing tensor.
 
     input_shape: the shape without the batch axis. batch_size: the number of examples; None for any
       number. dtype: by default that of `input_tensor`, or else `floatx()`.
-    input_tensor: the tensor or variable that is the input, instead of a new placeholder.
+    input_tensor: the tensor or variable that is used as the input instead of a new placeholder.
     sparse: whether the input is a SparseTensor. ragged: the constructor raises UnimplementedError
       if this is true.
     kwargs: `batch_input_shape`, the shape with the batch axis. The constructor raises ValueError if
-      both shapes are passed, and for another keyword argument.
+      both `input_shape` and `batch_input_shape` are passed, and for any other keyword argument.
     """
 
     supports_masking = True
@@ -75,7 +75,7 @@ class InputLayer(Layer):
 
     @property
     def output_shape(self) -> Any:
-        """A list with the input's shape, as in TensorFlow; for other layers it is not a list."""
+        """A list with the input's shape, as in TensorFlow; other layers return the shape itself."""
         return [super().output_shape]
 
     def get_config(self) -> dict[str, Any]:
@@ -112,10 +112,10 @@ def input_tensor(
 
     shape: the shape without the batch axis; None for unknown sizes. batch_size: the number of
       examples; None for any number.
-    tensor: the tensor that is the input, instead of a new placeholder.
-    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis. Raise ValueError if
-      neither a shape nor a tensor is passed, if both shapes are passed, and for another keyword
-      argument. Source: Keras's `Input`.
+    tensor: the tensor that is used as the input instead of a new placeholder.
+    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis. Raises ValueError
+      if neither a shape nor a tensor is passed, if both `shape` and `batch_shape` are passed, and
+      for any other keyword argument. Source: Keras's `Input`.
     """
     batch_shape = kwargs.pop("batch_shape", None)
     whole = kwargs.pop("batch_input_shape", batch_shape)

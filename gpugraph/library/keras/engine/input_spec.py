@@ -1,4 +1,6 @@
-"""InputSpec: the rank, shape, dtype and sizes of axes that a layer requires of an input."""
+"""InputSpec: the rank, the shape, the dtype and the sizes of axes that a layer requires of an
+input.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ from gpugraph.library.keras.engine.layer_calls import next_call_text
 class InputSpec:
     """The requirements on one input of a layer, which a layer stores in its attribute `input_spec`.
 
-    dtype, shape: the dtype and shape of the input; sizes of the shape may be None for any size.
+    dtype, shape: the dtype and shape of the input. A size in the shape may be None, for any size.
     ndim, max_ndim, min_ndim: the exact, maximum and minimum rank; a shape overrides `ndim`.
-    axes: a dict of required sizes by axis. Each argument may be None for no requirement. The
+    axes: a dict of required sizes by axis. An argument that is None requires nothing. The
       constructor raises ValueError for an axis beyond the rank; TypeError for `axes` that are not a
       dict.
     """
@@ -96,7 +98,7 @@ def _may_be(size: int | None, wanted: int | None) -> bool:
 def check_inputs(specs: Any, inputs: Sequence[Any], layer: Any) -> None:
     """Raise ValueError if the inputs of `layer` violate `specs`.
 
-    specs: an InputSpec or None, which accepts any input; or a list with one for each input. Raise
+    specs: an InputSpec or None, which accepts any input; or a list with one for each input. Raises
     TypeError for a spec that is not an InputSpec, and for inputs that are not tensors.
     """
     listed = list(specs) if isinstance(specs, (list, tuple)) else [specs]

@@ -1,9 +1,9 @@
 """The base class of layers: a function with variables, which a program calls on tensors.
 
-Every call opens a name scope with the layer's name. `layer_weights` has the part of the class for
-variables, `layer_losses` the part for losses and updates, `layer_nodes` the part for recorded
-calls; `layer_configs` converts constructor arguments for configurations. `tf.layers.Layer` is a
-subclass that creates its variables by `get_variable`, so that variable scopes can share them.
+Every call opens a name scope with the layer's name. The class is composed of mixins:
+`layer_weights` for variables, `layer_losses` for losses and updates, and `layer_nodes` for recorded
+calls. `layer_configs` converts constructor arguments for configurations. Its subclass
+`tf.layers.Layer` creates variables by `get_variable`, so that variable scopes can share them.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Layer(LayerWeights, LayerNodes, Module):
     name: by default the class's name in snake case, with a number if it is in use: `dense`,
       `dense_1`.
     dtype: the dtype of the variables; by default that of the first input.
-    dynamic: accepted for compatibility with TensorFlow, where it means that the layer runs eagerly.
+    dynamic: accepted for compatibility; in TensorFlow, it means that the layer runs eagerly.
     input_shape, or batch_input_shape, or input_dim, and batch_size: the shape of the input, for the
-      first layer of a Sequential model.
+    first layer of a Sequential model.
     weights: arrays, the initial values of the variables.
     activity_regularizer: a function from the outputs to a scalar penalty, which is divided by the
       batch size and added to the layer's losses.
@@ -61,7 +61,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     """
 
     input_spec: Any = None
-    """An InputSpec, or a list with one for each input; None accepts any inputs."""
+    """An InputSpec, or a list with one for each input. None accepts any inputs."""
 
     supports_masking = False
     """Whether `compute_mask` passes the mask of the inputs on to the outputs."""
@@ -105,12 +105,16 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def graph(self) -> Graph | None:
-        """The graph of the first call, or None before it; a call in another graph is an error."""
+        """The graph of the first call, or None before the first call. A call in another graph is an
+        error.
+        """
         return self._graph
 
     @property
     def activity_regularizer(self) -> Any:
-        """The function from outputs to a penalty that the constructor received, or None."""
+        """The constructor's `activity_regularizer`: a function from outputs to a penalty, or
+        None.
+        """
         return self._activity_regularizer
 
     @activity_regularizer.setter
@@ -135,7 +139,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the outputs for the shape of the inputs.
 
-        Raise NotImplementedError if the subclass does not define it.
+        Raises NotImplementedError if the subclass does not define it.
         """
         raise NotImplementedError(
             f"Please implement the compute_output_shape method on your layer "
@@ -145,7 +149,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def compute_output_signature(self, input_signature: Any) -> Any:
         """Return TensorSpecs of the outputs for TensorSpecs of the inputs.
 
-        Raise TypeError for inputs of another class.
+        Raises TypeError for inputs of another class.
         """
         for spec in flatten(input_signature):
             if not isinstance(spec, TensorSpec):
@@ -160,9 +164,9 @@ class Layer(LayerWeights, LayerNodes, Module):
         )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask of the outputs; the base class returns that of the inputs.
+        """Return the mask of the outputs. The base class returns the mask of the inputs.
 
-        Raise TypeError for a mask if the layer does not support masks.
+        Raises TypeError for a mask if the layer does not support masks.
         """
         if self.supports_masking:
             return mask
@@ -176,8 +180,8 @@ class Layer(LayerWeights, LayerNodes, Module):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor as a dict of plain Python values.
 
-        Raise NotImplementedError for a subclass whose constructor has further arguments and that
-        does not override this method.
+        Raises NotImplementedError for a subclass whose constructor has additional arguments, unless
+        the subclass overrides this method.
         """
         config: dict[str, Any] = {
             "name": self._name,
@@ -203,7 +207,9 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Create a layer from a dict that `get_config` returned. It has no variables yet."""
+        """Create a layer from a dict that `get_config` returned. The new layer has no variables
+        yet.
+        """
         return cls(**config)
 
     # -- calls
@@ -211,9 +217,9 @@ class Layer(LayerWeights, LayerNodes, Module):
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Run `call` within the layer's name scope; before the first call, also run `build`.
 
-        If `call` has parameters `mask` and `training` that are not passed, `mask` becomes the mask
-        of the inputs, and `training` the value of the enclosing layer, whose `call` calls this
-        layer.
+        `call` also receives `mask` and `training` if it has these parameters. By default, `mask` is
+        the mask of the inputs, and `training` is the value of the enclosing layer, if the call is
+        made in another layer's `call`.
         """
         inputs = map_structure(tensor_of_value, inputs)
         self._check_graph(inputs)
@@ -239,7 +245,7 @@ class Layer(LayerWeights, LayerNodes, Module):
         return outputs
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call the layer; the same as `layer(inputs, ...)`."""
+        """Call the layer, as `layer(inputs, ...)` does."""
         return self(inputs, *args, **kwargs)
 
     def _regularize_activity(self, inputs: Any, outputs: Any) -> None:
@@ -253,7 +259,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
         """Set `_keras_mask` of the outputs to `compute_mask(inputs, mask)`.
 
-        Do nothing if `call` has set all masks already; a layer without masks sets None.
+        Do nothing if `call` has already set all masks. For a layer without masks, set None.
         """
         tensors = flatten(outputs)
         is_done = getattr(self, "_compute_output_and_mask_jointly", False)
@@ -349,7 +355,8 @@ class Layer(LayerWeights, LayerNodes, Module):
         """Return the shape of the outputs for an input shape, by calling a new layer in a separate
         graph.
 
-        The new layer has the same configuration; the separate graph is discarded.
+        The call is made on a new layer of the same configuration, in a separate graph that is then
+        discarded.
         """
         with Graph().as_default():
             duplicate = type(self).from_config({**self.get_config(), "name": "trial"})

@@ -29,7 +29,7 @@ def innermost_call() -> LayerCall | None:
 
 
 def next_call_text(layer: Any, inputs: Iterable[Any]) -> str:
-    """Describe a layer's call that is in progress or about to begin, for an error message.
+    """Describe, for an error message, the call of a layer that is in progress or about to begin.
 
     The text has the layer's name and class, its inputs and the enclosing layers.
     """
@@ -49,14 +49,16 @@ Encountered error:
 
 
 class LayerCall:
-    """The arguments of one call of a layer; a context manager that is active while the layer runs.
+    """The arguments of one call of a layer. It is also a context manager that is active while the
+    layer runs.
 
     keywords: the keyword arguments for the layer's `call`: those passed, and `mask` and `training`
       if `call` has these parameters and they were not passed.
-    recorded: all arguments that were passed, by name, for a repetition of the call on other inputs.
+    recorded: all arguments that were passed, by name, so that the call can be repeated on other
+      inputs.
     mask: the argument `mask`, or else the masks of the inputs.
-    training: the argument `training`, or else the value of the enclosing layer's call; None if
-      neither has one.
+    training: the argument `training`; if it is missing, the value in the enclosing layer's call, or
+      None.
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class LayerCall:
         """End the call. If an error ends it and a Keras layer created an input, add a note to the
         error.
 
-        Only the innermost call adds a note, which describes the call. Raise TypeError in place of
+        Only the innermost call adds a note, which describes the call. Raises TypeError in place of
         an error that a Python loop or branch over tensors caused.
         """
         if isinstance(error, Exception) and "; path: " not in f"{error}{_notes_of(error)}":
@@ -127,7 +129,9 @@ def _call_parameters(layer: Any) -> list[str]:
 
 
 def _masks_of(inputs: Any) -> Any:
-    """Return the masks of inputs in their structure, or None if no input has one."""
+    """Return the masks of inputs, in the structure of the inputs, or None if no input has a
+    mask.
+    """
     masks = map_structure(mask_of, inputs)
     return masks if _any_mask(masks) else None
 

@@ -1,8 +1,8 @@
 """The arguments of layers' constructors, converted between names, objects and plain values.
 
 The suffix of an argument's name determines the module that converts it: `kernel_initializer` is
-converted by `keras_initializers`, an `activation` by `activations`, and so on. `serialize` of that
-module gives the plain value for a configuration.
+converted by `keras_initializers`, an `activation` by `activations`, and so on. The function
+`serialize` of that module returns the plain value for a configuration.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _OF_ALL_LAYERS = ("self", "name", "trainable", "dtype", "kwargs")
 def object_of_argument(name: str, value: Any) -> Any:
     """Return the object for an argument's value, for example the function for `activation="relu"`.
 
-    Values of other arguments are returned unchanged. An unknown name raises the error of the module
-    that converts it.
+    Values of all other arguments are returned unchanged. An unknown name raises the error of the
+    module that converts it.
     """
     kind = _KINDS.get(name.rpartition("_")[2])
     return value if kind is None else kind.get(value)
 
 
 def plain_argument(name: str, value: Any) -> Any:
-    """Return an argument's value as the plain value that a configuration holds."""
+    """Return the plain value for an argument's value, to store in a configuration."""
     kind = _KINDS.get(name.rpartition("_")[2])
     if kind is None:
         return value
@@ -52,7 +52,7 @@ def plain_argument(name: str, value: Any) -> Any:
 def arguments_config(layer: Any) -> dict[str, Any]:
     """Return the arguments of a layer's constructor, read from the layer's attributes.
 
-    An argument `x` is read from the attribute `x` or `_x`. Raise NotImplementedError for an
+    An argument `x` is read from the attribute `x` or `_x`. Raises NotImplementedError for an
     argument without such an attribute.
     """
     config = {}

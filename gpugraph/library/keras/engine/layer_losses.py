@@ -1,4 +1,6 @@
-"""The part of the class Layer for losses, updates and metrics, which may depend on inputs."""
+"""LayerLosses: the losses, updates and metrics of a layer; each may depend on the layer's
+inputs.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class LayerLosses:
-    """The part of Layer that contributes to training: penalties, updates for each step, and
-    metrics.
-    """
+    """The mixin of Layer for losses, for updates in each step, and for metrics."""
 
     _name: str
     trainable: bool
@@ -103,7 +103,7 @@ class LayerLosses:
         """Add updates: an operation, a tensor, a function that returns one of these, or a list of
         them.
 
-        inputs: the tensors on which the updates depend. If None, each update is checked: it is
+        inputs: the tensors on which the updates depend. If None, each update is checked. It is
           conditional if it is computed from the inputs of the call in progress or, outside of
           calls, from the inputs of any recorded call.
         """
@@ -132,12 +132,11 @@ class LayerLosses:
     ) -> None:
         """Add a metric of a tensor, or the metric object that computed `value`.
 
-        value: a tensor, whose mean over all batches is reported, or the value that a metric object
-          returned when it was called.
+        value: a tensor, to report its mean over all batches; or the value that a call of a metric
+          object returned.
         aggregation: "mean" for a tensor; None for the value of a metric object.
-        name: the name of the new metric for a tensor.
-        Raise ValueError for another aggregation, for a tensor without a name or aggregation, and
-          for a value that is not a tensor.
+        name: the name of the new metric for a tensor. Raises ValueError for any other aggregation,
+        for a tensor without a name or aggregation, and for a value that is not a tensor.
         """
         if aggregation not in (None, "mean"):
             raise ValueError(
@@ -156,22 +155,23 @@ class LayerLosses:
             self._metrics.append(metric)
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
-        """Return the losses that depend on the tensors `inputs`; for None, losses that depend on no
-        inputs.
+        """Return the losses that depend on the tensors `inputs`. For None, return the losses that
+        depend on no inputs.
         """
         return _among(self.losses, "_unconditional_loss", inputs)
 
     def get_updates_for(self, inputs: Any) -> list[Any]:
-        """Return the updates that depend on the tensors `inputs`; for None, updates that depend on
-        no inputs.
+        """Return the updates that depend on the tensors `inputs`. For None, return the updates that
+        depend on no inputs.
         """
         return _among(self.updates, "_unconditional_update", inputs)
 
 
 def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
-    """Return the items computed from `inputs`; for None, the items that depend on no inputs.
+    """Return the items that are computed from `inputs`. For None, return the items that depend on
+    no inputs.
 
-    flag: the name of the attribute that is true or missing on an item that depends on no inputs.
+    flag: the name of an attribute; an item on which it is true or missing depends on no inputs.
     """
     if inputs is None:
         return [item for item in items if getattr(item, flag, True)]
@@ -232,8 +232,8 @@ def _with_those_of(items_of_layer: list[Any], layers: list[Any], name: str) -> l
 
 
 def _collect(items: Iterable[Any], collection: str | None) -> None:
-    """Add items that are missing in a collection of the default graph; do nothing if `collection`
-    is None.
+    """Add items to a collection of the default graph, unless they are already in it. Do nothing if
+    `collection` is None.
     """
     if collection is None:
         return

@@ -1,8 +1,8 @@
 """The calls of a layer that belong to a network of layers, recorded as nodes of a graph.
 
 A tensor belongs to a network of layers if it has a `_keras_history`: the layer that created it, the
-number of the call among that layer's calls, and the number of the output. A call is recorded only
-if all its inputs belong to a network.
+index of the call among that layer's calls, and the index of the output. A call is recorded only if
+all its inputs belong to a network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpugraph.ops.framework.identity_and_shape import identity
 
 
 def mask_of(tensor: Any) -> Any:
-    """Return the bool mask that a layer has set for a tensor, or None."""
+    """Return the bool mask that a layer has set on a tensor, or None."""
     return getattr(tensor, "_keras_mask", None)
 
 
@@ -42,7 +42,8 @@ class KerasHistory(NamedTuple):
 
 
 class LayerNode:
-    """One call of `outbound_layer` on tensors that calls of `inbound_layers` returned.
+    """One call of the layer `outbound_layer`. `inbound_layers` are the layers whose outputs it
+    received.
 
     inputs, outputs: the structures of the call's input and output tensors. arguments: the call's
       other arguments by name.
@@ -69,8 +70,8 @@ class LayerNode:
         self.arguments = arguments
 
     def needed_tensors(self) -> list[Any]:
-        """Return the tensors of other layers that the call requires: inputs, then tensors in
-        arguments.
+        """Return the outputs of other layers that the call requires: its inputs, then tensors in
+        its other arguments.
         """
         if self.is_input:
             return []
@@ -84,7 +85,8 @@ class LayerNode:
 
 
 def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
-    """Return a method that returns an attribute of the node of one of a layer's calls.
+    """Return a method of a layer: given the index of a call, it returns an attribute of that call's
+    node.
 
     The method receives the number of the call. name: the name of the method. kind: what the
     attribute has, for messages.
@@ -102,7 +104,7 @@ def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
 
 
 class LayerNodes:
-    """The part of Layer for its recorded calls, and for the inputs and outputs of these calls."""
+    """The mixin of Layer for its recorded calls, and for the inputs and outputs of these calls."""
 
     _name: str
 
@@ -117,7 +119,7 @@ class LayerNodes:
 
     @property
     def outbound_nodes(self) -> list[LayerNode]:
-        """The nodes of recorded calls of other layers on this layer's outputs."""
+        """The nodes of the recorded calls of other layers that receive this layer's outputs."""
         return self._outbound_nodes
 
     def record_call(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> Any:
@@ -125,7 +127,8 @@ class LayerNodes:
         outputs.
 
         Operations that computed tensors among the arguments become layers. An output that is also
-        an input is replaced by an identity, since a tensor can have only one history and mask.
+        an input is replaced by an identity, because a tensor can have only one history and one
+        mask.
         """
         tensors = flatten(inputs)
         if not tensors or not all(hasattr(tensor, "_keras_history") for tensor in tensors):
@@ -148,7 +151,7 @@ class LayerNodes:
     def input(self) -> Any:
         """The inputs of the first recorded call.
 
-        Raise AttributeError if there is no recorded call.
+        Raises AttributeError if there is no recorded call.
         """
         self._check_called("is not connected, no input to return")
         return self.get_input_at(0)
@@ -175,7 +178,7 @@ class LayerNodes:
     def input_shape(self) -> Any:
         """The shape of the inputs of all recorded calls.
 
-        Raise AttributeError if there is no recorded call, or if the shapes differ between calls.
+        Raises AttributeError if there is no recorded call, or if the shapes differ between calls.
         """
         return self._only_shape("input", [node.input_shapes for node in self._inbound_nodes])
 
@@ -183,7 +186,7 @@ class LayerNodes:
     def output_shape(self) -> Any:
         """The shape of the outputs of all recorded calls.
 
-        Raise AttributeError if there is no recorded call, or if the shapes differ between calls.
+        Raises AttributeError if there is no recorded call, or if the shapes differ between calls.
         """
         return self._only_shape("output", [node.output_shapes for node in self._inbound_nodes])
 

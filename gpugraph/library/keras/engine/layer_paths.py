@@ -1,8 +1,8 @@
 """The position of a layer's call in a network of layers, as text for error messages.
 
 A call of a layer is written as the layer's name and the number of the call, `dense[1]`. A path is
-the sequence of calls from an input to it, `x[0] -> dense[0] -> dense[1]`. The middle of a long
-path is replaced by the number of calls left out.
+the sequence of calls from an input to it, `x[0] -> dense[0] -> dense[1]`. In a long path, the calls
+in the middle are replaced by their number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MAX_NODES = 5
 """If a layer has more calls than this, a message does not list their paths."""
 
 Call = tuple[Any, int]
-"""A layer and the number of one of its calls."""
+"""A layer, and the index of one of its calls."""
 
 
 def layer_text(layer: Any) -> str:
@@ -34,7 +34,7 @@ def path_text(calls: Sequence[Call]) -> str:
 
 
 def calls_to(tensors: Iterable[Any]) -> list[Call]:
-    """Return a path of calls that leads to `tensors`; it is empty if no layer created one of them.
+    """Return a path of calls that leads to `tensors`; it is empty if layers created none of them.
 
     At each call, the path follows only the first input that a layer created. In a cycle, the path
     ends before it reaches a call for the second time.
@@ -63,7 +63,7 @@ def call_text(layer: Any, index: int, before: Iterable[Any], around: Sequence[An
     """Format a call of a layer: ` (Dense layer "d", node 1; path: x[0] -> d[1])`.
 
     index: the number of the call. before: its inputs.
-    around: the layers whose `call` is in progress around this call, the outermost first.
+    around: the layers whose `call` is in progress during this call, the outermost first.
     """
     path = path_text([*calls_to(before), (layer, index)])
     inside = f"; inside {' / '.join(outer.name for outer in around)}" if around else ""
@@ -71,7 +71,9 @@ def call_text(layer: Any, index: int, before: Iterable[Any], around: Sequence[An
 
 
 def nodes_text(layer: Any) -> str:
-    """Return a sentence with the recorded calls of a layer and their paths, or that it has none."""
+    """Return a sentence that lists the recorded calls of a layer and their paths, or says that
+    there are none.
+    """
     nodes = layer.inbound_nodes
     if not nodes:
         return (

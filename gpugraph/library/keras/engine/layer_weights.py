@@ -1,4 +1,4 @@
-"""The part of the class Layer for variables: their creation, lists of them, and their values."""
+"""LayerWeights: creates a layer's variables, lists them, and reads and sets their values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def distinct(items: Iterable[Any]) -> list[Any]:
 
 
 class LayerWeights(LayerLosses):
-    """The part of Layer that holds variables: the layer's own, and those of layers in its
+    """The mixin of Layer for variables: the layer's own, and those of the layers in its
     attributes.
     """
 
@@ -57,7 +57,7 @@ class LayerWeights(LayerLosses):
     _dtype: DType | None
 
     is_metric = False
-    """Whether this is a metric; a metric that is an attribute of a layer does not count as a
+    """Whether this layer is a metric. A metric in an attribute of a layer does not count as a
     sublayer.
     """
 
@@ -82,8 +82,8 @@ class LayerWeights(LayerLosses):
             layer.trainable = value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute, and register variables in its value for initialization by Keras's
-        session.
+        """Set an attribute. Variables in its value are registered, so that Keras's session
+        initializes them.
         """
         super().__setattr__(name, value)
         if name not in UNSEARCHED and not isinstance(value, PLAIN):
@@ -93,7 +93,7 @@ class LayerWeights(LayerLosses):
         """Register variables that were added to lists and dicts for initialization by Keras's
         session.
 
-        `__setattr__` finds only variables that are in the list or dict when it is assigned.
+        `__setattr__` finds only the variables that a list or dict contains when it is assigned.
         """
         _initialize_later(self._assigned())
 
@@ -133,8 +133,8 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The variables of this layer and its sublayers to train; empty if the layer is not
-        trainable.
+        """The trainable variables of this layer and its sublayers; an empty list if the layer is
+        not trainable.
         """
         if not self.trainable:
             return []
@@ -183,7 +183,7 @@ class LayerWeights(LayerLosses):
     # -- values
 
     def count_params(self) -> int:
-        """Return the number of elements of all variables. Raise ValueError if the layer is not
+        """Return the number of elements of all variables. Raises ValueError if the layer is not
         built.
         """
         if not self.built:
@@ -200,7 +200,7 @@ class LayerWeights(LayerLosses):
         return values
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Set the values of `weights`. Raise ValueError if the number or a shape differs."""
+        """Set the values of `weights`. Raises ValueError if the number or a shape differs."""
         variables = self.weights
         if len(variables) != len(weights):
             raise ValueError(
@@ -244,7 +244,9 @@ class LayerWeights(LayerLosses):
     # -- addition
 
     def _variables_context(self) -> AbstractContextManager[Any]:
-        """Return the context in which the layer's variables are created; here it has no effect."""
+        """Return the context manager in which the layer's variables are created. In this class it
+        has no effect.
+        """
         return nullcontext()
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
@@ -272,10 +274,9 @@ class LayerWeights(LayerLosses):
         initializer, regularizer, constraint: functions, or names and configurations that
           `tf.keras.initializers` and so on accept.
         kwargs: `collections`, the graph collections for the variable, and `getter`, which is called
-          instead of `_new_variable`.
-        The penalty of `regularizer` is added to the layer's losses, unless the variable existed
-          already and is shared. Raise ValueError for a trainable variable that is synchronized
-          ON_READ, and TypeError for other keyword arguments.
+          instead of `_new_variable`. The penalty of `regularizer` is added to the layer's losses,
+          unless the variable existed already and is shared. Raises ValueError for a trainable
+          variable that is synchronized ON_READ, and TypeError for other keyword arguments.
         """
         getter, options = _getter_and_options(self._new_variable, kwargs)
         on_read = synchronization == VariableSynchronization.ON_READ
@@ -328,10 +329,11 @@ class LayerWeights(LayerLosses):
                 self.add_loss(loss)
 
     def track_variable(self, variable: Any, trainable: bool) -> None:
-        """Add a variable to the layer's lists of variables; for a partitioned one, add its parts.
+        """Add a variable to the layer's lists of variables. For a partitioned variable, add its
+        partitions.
 
-        trainable: whether to train the variable; a part whose own `trainable` is False is not
-          trained, unless that is only because the layer is not trainable.
+        trainable: whether to train the variable. A partition with `trainable` False is not trained,
+          unless it is False only because the layer is not trainable.
         """
         for part in variable_parts(variable):
             is_trained = trainable and (part.trainable or not self.trainable)

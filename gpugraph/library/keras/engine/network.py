@@ -1,7 +1,7 @@
 """Network: a layer that calls other layers, from its inputs to its outputs.
 
-The inputs and outputs of a graph of layers define a network; or a subclass defines `call`. Networks
-are layers, so a network may contain networks.
+A network is defined by the inputs and outputs of a graph of layers, or by a subclass with a method
+`call`. Networks are layers, so a network may contain networks.
 """
 
 from __future__ import annotations
@@ -75,7 +75,10 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             self._init_graph(inputs, outputs)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; for a layer, raise RuntimeError before `Network.__init__` has run."""
+        """Set an attribute.
+
+        Raises RuntimeError for a layer if `Network.__init__` has not run yet.
+        """
         if "_network_graph" not in vars(self) and any(
             isinstance(leaf, LayerWeights) for leaf in leaves(value)
         ):
@@ -87,7 +90,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         super().__setattr__(name, value)
 
     def _init_graph(self, inputs: Any, outputs: Any) -> None:
-        """Initialize a network of the layers that lead from the tensors `inputs` to `outputs`."""
+        """Initialize a network from its layers, which lead from the tensors `inputs` to
+        `outputs`.
+        """
         inputs, outputs = _only(inputs), _only(outputs)
         self._nested_inputs, self._nested_outputs = inputs, outputs
         self.inputs, self.outputs = flatten(inputs), flatten(outputs)
@@ -113,8 +118,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
         """The objects to save in checkpoints: the layers by position, then the attributes.
 
-        Layers with weights are also numbered separately, so a checkpoint still fits when layers
-        without weights are added or removed.
+        Layers with weights are also numbered separately, so that a checkpoint still fits after
+        layers without weights are added or removed.
         """
         references: dict[str, Any] = {}
         for index, layer in enumerate(self._layers_by_place()):
@@ -137,7 +142,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def network_graph(self) -> NetworkGraph:
-        """The layers and their calls, by depth; AttributeError for a subclass with a `call`."""
+        """The graph of layers and their calls. Raises AttributeError for a subclass that defines
+        `call`.
+        """
         if self._network_graph is None:
             raise AttributeError(
                 f"{self.name} is a subclassed {type(self).__name__}: it has no graph of layers"
@@ -148,7 +155,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     layers_by_depth = OfGraph("The layers, by the maximum depth of their calls.")
 
     def sublayers(self) -> list[Any]:
-        """Return the layers of the network; in a graph of layers, the deepest ones come first."""
+        """Return the layers of the network. In a graph of layers, the deepest layers come first."""
         listed = self.__dict__.get("_layers")
         return list(listed) if listed is not None else super().sublayers()
 
@@ -210,7 +217,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def stateful(self) -> bool:  # type: ignore[override]
-        """Whether some layer keeps state from one batch to the next."""
+        """Whether any layer keeps state from one batch to the next."""
         return any(layer.stateful for layer in self.layers)
 
     @property
@@ -228,7 +235,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def input_spec(self) -> Any:
-        """For several inputs, a list of None, so that calls check their number; otherwise None."""
+        """A list with None for each input if there are several inputs, so that calls check their
+        number; otherwise None.
+        """
         several = self.is_graph_network and len(self.inputs) > 1
         return [None] * len(self.inputs) if several else None
 
@@ -237,8 +246,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def build(self, input_shape: Any) -> None:
         """Create the variables of a subclass, by running its `call` on placeholders.
 
-        Raise ValueError for an invalid shape, and for a `call` that requires arguments other than
-        the inputs and `training` (here False), or inputs of another dtype than `floatx()`.
+        Raises ValueError for an invalid shape, and if the network can't be called with inputs of
+        dtype `floatx()` and `training` False alone.
         """
         if self.is_graph_network or self.built:
             self.built = True
@@ -260,7 +269,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         self.track_assigned()
 
     def _build(self, inputs: Any) -> None:
-        """Run the program's own `build`; without one, the first call builds a subclass's layers."""
+        """Run the program's own `build` if it defines one. Otherwise do nothing: a subclass's
+        layers are built by its first call.
+        """
         if type(self).build not in self._DEFAULT_BUILDS:
             super()._build(inputs)
             return
@@ -272,9 +283,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     """The `build` methods of this package; any other one is defined by the program."""
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Return the outputs for `inputs`; a graph of layers calls each of its layers again.
+        """Return the outputs for `inputs`. In a graph of layers, each layer is called again.
 
-        Raise NotImplementedError for a subclass that does not define it.
+        Raises NotImplementedError for a subclass that does not define it.
         """
         del training  # the layers get `training` from the enclosing LayerCall
         if not self.is_graph_network:
@@ -284,7 +295,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return self.run_internal_graph(inputs, mask)
 
     def run_internal_graph(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the outputs for other inputs: every layer is called again, in the graph's order.
+        """Return the outputs for other inputs. Every layer is called again, in the graph's order.
 
         inputs: tensors in the structure of the network's inputs, or a list. mask: their masks.
         """
@@ -301,11 +312,11 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return pack_sequence_as(self._nested_outputs, results)
 
     def run_node(self, node: LayerNode, computed: dict[int, Any], layer: Any = None) -> None:
-        """Repeat a node's call on other tensors, by the node's layer or by `layer`.
+        """Repeat a node's call on other tensors. The layer called is the node's own, or `layer` if
+        that is passed.
 
         A recorded argument that is the learning phase is replaced by the enclosing call's
-        `training`. computed: the new tensor for each recorded tensor, by the id of the recorded
-        tensor.
+        `training`. computed: the new tensors by the id of the recorded tensor that each replaces.
         """
         call = innermost_call()
         is_trained = call is not None and call.training is not None
@@ -321,13 +332,17 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             computed[id(node_output)] = tensor
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the outputs' masks, from a call of the layers on `inputs`; None for a subclass."""
+        """Return the outputs' masks, for which the layers are called on `inputs`. For a subclass,
+        return None.
+        """
         if not self.is_graph_network:
             return None
         return map_structure(mask_of, self.run_internal_graph(inputs, mask))
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        """Set the masks of a subclass's outputs; in a graph, the calls of its layers set them."""
+        """Set the masks of a subclass's outputs. In a graph of layers, the layers' own calls set
+        them.
+        """
         if not self.is_graph_network:
             super()._set_masks(inputs, outputs, mask)
 
@@ -345,7 +360,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     # -- values and configuration
 
     def get_config(self) -> dict[str, Any]:
-        """Return the layers' configurations and calls; a subclass raises NotImplementedError."""
+        """Return the configurations of the layers, and their calls. For a subclass, raise
+        NotImplementedError.
+        """
         if not self.is_graph_network:
             raise NotImplementedError(
                 f"{type(self).__name__} is a subclass with its own `call`: it must define "
@@ -371,7 +388,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
         line_length: the number of characters of a line. positions: the ends of the columns, in
           characters or as fractions of a line.
-        print_fn: receives each line; `print` by default. Raise ValueError before the model is
+        print_fn: receives each line; `print` by default. Raises ValueError before the model is
           built.
         """
         if not self.built:
@@ -388,7 +405,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
 
 def _infer_shapes(node: LayerNode, shapes: dict[int, TensorShape]) -> None:
-    """Compute the shapes of a call's outputs, and add them to `shapes`, a dict by tensor ids."""
+    """Compute the shapes of a call's outputs, and add them to `shapes`, a dict from tensor ids to
+    shapes.
+    """
     inputs = map_structure(lambda tensor: shapes[id(tensor)], node.input_tensors)
     computed = node.outbound_layer.compute_output_shape(inputs)
     outputs = flatten(node.output_tensors)

@@ -1,4 +1,4 @@
-"""Checks of the inputs and outputs with which a network of layers is created."""
+"""Checks the inputs and outputs from which a network of layers is created."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gpugraph.platform import logging
 def check_inputs_of_network(network: Any) -> None:
     """Raise ValueError for a network without inputs or outputs, and for invalid inputs.
 
-    Inputs are invalid if one occurs twice, if no layer created them, or if their batch sizes
-    differ. An input from a layer other than an InputLayer only causes a warning here.
-    `check_input_layers` rejects it later, unless `map_network` has found an error in the graph
-    before.
+    Inputs are invalid if one occurs twice, if one was not created by a layer, or if their batch
+    sizes differ. An input from a layer that is not an InputLayer causes only a warning in this
+    function. `check_input_layers` rejects it later, unless `map_network` has found an error in the
+    graph before.
     """
     kind = type(network).__name__
     if not network.inputs or not network.outputs:
@@ -103,10 +103,10 @@ def _made_by(tensor: Any) -> str:
 
 
 def arguments_of_build(network: Any) -> dict[str, Any]:
-    """Return the arguments, in addition to the inputs, with which `build` runs the network's
-    `call`.
+    """Return the keyword arguments with which `build` calls the network's `call`, in addition to
+    the inputs.
 
-    They are `training=False` if `call` requires it, else none. Raise ValueError if `call` accepts
+    They are `training=False` if `call` requires it, else none. Raises ValueError if `call` accepts
     no inputs, or requires other arguments.
     """
     parameters = inspect.signature(network.call).parameters.values()

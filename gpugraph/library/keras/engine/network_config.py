@@ -103,8 +103,8 @@ def _places(structure: Any, numbers: dict[str, int]) -> Any:
 def _plain_argument(value: Any, numbers: dict[str, int]) -> Any:
     """Convert an argument of a call, or a structure of arguments, to a plain value.
 
-    A tensor of a layer becomes a reference to the layer's output, another tensor its value as a
-    list.
+    A tensor that a layer created becomes a reference to the layer's output; any other tensor
+    becomes its value, as a list.
     """
     if hasattr(value, "_keras_history"):
         return _place(value, numbers)
@@ -136,7 +136,7 @@ def network_of_config(
 ) -> tuple[Any, Any, list[Any]]:
     """Create the layers of a configuration, repeat their calls, and return the network's tensors.
 
-    Return the network's inputs, its outputs, and a list of the outputs of all calls. Raise
+    Return the network's inputs, its outputs, and a list of the outputs of all calls. Raises
     ValueError for calls whose inputs no layer provides. custom_objects: classes and functions of
     the program, by name.
     """
@@ -149,13 +149,13 @@ def network_of_config(
 def repeat_calls(
     records: Any, layers: dict[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> list[Any]:
-    """Create the layers that `records` describe, add them to `layers` by name, and repeat their
-    calls.
+    """Create the layers that `records` describe, add them to the dict `layers`, and repeat their
+    recorded calls.
 
     Calls wait until the layers that compute their inputs have been called. Return the outputs of
     the calls, layer by layer.
 
-    records: the "layers" of a dict from `network_config`. Raise ValueError for calls whose inputs
+    records: the "layers" of a dict from `network_config`. Raises ValueError for calls whose inputs
       no layer provides.
     """
     tensors: dict[str, list[Any]] = {}
@@ -197,7 +197,7 @@ def _text(value: Any) -> str:
 
 
 def _checked_call(call: Any) -> Any:
-    """Return a call of a layer. Raise ValueError unless its inputs are references to tensors."""
+    """Return a call of a layer. Raises ValueError unless its inputs are references to tensors."""
     places = list(call.values()) if isinstance(call, Mapping) else _listed(call)
     if not places:
         raise improper("a layer is called without inputs")
@@ -211,7 +211,7 @@ def _checked_call(call: Any) -> Any:
 def _checked_place(place: Any) -> Any:
     """Return a reference to a tensor: [layer name, number of the call, number of the output, ...].
 
-    Raise ValueError for any other value.
+    Raises ValueError for any other value.
     """
     is_one = isinstance(place, (list, tuple)) and len(place) >= 3 and isinstance(place[0], str)
     if not is_one or not all(type(number) is int and number >= 0 for number in place[1:3]):
@@ -220,11 +220,11 @@ def _checked_place(place: Any) -> Any:
 
 
 def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: list[Any]) -> bool:
-    """Repeat a layer's next calls as long as their inputs exist; return whether there was such a
-    call.
+    """Repeat a layer's next calls as long as their inputs exist; return whether at least one was
+    repeated.
 
-    calls: the remaining calls; repeated calls are removed. results: the list to which the outputs
-      of repeated calls are appended.
+    calls: the remaining calls, from which repeated calls are removed. results: the list to which
+      their outputs are appended.
     """
     count = len(calls)
     while calls:
@@ -247,7 +247,7 @@ def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
     """Convert an argument's plain value: references become tensors, or are added to `missing`.
 
     A reference is [layer name, number of the call, number of the output], optionally after
-    `_TENSOR`. Its tensor is missing if that call has not been made yet.
+    `_TENSOR`. The tensor is missing if the call that creates it has not been repeated yet.
     """
     if isinstance(value, Mapping):
         return {name: _argument(layers, item, missing) for name, item in value.items()}
@@ -264,9 +264,9 @@ def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
 
 
 def _tensor(layers: Mapping[str, Any], place: Any) -> Any:
-    """Return the tensor of a reference, or None if its call has not been made yet.
+    """Return the tensor that a reference describes, or None if its call has not been repeated yet.
 
-    Raise ValueError for a layer or an output that does not exist.
+    Raises ValueError for a layer or an output that does not exist.
     """
     name, index, number = _checked_place(place)[:3]
     if name not in layers:

@@ -1,8 +1,8 @@
 """The graph of the layers between a network's inputs and outputs: its nodes, sorted by depth.
 
 A node is one call of a layer. Its depth is the length of its longest path to an output. The depth
-of a layer is the maximum of its nodes' depths. As in TensorFlow, the nodes are visited from the
-outputs back, and a node gets at least the depth that its layer has so far.
+of a layer is the maximum of its nodes' depths. As in TensorFlow, nodes are visited starting from
+the outputs, and the depth of a node is at least the depth that its layer has so far.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ class NetworkGraph(NamedTuple):
     """The nodes and layers of a network.
 
     nodes: the keys of all nodes, from `node_key`.
-    nodes_by_depth, layers_by_depth: lists by depth; calls that only outputs depend on have depth 0.
-    layers: all layers, the deepest first. Layers of the same depth have the order in which a walk
-      back from the outputs first reaches them.
+    nodes_by_depth, layers_by_depth: dicts from a depth to lists. Calls on which only outputs depend
+      have depth 0.
+    layers: all layers, the deepest first. Layers of the same depth are in the order in which a walk
+      from the outputs to the inputs reaches them.
     """
 
     nodes: frozenset[str]
@@ -31,8 +32,8 @@ class NetworkGraph(NamedTuple):
     layers_by_depth: dict[int, list[Any]]
 
     def sorted_nodes(self) -> list[LayerNode]:
-        """Return the nodes, the deepest first, so each one comes after the nodes whose outputs it
-        uses.
+        """Return the nodes, the deepest first, so that a node comes after the nodes whose outputs
+        it uses.
         """
         depths = sorted(self.nodes_by_depth, reverse=True)
         return [node for depth in depths for node in self.nodes_by_depth[depth]]
@@ -46,8 +47,8 @@ def node_key(layer_name: str, node_index: int) -> str:
 def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
     """Return the graph of the layers that lead from the tensors `inputs` to `outputs`.
 
-    Raise ValueError for a cycle, a tensor that the inputs do not determine, or two layers of one
-    name.
+    Raises ValueError for a cycle, for a tensor that does not depend on the inputs alone, and for
+    two layers of the same name.
     """
     order: dict[Any, int] = {}
     calls = _calls_before(outputs, order)
@@ -86,8 +87,8 @@ def extend_network(
 ) -> NetworkGraph:
     """Return the graph, extended by the calls that lead from `inputs` to `tensors`.
 
-    These calls come after the outputs, for example for a loss, and have negative depths. Errors are
-    those of `map_network`.
+    These calls come after the outputs, for example for a loss, and have negative depths. Raises the
+    errors of `map_network`.
     """
     calls = _calls_before(tensors, {})
     nodes_by_depth = {depth: list(nodes) for depth, nodes in graph.nodes_by_depth.items()}
@@ -117,11 +118,11 @@ def _node_of(tensor: Any) -> LayerNode:
 
 
 def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[LayerNode, int]]:
-    """Return all calls on which `outputs` depend, with their numbers, each call after its inputs'
-    calls.
+    """Return all calls on which `outputs` depend, and their indices. A call comes after the calls
+    that compute its inputs.
 
-    order: receives the layers, numbered in the order in which a walk back from the outputs reaches
-      them.
+    order: a dict that receives each layer's number, in the order in which a walk from the outputs
+      to the inputs reaches the layers.
     """
     calls: list[tuple[LayerNode, int]] = []
     finished: set[LayerNode] = set()
@@ -157,8 +158,8 @@ def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[L
 
 
 def _calls_of(stack: Sequence[tuple[LayerNode, int, Any]], since: LayerNode) -> list[Call]:
-    """Return the calls on the walk's stack that came after `since`, the one nearest to the inputs
-    first.
+    """Return the calls that the walk's stack has after `since`; the call nearest to the inputs
+    comes first.
     """
     nodes = [node for node, _, _ in stack]
     inner = stack[nodes.index(since) + 1 :]

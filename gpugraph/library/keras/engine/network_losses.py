@@ -1,7 +1,7 @@
-"""The part of the class Network for losses and metrics.
+"""NetworkLosses: the losses and metrics of a network.
 
-In a graph of layers, losses and metrics become layers themselves, so that configurations of the
-network contain them.
+In a graph of layers, losses and metrics become layers themselves, so that the network's
+configuration contains them.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from gpugraph.library.keras.engine.operation_layers import AddLoss, AddMetric
 
 
 class NetworkLosses(LayerLosses):
-    """The part of Network that adds losses and metrics; a graph of layers adds layers for them."""
+    """The mixin of Network for losses and metrics. A graph of layers adds layers for them."""
 
     inputs: list[Any]
     _network_graph: NetworkGraph | None
 
     def extend(self, tensors: Sequence[Any]) -> None:
-        """Add the calls that lead from the network's inputs to `tensors`, which are not outputs.
+        """Add the calls that lead from the network's inputs to `tensors`, which do not become
+        outputs.
 
-        Calls that the network has already are ignored. Errors are those of `map_network`.
+        Calls that are already in the network are ignored. Raises the errors of `map_network`.
         """
         graph = self._network_graph
         assert graph is not None, "there is a graph of layers"
@@ -44,9 +45,9 @@ class NetworkLosses(LayerLosses):
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Add a loss, or a list of losses; see `Layer.add_loss`.
 
-        In a graph of layers, each loss computed from layers' tensors becomes the input of an
-        AddLoss layer, and operations between layers become layers too. Raise ValueError for a loss
-        that depends on other inputs than the network's.
+        In a graph of layers, each loss that is computed from layers' outputs becomes the input of
+        an AddLoss layer. The operations between the layers and the loss become layers too. Raises
+        ValueError for a loss that depends on other inputs than the network's.
         """
         for loss in flatten(losses):
             if self._record_in_graph(loss):
@@ -59,8 +60,8 @@ class NetworkLosses(LayerLosses):
     ) -> None:
         """Add a metric of a tensor; see `Layer.add_metric`.
 
-        In a graph of layers the tensor becomes the input of an AddMetric layer; raise ValueError
-        for the value that a metric object returned.
+        In a graph of layers, the tensor becomes the input of an AddMetric layer. Raises ValueError
+        for a value that a metric object returned.
         """
         is_graph = self._network_graph is not None and innermost_call() is None
         if is_graph and hasattr(value, "_metric_obj"):
@@ -75,10 +76,10 @@ class NetworkLosses(LayerLosses):
             super().add_metric(value, aggregation, name)
 
     def _record_in_graph(self, value: Any) -> bool:
-        """Return whether a loss or metric depends on tensors of layers, and so belongs to the graph
+        """Return whether a loss or metric depends on outputs of layers, and so is part of the graph
         of layers.
 
-        The operations that lead to it become layers.
+        If it does, the operations that lead to it become layers.
         """
         if self._network_graph is None or not isinstance(value, Tensor) or innermost_call():
             return False

@@ -1,4 +1,4 @@
-"""The operations that a program applied to outputs of layers."""
+"""Converts operations that a program applied to outputs of layers to layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers that are created implicitly: for operations, losses and metrics between layers.
+"""The layers that are created implicitly, for operations, losses and metrics between layers.
 
 `x * 2` between layers becomes a TensorFlowOpLayer. `add_loss` and `add_metric` of a model of inputs
 and outputs add an AddLoss or AddMetric layer, which its configuration then contains.
@@ -35,7 +35,7 @@ from gpugraph.ops.op_index import MODULE_OF
 _PREFIX = "tf_op_layer_"
 
 _OF_PLACE = ("_class",)
-"""Attrs that colocate an operation with other operations, which may be missing in another graph."""
+"""The attrs that colocate an operation with other operations, which another graph may lack."""
 
 _OF_LOOPS = frozenset({"Enter", "Exit", "LoopCond", "NextIteration", "RefEnter", "RefExit"})
 """Op types that exist only as parts of while loops and cannot be repeated alone."""
@@ -48,16 +48,15 @@ A model from a file may contain these ops only if the program trusts the file.
 
 
 class TensorFlowOpLayer(Layer):
-    """An operation of a graph as a layer, which creates the same operation for other inputs when
-    called.
+    """A layer for one operation of a graph. A call of the layer creates the same operation with
+    other inputs.
 
     node_def: the NodeDef of the operation: a message, its bytes, or its dict from JSON.
     name: the layer's name without its prefix `tf_op_layer_`.
-    constants: the inputs of the operation that are not inputs of the layer, as tensors or arrays by
-      their index.
-    The constructor raises ValueError for an invalid NodeDef, for attrs that the op type does not
-      have, and for an operation with side effects from a file that is not trusted; NotFoundError
-      for an unknown op type.
+    constants: the operation's inputs that are not inputs of the layer: tensors or arrays by their
+      input index. The constructor raises ValueError for an invalid NodeDef, for attrs that the op
+      type does not have, and for an operation with side effects from a file that is not trusted. It
+      raises NotFoundError for an unknown op type.
     """
 
     def __init__(
@@ -98,8 +97,8 @@ class TensorFlowOpLayer(Layer):
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _input_types(self, count: int) -> list[DType]:
-        """Return the dtypes of the operation's inputs. Raise ValueError for a constant with a wrong
-        index.
+        """Return the dtypes of the operation's inputs. Raises ValueError for a constant with a
+        wrong index.
 
         count: the number of inputs, for an op type with a variable number of inputs.
         """
@@ -111,7 +110,7 @@ class TensorFlowOpLayer(Layer):
     def _constant_in(self, graph: Graph, value: Any, dtype: DType) -> Tensor:
         """Return a constant of the layer as a tensor of `graph`.
 
-        A tensor of `graph` is returned unchanged; for another value, create a constant.
+        A tensor of `graph` is returned unchanged; for any other value, a constant is created.
         """
         if isinstance(value, Tensor) and value.graph is graph:
             return value
@@ -119,9 +118,10 @@ class TensorFlowOpLayer(Layer):
             return constant_tensor(self._value(value), dtype=dtype)
 
     def _value(self, value: Any) -> Any:
-        """Return the value of a constant of the layer; a tensor is evaluated if necessary.
+        """Return the value of a constant of the layer. A tensor is evaluated if necessary.
 
-        Raise NotImplementedError if it has no value: for handles, and for tensors that must be fed.
+        Raises NotImplementedError for handles and for tensors that must be fed, which have no
+        value.
         """
         if not isinstance(value, Tensor):
             return value
@@ -161,9 +161,9 @@ class TensorFlowOpLayer(Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the name, the NodeDef in its JSON form, and the values of the constants as arrays.
 
-        Raise NotImplementedError for an operation of a loop, and for an operation with an input
-        that no layer created and that has no value to store: a variable's handle, another resource,
-        or a tensor to feed.
+        Raises NotImplementedError for an operation of a loop. It also raises NotImplementedError if
+        an input was not created by a layer and has no value to store: a variable's handle, another
+        resource, or a tensor to feed.
         """
         self._check_is_alone()
         remember_own_code(*_code_of(self.node_def))
@@ -176,7 +176,7 @@ class TensorFlowOpLayer(Layer):
 
 
 class AddLoss(Layer):
-    """A layer that adds its inputs to its losses, and returns them.
+    """A layer that returns its inputs, and adds them to its losses.
 
     unconditional: whether the loss does not depend on the inputs of the model.
     """
@@ -200,7 +200,7 @@ class AddLoss(Layer):
 
 
 class AddMetric(Layer):
-    """A layer that adds a metric of its inputs, and returns them; see `Layer.add_metric`."""
+    """A layer that returns its inputs, and adds a metric of them; see `Layer.add_metric`."""
 
     def __init__(
         self, aggregation: str | None = None, metric_name: str | None = None, **kwargs: Any

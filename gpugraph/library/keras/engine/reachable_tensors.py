@@ -1,6 +1,6 @@
 """Search for the tensors and operations that depend on given inputs.
 
-The function is that of TensorFlow's `tf_utils`.
+It has the same name as the function in TensorFlow's `tf_utils`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:
     """Return `inputs` and all tensors and operations computed from them.
 
-    inputs: tensors, variables or operations; raise TypeError for others.
-    targets: tensors or operations at which the search ends when it has found all of them; by
-      default it finds everything.
+    inputs: tensors, variables or operations. Raises TypeError for other objects.
+    targets: tensors or operations; the search ends when all of them are found. By default, the
+      search finds everything.
     """
     waiting: dict[Operation, list[Operation]] = {}
     reachable = set(flatten(inputs))

@@ -12,7 +12,7 @@ def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32
     class.
 
     The vectors are a new last axis, which replaces a last axis of size 1. num_classes: by default
-    the largest class + 1. Raise IndexError for a class out of range.
+    the largest class + 1. Raises IndexError for a class out of range.
     """
     classes = np.array(y, dtype="int")
     shape = classes.shape
@@ -26,8 +26,8 @@ def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32
 
 
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
-    """Divide the vectors of an array along `axis` by their norms of the given order; zeros stay
-    zeros.
+    """Divide the vectors of an array along `axis` by their norms of the given order. A zero vector
+    is unchanged.
     """
     norms = np.atleast_1d(np.linalg.norm(x, order, axis))
     norms[norms == 0] = 1

@@ -1,8 +1,7 @@
 """Enqueuers, which prepare batches in advance, in threads or processes, and return them in order.
 
-An error in a worker is raised where its batch is taken. The consumer submits further batches
-whenever it takes one, so there is no scheduling thread, and no thread is left when an enqueuer
-stops.
+An error in a worker is raised where its batch is taken. The consumer submits the next batches each
+time it takes one. So there is no scheduling thread, and no thread remains when an enqueuer stops.
 """
 
 from __future__ import annotations
@@ -25,12 +24,10 @@ import numpy as np
 from gpugraph.library.keras.inputs.sequence import Sequence
 
 END = "end of the generator"
-"""The result of a worker when the generator has no further batch."""
+"""The result of a worker when the generator has ended."""
 
 _SOURCES: dict[int, Any] = {}
-"""The data sets of running enqueuers by the enqueuers' numbers; forked worker processes
-inherit it.
-"""
+"""By the number of a running enqueuer, its data set. Forked worker processes inherit this dict."""
 
 _NUMBERS = itertools.count()
 
@@ -73,14 +70,15 @@ class SequenceEnqueuer:
         return int(np.random.randint(2**31 - 1))
 
     def get(self) -> Iterator[Any]:
-        """Yield the batches in order; an error of a worker is raised in place of its batch.
+        """Yield the batches in order. If a worker failed, its error is raised in place of its
+        batch.
 
-        Raise RuntimeError if a worker process ended before its batch was ready.
+        Raises RuntimeError if a worker process ended before its batch was ready.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `get`")
 
     def _ahead(self, tasks: Iterator[tuple[Callable[..., Any], Any]]) -> Iterator[Any]:
-        """Yield the results of tasks in order, while workers compute the next ones.
+        """Yield the results of tasks in order; meanwhile, workers compute the next ones.
 
         tasks: pairs of a function and its argument; see `_work`.
         """
@@ -101,7 +99,7 @@ class SequenceEnqueuer:
             ) from error
 
     def stop(self, timeout: float | None = None) -> None:
-        """Stop all workers; this waits until they have finished their current batches."""
+        """Stop all workers, and wait until they have finished their current batches."""
         del timeout
         executor, self._executor = self._executor, None
         self._waiting.clear()
@@ -148,7 +146,8 @@ class OrderedEnqueuer(SequenceEnqueuer):
 
 
 class GeneratorEnqueuer(SequenceEnqueuer):
-    """An enqueuer that yields the batches of a generator until it ends; a single worker takes them.
+    """An enqueuer that yields the batches of a generator until it ends. A single worker reads the
+    generator.
 
     random_seed: the seed of NumPy's generator in the worker process.
     """
@@ -217,8 +216,8 @@ def _next(generator: _Locked, _: Any) -> Any:
 def _portable(error: Exception) -> Exception:
     """Return an error that can be pickled, to send it from a worker process.
 
-    This is the error itself if its class allows that or can be registered with `copyreg`; otherwise
-    a RuntimeError with the error's class and message.
+    This is the error itself if its class can be pickled or registered with `copyreg`. Otherwise it
+    is a RuntimeError with the error's class and message.
     """
     if _can_be_pickled(error):
         return error

@@ -44,7 +44,7 @@ class HDF5Matrix:
     def __getitem__(self, key: Any) -> Any:
         """Return the rows for an index, a slice, or an array or list of indices.
 
-        Raise IndexError beyond the end.
+        Raises IndexError beyond the end.
         """
         rows = range(len(self))
         if isinstance(key, slice):
@@ -64,8 +64,8 @@ class HDF5Matrix:
     def _read(self, place: Any) -> Any:
         """Return the rows of the array in the file that `place`, an index, slice or list, selects.
 
-        For a list, each row is read once and in ascending order, as h5py requires; then the rows
-        are rearranged.
+        A list's rows are read once each and in ascending order, as h5py requires, and are then
+        rearranged.
         """
         if not isinstance(place, list):
             return self.data[place]

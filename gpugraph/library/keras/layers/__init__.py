@@ -1,6 +1,7 @@
 """`tf.keras.layers`: the base class of layers, `Input`, and all classes of layers.
 
-`core_layers` has masks, reshaping and the like; `merge_layers` has layers with several inputs.
+`core_layers` has layers for masks and reshaping, dropout and noise; `merge_layers` has layers with
+several inputs.
 """
 
 from gpugraph.library.keras import keras_objects as _keras_objects

@@ -1,4 +1,6 @@
-"""Attention: means of values, weighted by the similarity of queries and keys."""
+"""Attention: each query gets the mean of the values, weighted by the similarity of the query and
+the keys.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,8 @@ class _Attention(ConfiguredLayer):
 
     query: [n, queries, size]. value, key: [n, values, size]; the keys are by default the values.
     causal: whether query i ignores the values after value i.
-    Masks: [query mask, value mask]. The results of masked-out queries become 0; masked-out values
-      are ignored by all queries. A call raises ValueError for inputs or masks that are not such
-      lists.
+    Masks: [query mask, value mask]. The results of masked-out queries are 0. Masked-out values are
+      ignored. A call raises ValueError if the inputs or the masks are not such lists.
     """
 
     def __init__(self, causal: bool = False, **kwargs: Any) -> None:

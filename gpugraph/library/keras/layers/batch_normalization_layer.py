@@ -52,17 +52,17 @@ _TENSORFLOWS = {
     "renorm": False, "renorm_clipping": None, "renorm_momentum": None, "fused": None,
     "virtual_batch_size": None, "adjustment": None,
 }  # fmt: skip
-"""Arguments that only TensorFlow has, not Keras; configurations omit them if they have these
-values.
+"""Arguments that only TensorFlow has, not Keras. Configurations omit an argument that has its value
+in this dict.
 """
 
 
 class BatchNormalization(SameShape):
     """A layer that normalizes: (inputs - mean) / sqrt(variance + epsilon) * gamma + beta.
 
-    Each channel along `axis` is normalized. In training, mean and variance are those of the batch,
-    and updates of the layer set the averages `moving_mean` and `moving_variance` to average *
-    momentum + value * (1 - momentum). Otherwise mean and variance are these averages.
+    Each channel along `axis` is normalized. In training, mean and variance are computed from the
+    batch. The layer's updates then set `moving_mean` and `moving_variance` to average * momentum +
+    value * (1 - momentum). Otherwise, mean and variance are these moving averages.
 
     axis: the channel axis, or a list of axes whose elements are normalized separately. center,
     scale: whether there are `beta` and `gamma`.
@@ -71,14 +71,14 @@ class BatchNormalization(SameShape):
       `renorm_mean` and `renorm_stddev`, which are updated with `renorm_momentum`. renorm_clipping:
       a dict with the bounds `rmin`, `rmax` and `dmax` of the correction. Source: Ioffe, 2017
       (arXiv:1702.03275).
-    fused: whether images (rank 4) are normalized by a single op, which is the default. The op is
-      never used with renorm, virtual batches, an adjustment, float64, or a channel axis other than
-      the second or last. With the op, `moving_variance` averages sample variances, with the divisor
-      n - 1.
-    virtual_batch_size: the number of examples in each part of a batch that is normalized
-      separately.
-    adjustment: a function from the shape of the inputs, a tensor, to a scale and a bias that are
-      applied to the normalized inputs before `gamma` and `beta`, in training.
+    fused: whether images (rank 4) are normalized by a single op, which is the default. The fused op
+      is never used with renorm, virtual batches, an adjustment, float64, or a channel axis other
+      than the second or last. With the op, `moving_variance` averages sample variances, with the
+      divisor n - 1.
+    virtual_batch_size: the number of examples in a virtual batch. A batch is split into virtual
+      batches, which are normalized separately.
+    adjustment: a function that receives the shape of the inputs, as a tensor, and returns a scale
+      and a bias. In training, they are applied to the normalized inputs before `gamma` and `beta`.
 
     The constructor raises TypeError for an axis that is not a number. It raises ValueError for
     inputs of unknown rank or channels, an axis that does not exist or occurs twice, unknown bounds,
@@ -135,8 +135,8 @@ class BatchNormalization(SameShape):
         self.moving_variance: Any = None
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments, without arguments that only TensorFlow has and that
-        are not set.
+        """Return the constructor's arguments. Arguments that only TensorFlow has are omitted if
+        they are not set.
         """
         config = super().get_config()
         for name, plain in _TENSORFLOWS.items():
@@ -313,7 +313,9 @@ class BatchNormalization(SameShape):
         rank = int(inputs.shape.rank or 0)
 
         def spread(vector: Any) -> Any:
-            """Reshape a vector of one value per channel, so it broadcasts against the inputs."""
+            """Reshape a vector of one value per channel, so that it broadcasts against the
+            inputs.
+            """
             if vector is None or len(vector.shape) == rank or self._kept_axes == [rank - 1]:
                 return vector
             return reshape(vector, [-1 if axis in self._kept_axes else 1 for axis in range(rank)])
@@ -346,10 +348,10 @@ class BatchNormalization(SameShape):
         return moments(inputs, axes, keepdims=keepdims)
 
     def _choose(self, inputs: Tensor, training: Any) -> tuple[Any, Any, list[Any]]:
-        """Return the mean and variance to normalize with, and a list of the mean and variance for
-        the averages.
+        """Return the mean and variance to normalize with, and a list of the mean and variance with
+        which to update the averages.
 
-        The list has means over the virtual batches.
+        The list is averaged over the virtual batches.
         """
         axes = [axis for axis in range(int(inputs.shape.rank or 0)) if axis not in self._kept_axes]
         is_divided = self.virtual_batch_size is not None

@@ -21,7 +21,7 @@ _BOUNDS = ("rmax", "rmin", "dmax")
 
 
 def checked_clipping(clipping: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the bounds of `renorm_clipping` as a dict. Raise ValueError for unknown names."""
+    """Return the bounds of `renorm_clipping` as a dict. Raises ValueError for unknown names."""
     bounds = dict(clipping or {})
     if set(bounds) - set(_BOUNDS):
         raise ValueError(f"renorm_clipping {bounds} contains keys not in {list(_BOUNDS)}")
@@ -45,11 +45,11 @@ class DeviationInitializer:
 def corrected(layer: Any, moments_of_batch: list[Any], training: Any) -> list[Any]:
     """Return [scale, bias, mean, variance]; the scale and bias correct the normalized inputs.
 
-    With the batch's deviation sqrt(variance + epsilon), the scale is deviation / `renorm_stddev`
-    and the bias (mean - `renorm_mean`) / `renorm_stddev`, within the layer's bounds; outside of
-    training they are 1 and 0. No gradient passes through them. The mean and variance are the
-    batch's, for the moving averages. `renorm_mean` and `renorm_stddev` are updated after they are
-    read here.
+    The scale is sqrt(variance + epsilon) / `renorm_stddev`, and the bias is (mean - `renorm_mean`)
+    / `renorm_stddev`; each is clipped to the layer's bounds. Outside of training, the scale is 1
+    and the bias is 0. No gradient passes through the scale and the bias. The mean and variance are
+    the batch's; the moving averages are updated with them. `renorm_mean` and `renorm_stddev` are
+    updated after they are read here.
     """
     graph = get_default_graph()
     mean, variance = moments_of_batch
@@ -87,7 +87,7 @@ def _clipped(scale: Any, bias: Any, bounds: Mapping[str, Any]) -> tuple[Any, Any
 
 
 def composed(scale: Any, bias: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
-    """Return the scale and bias that are equal to (x * scale + bias) * gamma + beta.
+    """Return the scale and bias whose effect on x is (x * scale + bias) * gamma + beta.
 
     gamma, beta: None if there is none.
     """

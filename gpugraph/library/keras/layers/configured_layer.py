@@ -53,8 +53,8 @@ class ConfiguredLayer(Layer):
         return {**super().get_config(), **arguments}
 
     def add_parameter(self, name: str, shape: Any, dtype: Any = None, options: str = "") -> Any:
-        """Create a trained variable; its initializer, regularizer and constraint come from
-        attributes.
+        """Create a trained variable. Its initializer, regularizer and constraint are attributes of
+        the layer.
 
         options: the prefix of these attributes' names, as in `kernel_initializer`; by default
         `name`.
@@ -79,7 +79,7 @@ class SameShape(ConfiguredLayer):
 def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
     """Return a tuple of `count` ints: one int that is repeated, or the ints of a sequence.
 
-    name: the argument's name, for the message of the ValueError that is raised for anything else.
+    Raises ValueError for any other value. name: the argument's name, for the message.
     """
     if isinstance(value, int):
         return (value,) * count
@@ -97,7 +97,7 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
 def format_of(data_format: Any) -> str:
     """Return "channels_first" or "channels_last"; for None, `image_data_format()`.
 
-    Raise ValueError for any other value.
+    Raises ValueError for any other value.
     """
     try:
         return known_format(None if data_format is None else str(data_format).lower())
@@ -109,7 +109,7 @@ def format_of(data_format: Any) -> str:
 
 
 def padding_of(value: Any, *further: str) -> str:
-    """Return the padding in lower case. Raise ValueError unless it is "valid", "same" or in
+    """Return the padding in lower case. Raises ValueError unless it is "valid", "same" or one of
     `further`.
     """
     padding = str(value).lower()

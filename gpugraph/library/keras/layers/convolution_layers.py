@@ -29,16 +29,17 @@ class Convolution(ConfiguredLayer):
     channels].
 
     filters: the number of output channels.
-    kernel_size, strides, dilation_rate: a number, or one for each spatial axis: the size of a
-      window, the distance between windows, and the distance between the elements of a window.
+    kernel_size, strides, dilation_rate: the size of a window, the distance between windows, and the
+      distance between the elements of a window. Each is one number, or a number for each spatial
+      axis.
     padding: "valid" or "same"; `Conv1D` also has "causal".
     data_format: "channels_first" for inputs [n, channels, ...].
     use_bias: whether there is a `bias` [filters].
     *_initializer, *_regularizer, *_constraint: options of `kernel` [..., channels, filters] and
       `bias`.
 
-    The constructor raises ValueError for inputs of another rank, for channels that are unknown or
-    differ from those of the first inputs, and for windows larger than the inputs.
+    The constructor raises ValueError for windows larger than the inputs, for inputs of another
+    rank, and if the number of channels is unknown or differs from the first call's.
     """
 
     dimensions = 2
@@ -100,7 +101,7 @@ class Convolution(ConfiguredLayer):
         """Return the number of channels of the inputs, and make all later calls require the same
         number.
 
-        Raise ValueError if it is unknown.
+        Raises ValueError if it is unknown.
         """
         axis = 1 if self.first else -1
         sizes = input_shape.sizes
@@ -146,7 +147,7 @@ class Convolution(ConfiguredLayer):
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
         """Return the sum of convolution and bias in the shape of the layer's outputs.
 
-        Subclasses whose convolution has another shape override this.
+        Subclasses override this if their convolution returns another shape.
         """
         return outputs
 

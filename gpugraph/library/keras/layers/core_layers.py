@@ -62,7 +62,7 @@ class Masking(SameShape):
 
 
 class Reshape(ConfiguredLayer):
-    """A layer that gives each example the shape `target_shape`, in which one size may be -1, to be
+    """A layer that reshapes each example to `target_shape`. One of its sizes may be -1, and is then
     inferred.
 
     A call raises ValueError for examples with another number of elements.

@@ -1,4 +1,4 @@
-"""Layers: fully connected (`Dense`), dropout and flattening."""
+"""The layers `Dense` (fully connected), `Dropout` and `Flatten`."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Dense(ConfiguredLayer):
     """A layer that returns activation(inputs @ kernel + bias), along the last axis of inputs [...,
     size].
 
-    units: the number of outputs of an example, which is the number of columns of `kernel` [size,
-      units].
+    units: the number of outputs per example. The variable `kernel` is [size, units], where size is
+      the last size of the inputs.
     use_bias: whether there is a `bias` [units].
     *_initializer, *_regularizer, *_constraint: options of `kernel` and `bias`; see
-      `tf.get_variable`. The first call raises ValueError for inputs whose last size is unknown,
-      later calls for a last size that differs from it; calls raise TypeError for inputs that are
-      not floating point numbers.
+      `tf.get_variable`. The first call raises ValueError for inputs whose last size is unknown, and
+      later calls for another last size. Calls raise TypeError for inputs that are not floating
+      point numbers.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Dense(ConfiguredLayer):
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """Return the shape [..., units].
 
-        Raise ValueError for an unknown last size, and for fewer than two axes.
+        Raises ValueError for an unknown last size, and for fewer than two axes.
         """
         shape = as_shape(input_shape).with_rank_at_least(2)
         if shape.sizes is not None and shape.sizes[-1] is None:
@@ -111,8 +111,8 @@ class Dense(ConfiguredLayer):
 
 
 class Dropout(SameShape):
-    """A layer that sets elements to 0 with probability `rate` in training, and divides the others
-    by 1 - rate.
+    """A layer that in training sets each element to 0 with probability `rate`, and divides the
+    remaining elements by 1 - rate.
 
     noise_shape: the shape of the random choices, which are broadcast to the inputs: elements along
       an axis of size 1 are dropped together. None in it stands for the inputs' size.

@@ -21,9 +21,9 @@ class Embedding(ConfiguredLayer):
 
     input_dim: the number of different integers, which begin at 0. output_dim: the length of a
       vector.
-    mask_zero: whether 0 stands for padding, which the mask of the outputs excludes.
-    input_length: the number of integers in an example if it is fixed, or a tuple of sizes. A call
-      raises ValueError for inputs of another length.
+    mask_zero: whether 0 means padding, so that the outputs' mask is False for it.
+    input_length: the number of integers in an example, if it is the same for all examples; or a
+      tuple of sizes. A call raises ValueError for inputs of another length.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Layers whose inputs are dicts of features: dense columns, columns of sequences, a linear model.
+"""Layers whose inputs are dicts of features: DenseFeatures, SequenceFeatures and LinearFeatures.
 
 The variables of a column are in the variable scope `LAYER/COLUMN`, as those of `tf.get_variable`.
 """
@@ -47,9 +47,10 @@ def _features(inputs: Any) -> dict[str, Any]:
 
 
 class ColumnsLayer(Layer):
-    """The base class of layers of columns.
+    """The base class of the layers that have feature columns.
 
-    expected_column_type: the class of the columns; ValueError for others.
+    expected_column_type: the class that all columns must have; otherwise the constructor raises
+      ValueError.
     """
 
     _is_feature_layer = True
@@ -84,7 +85,7 @@ class ColumnsLayer(Layer):
         raise NotImplementedError("Calling an abstract method.")
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the columns side by side."""
+        """Return the shape of the concatenated columns."""
         sizes = (column.variable_shape.num_elements() for column in self._feature_columns)
         return self._target_shape(input_shape, sum(sizes))
 
@@ -111,8 +112,8 @@ class ColumnsLayer(Layer):
 class DenseFeatures(ColumnsLayer):
     """The dense columns of a batch of features: [batch_size, numbers], float32.
 
-    feature_columns: dense columns; the order of their names is that in the result. A call takes a
-    dict from names to tensors and sparse tensors.
+    feature_columns: dense columns; they are concatenated in the order of their names. A call takes
+    a dict from feature names to tensors or SparseTensors.
     """
 
     def __init__(
@@ -124,7 +125,9 @@ class DenseFeatures(ColumnsLayer):
         return (input_shape[0], total_elements)
 
     def call(self, features: Any, cols_to_output_tensors: Any = None) -> Tensor:
-        """Return the columns side by side; the dict `cols_to_output_tensors` receives each."""
+        """Return the concatenated columns. Each column's tensor is also stored in the dict
+        `cols_to_output_tensors`.
+        """
         cache, tensors = FeatureTransformationCache(_features(features)), []
         for column in self._feature_columns:
             with name_scope(column.name):
@@ -136,7 +139,7 @@ class DenseFeatures(ColumnsLayer):
 
 
 class DenseFeaturesV2(DenseFeatures):
-    """DenseFeatures whose variables are not those of `tf.get_variable`."""
+    """DenseFeatures that creates its variables itself, not by `tf.get_variable`."""
 
     def __init__(
         self, feature_columns: Any, trainable: bool = True, name: str | None = None, **kwargs: Any
@@ -155,7 +158,7 @@ class DenseFeaturesV2(DenseFeatures):
 class SequenceFeatures(ColumnsLayer):
     """The columns of sequences: [batch_size, time, numbers], float32, and the lengths [batch_size].
 
-    feature_columns: columns of sequences. A run raises InvalidArgumentError if two of them have
+    feature_columns: columns of sequences. A run raises InvalidArgumentError if two columns have
     sequences of different lengths.
     """
 
@@ -168,7 +171,7 @@ class SequenceFeatures(ColumnsLayer):
         return (input_shape[0], input_shape[1], total_elements)
 
     def call(self, features: Any) -> tuple[Tensor, Tensor]:
-        """Return the columns side by side, and the lengths of the sequences."""
+        """Return the concatenated columns, and the lengths of the sequences."""
         cache, tensors, lengths = FeatureTransformationCache(_features(features)), [], []
         for column in self._feature_columns:
             with name_scope(column.name):

@@ -1,11 +1,11 @@
-"""Functions of the program in configurations: named functions are represented by their names,
-others by bytecode.
+"""The program's functions in configurations: a named function is stored as its name, any other
+function as bytecode.
 
 Bytecode is stored in Keras's format: the code from `marshal` in base64, the default arguments and
-the contents of the closure. It is run only if this process put it into a configuration that was not
-read from a file, or if `load_model(..., safe_mode=False)` permits it. For a configuration that this
-process created, a named function is found without `custom_objects` if no other function of the same
-module has its name.
+the contents of the closure. Bytecode from a configuration is run only if this process created that
+configuration and did not read it from a file, or if `load_model(..., safe_mode=False)` permits it.
+For a configuration that this process created, a named function is found without `custom_objects` if
+no other function of the same module has its name.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
     """Return a function's value for a configuration, its kind ("lambda" or "function"), and its
     module.
 
-    The value of a lambda is its bytecode, that of another function its name. Raise ValueError for a
-    callable object without a name.
+    For a lambda, the first value is its bytecode; for any other function, its name. Raises
+    ValueError for a callable object without a name.
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
     if name is None:
@@ -59,7 +59,7 @@ def function_of_config(
 ) -> Any:
     """Return the function for the values that `function_config` returned.
 
-    layer: the name of the layer, for errors. Raise ValueError for bytecode that must not be run,
+    layer: the name of the layer, for errors. Raises ValueError for bytecode that must not be run,
       and for an unknown name.
     """
     if kind == "function":
@@ -74,7 +74,7 @@ def function_of_config(
 def check_bytecode(what: str, value: Any, module: str | None, is_refused_elsewhere: bool) -> None:
     """Raise ValueError for bytecode in a configuration that must not be run.
 
-    The rules and the arguments are those of `check_code_of_files`.
+    For the rules and the arguments, see `check_code_of_files`.
     """
     text = value[0] if isinstance(value, (list, tuple)) and value else value
     check_code_of_files(what, "is Python code", (text, module), is_refused_elsewhere)
@@ -91,7 +91,7 @@ def _function_of_code(
 def function_of_bytecode(value: Any, names: dict[str, Any]) -> types.FunctionType:
     """Return the function for a value of `bytecode_of`, with `names` as its global names.
 
-    Raise ValueError if the value does not contain the code of a function.
+    Raises ValueError if the value does not contain the code of a function.
     """
     text, defaults, contents = value if isinstance(value, (list, tuple)) else (value, None, None)
     code = marshal.loads(base64.b64decode(text))

@@ -1,4 +1,6 @@
-"""Flipping of convolution kernels, which Theano, another backend of Keras, stores reversed."""
+"""Flips convolution kernels, for files from Theano, another backend of Keras, which stores kernels
+reversed.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _CLASSES = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose")
 def convert_kernel(kernel: Any) -> Any:
     """Return a copy of a kernel [..., channels in, channels out], flipped along its spatial axes.
 
-    Raise ValueError unless it has 1 to 3 spatial axes.
+    Raises ValueError unless it has 1 to 3 spatial axes.
     """
     array = np.asarray(kernel)
     if not 3 <= array.ndim <= 5:

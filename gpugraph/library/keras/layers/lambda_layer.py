@@ -27,9 +27,9 @@ class Lambda(Layer):
     mask: the mask of the outputs, or a function of the inputs and their mask.
     arguments: a dict of further arguments for `function`.
 
-    In a configuration, a named function is represented by its name; to load a model with such a
-    layer, pass the function in `custom_objects`. Other functions are stored as bytecode, which is
-    run only if the program permits it: see `load_model`.
+    In a configuration, a named function is stored as its name. To load a model with such a layer,
+    pass the function in `custom_objects`. Other functions are stored as bytecode, which is run only
+    if the program permits it: see `load_model`.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class Lambda(Layer):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the constructor's `output_shape`; if it is None, the shape from a call in a
-        separate graph.
+        """Return the constructor's `output_shape`. If that is None, call the layer in a separate
+        graph and return the shape of the result.
 
-        Raise NotImplementedError if this call fails, as it does for a function that uses tensors of
-        the program.
+        Raises NotImplementedError if this call fails, as it does for a function that uses tensors
+        of the program.
         """
         if self._output_shape is None:
             return self._shape_by_call(input_shape)
@@ -93,7 +93,9 @@ class Lambda(Layer):
             ) from error
 
     def get_config(self) -> dict[str, Any]:
-        """Return a configuration with functions as names or bytecode, and other arguments."""
+        """Return a configuration in which functions are names or bytecode; it also has the
+        constructor's other arguments.
+        """
         config = {**super().get_config(), "arguments": self.arguments}
         values = {"function": self.function, "output_shape": self._output_shape}
         if self.mask is not None:
@@ -111,7 +113,7 @@ class Lambda(Layer):
     ) -> Any:
         """Create the layer of a configuration.
 
-        Raise ValueError for bytecode that must not be run.
+        Raises ValueError for bytecode that must not be run.
         """
         config = dict(config)
         for name in _FUNCTIONS:

@@ -24,20 +24,19 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class _LocallyConnected(ConfiguredLayer):
-    """A layer that returns activation(sums + bias); the sums are over windows, as in a convolution.
+    """A layer that returns activation(sums + bias), with sums over windows as in a convolution.
 
     Each output position has its own kernel and bias.
 
     filters: the number of output channels. kernel_size, strides: the size of a window, and the
       distance between windows. padding: "valid", or "same" for implementations 2 and 3.
     implementation: the format of `kernel`. 1: [positions, elements of a window, filters]. 2: a
-      dense matrix from all inputs to all outputs, [..., channels, ..., filters], whose elements
+      dense matrix from all inputs to all outputs, [..., channels, ..., filters]; its elements
       outside of the windows are ignored. 3: a vector of that matrix's elements inside of windows,
       sorted by output, then by input.
     use_bias: whether there is a `bias` [..., filters], with an element for each output.
-    *_initializer, *_regularizer, *_constraint: options of `kernel` and `bias`.
-    The constructor raises ValueError for inputs whose sizes are unknown, for other paddings and
-      implementations.
+    *_initializer, *_regularizer, *_constraint: options of `kernel` and `bias`. The constructor
+    raises ValueError for inputs of unknown size, and for any other padding or implementation.
     """
 
     dimensions = 1
@@ -83,7 +82,9 @@ class _LocallyConnected(ConfiguredLayer):
         self._places: Any = None
 
     def _sizes(self, input_shape: Any) -> tuple[list[Any], list[Any]]:
-        """Return the sizes of one example of the inputs and of the outputs, None if unknown."""
+        """Return the sizes of one example, first of the inputs and then of the outputs; an unknown
+        size is None.
+        """
         sizes = as_shape(input_shape).as_list()[1:]
         is_first = self.data_format == "channels_first"
         space = sizes[1:] if is_first else sizes[:-1]

@@ -1,4 +1,6 @@
-"""Layers with several inputs: elementwise sums, products, extremes; concatenation, dot products."""
+"""Layers with several inputs: elementwise sums, products and extremes; concatenation; dot
+products.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class Merge(Layer):
             cls.function = staticmethod(function)
 
     def build(self, input_shape: Any) -> None:
-        """Check that there are at least two inputs, of one batch size, whose shapes broadcast."""
+        """Raise ValueError unless there are at least two inputs with the same batch size and shapes
+        that broadcast.
+        """
         shapes = _listed_shapes(self, input_shape)
         sizes = {shape[0] for shape in shapes} - {None}
         if len(sizes) > 1:
@@ -86,7 +90,9 @@ class Merge(Layer):
         return TensorShape([batches.pop() if len(batches) == 1 else None, *sizes])
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the logical and of the inputs' masks that exist, or None if there are none."""
+        """Return the logical and of the inputs' masks; inputs without a mask are ignored. Return
+        None if there are no masks.
+        """
         if mask is None or all(part is None for part in mask):
             return None
         return reduce(logical_and, [cast(part, "bool") for part in mask if part is not None])
@@ -105,7 +111,7 @@ def _listed_shapes(layer: Layer, input_shape: Any) -> list[Shape]:
 
 
 def _broadcast(one: Shape, other: Shape) -> Shape:
-    """Return the shape to which two shapes broadcast, aligned at their last axes."""
+    """Return the shape to which two shapes broadcast; their last axes are aligned."""
     length = max(len(one), len(other))
     one, other = ((1,) * (length - len(shape)) + tuple(shape) for shape in (one, other))
     sizes: list[int | None] = []
@@ -191,8 +197,8 @@ class Concatenate(Merge):
         return concat(list(inputs), self.axis)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the concatenated masks, or None without masks; inputs without a mask count as
-        unmasked.
+        """Return the concatenated masks, or None if no input has a mask. An input without a mask
+        counts as unmasked.
         """
         if mask is None or all(part is None for part in mask):
             return None
@@ -213,13 +219,13 @@ class Concatenate(Merge):
 
 
 class Dot(Merge):
-    """A layer that returns dot products of two inputs along one axis of each, separately for each
-    example.
+    """A layer that returns dot products: each is a sum over one axis of the first input and one
+    axis of the second, computed separately for each example.
 
     axes: an axis of both inputs, or a pair with an axis of each.
     normalize: whether vectors along these axes are first scaled to length 1. The constructor raises
-      TypeError or ValueError for other `axes`; a call raises ValueError for inputs whose sizes
-      along these axes differ.
+      TypeError or ValueError for any other `axes`. A call raises ValueError if the sizes along
+      these axes differ.
     """
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
@@ -275,8 +281,8 @@ class Dot(Merge):
 
 
 def _axis_at(tensor: Tensor, axis: int, place: int) -> Tensor:
-    """Transpose a tensor so that `axis` gets the index `place`, 1 or -1, and the other axes keep
-    their order.
+    """Transpose a tensor to move `axis` to the index `place`, 1 or -1. The other axes keep their
+    order.
     """
     order = [index for index in range(int(tensor.shape.rank or 0)) if index != axis]
     order.insert(len(order) if place == -1 else place, axis)

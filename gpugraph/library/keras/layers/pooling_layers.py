@@ -23,8 +23,8 @@ class _Pooling(ConfiguredLayer):
     channels,
     ...]).
 
-    pool_size, strides: the size of a window, and the distance between windows: a number, or one for
-      each spatial axis. strides: by default `pool_size`.
+    pool_size, strides: the size of a window, and the distance between windows. Each is one number,
+      or a number for each spatial axis. strides: by default `pool_size`.
     padding: "valid" or "same".
     The constructor raises ValueError for inputs of another rank, and for windows larger than the
       inputs.

@@ -1,4 +1,6 @@
-"""Transposed convolution layers, and separable ones, which convolve each channel separately."""
+"""Layers of transposed convolution and of separable convolution, which convolves each channel
+separately.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,12 @@ class Transposed(Convolution):
     """A transposed convolution, which enlarges inputs [n, ..., channels] by `strides`.
 
     With the padding "same", an output axis has size * stride elements, where `size` is the size of
-    the input axis. With "valid" it has max(kernel size - stride, 0) more. `kernel` is [...,
-    filters, channels].
+    the input axis. With "valid", it has max(kernel size - stride, 0) more elements. `kernel` is
+    [..., filters, channels].
 
     output_padding: if passed, an output axis has (size - 1) * stride + kernel size + output_padding
-      elements; with "same", 2 * (kernel size // 2) fewer. It must be less than the stride.
-    Other arguments: see `Convolution`.
+      elements, or 2 * (kernel size // 2) fewer with "same". It must be less than the stride. Other
+      arguments: see `Convolution`.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class Transposed(Convolution):
     def _length(self, place: int, size: Any) -> Any:
         """Return the size of an output axis.
 
-        place: the number of the spatial axis, from 0. size: the size of the input axis, an int or a
+        place: the index of the spatial axis, from 0. size: the size of the input axis, an int or a
           tensor.
         """
         stride = self.strides[place]

@@ -46,8 +46,8 @@ class _Space(ConfiguredLayer):
 def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
     """Return `count` pairs (before, after) for a number, for `count` numbers, or for `count` pairs.
 
-    A number n stands for the pair (n, n). name: the argument's name, for the message of the
-    ValueError that is raised for other values.
+    A number n means the pair (n, n). Raises ValueError for any other value. name: the argument's
+    name, for the message.
     """
     if count == 1 and isinstance(value, (tuple, list)) and not isinstance(value[0], (tuple, list)):
         value = (value,)
@@ -66,7 +66,8 @@ def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
 class _Padding(_Space):
     """Base class of layers that add zeros before and after the elements of the spatial axes.
 
-    padding: a number for all ends, one for each axis, or a pair (before, after) for each axis.
+    padding: a number for both ends of every axis, a number for each axis, or a pair (before, after)
+      for each axis.
     """
 
     def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
@@ -86,9 +87,10 @@ class _Padding(_Space):
 
 
 class _Cropping(_Space):
-    """Base class of layers that remove elements at the beginning and the end of the spatial axes.
+    """Base class of layers that remove elements at the start and end of the spatial axes.
 
-    cropping: a number for all ends, one for each axis, or a pair (before, after) for each axis.
+    cropping: a number for both ends of every axis, a number for each axis, or a pair (before,
+      after) for each axis.
     """
 
     def __init__(self, cropping: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:

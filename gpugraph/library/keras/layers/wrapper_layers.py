@@ -47,7 +47,10 @@ class Wrapper(Layer):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a layer from a dict that `get_config` returned. It has new variables."""
+        """Create a layer from a dict that `get_config` returned.
+
+        The new layer has new variables.
+        """
         inner = deserialize_layer(config_entry(config, "layer", cls.__name__), custom_objects)
         return cls(inner, **{name: value for name, value in config.items() if name != "layer"})
 
@@ -67,8 +70,8 @@ class TimeDistributed(Wrapper):
     [n, steps, ...].
 
     Normally the wrapped layer is called once, with the steps of all examples as a batch [n * steps,
-    ...]. If `n` is known statically, a layer that is stateful, or whose class is not part of
-    gpugraph, is called in a loop over the steps instead.
+    ...]. If `n` is known statically, and the wrapped layer is stateful or its class is not part of
+    gpugraph, the wrapped layer is called in a loop over the steps instead.
     """
 
     supports_masking = True
@@ -79,7 +82,7 @@ class TimeDistributed(Wrapper):
         self._all_at_once = is_ours and not layer.stateful
 
     def build(self, input_shape: Any) -> None:
-        """Build the wrapped layer for one step. Raise ValueError for inputs of fewer than three
+        """Build the wrapped layer for one step. Raises ValueError for inputs of fewer than three
         axes.
         """
         shapes = _shapes(input_shape)
@@ -108,8 +111,8 @@ class TimeDistributed(Wrapper):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Return the wrapped layer's outputs for all steps.
 
-        mask: the mask of the inputs, [n, steps, ...]; the wrapped layer receives it if its `call`
-          accepts one.
+        mask: the mask of the inputs, [n, steps, ...]. It is passed to the wrapped layer if the
+          layer's `call` accepts a mask.
         """
         further = {"training": training} if takes(self.layer, "training") else {}
         first = flatten(inputs)[0]
@@ -148,7 +151,9 @@ class TimeDistributed(Wrapper):
 
 
 def _shapes(structure: Any) -> Any:
-    """Convert a shape or a structure of shapes to TensorShapes; a tuple of ints is one shape."""
+    """Convert a shape, or each shape in a structure, to a TensorShape. A tuple of ints is a shape,
+    not a structure.
+    """
     if isinstance(structure, (list, tuple)) and any(
         isinstance(item, (list, tuple, TensorShape)) for item in structure
     ):
@@ -159,7 +164,7 @@ def _shapes(structure: Any) -> Any:
 
 
 def _without_steps(shape: TensorShape) -> TensorShape:
-    """Return the shape of one step, from the shape of a sequence."""
+    """Return the shape of one step, given the shape of a sequence."""
     batch, _, *sizes = shape.as_list()
     return TensorShape([batch, *sizes])
 

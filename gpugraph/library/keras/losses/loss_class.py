@@ -50,8 +50,8 @@ def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
     """Multiply losses by weights, and reduce them.
 
     sample_weight: None, a number, or a tensor that broadcasts to the losses, possibly after an axis
-      of size 1 is added or removed at its end. reduction: one of `ReductionV2`; raise ValueError
-      for another.
+      of size 1 is added or removed at its end. reduction: one of `ReductionV2`; raises ValueError
+      for any other value.
     """
     ReductionV2.validate(reduction)
     losses = convert_to_tensor(losses)
@@ -63,7 +63,7 @@ def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     """Return targets and predictions with equal ranks: an extra last axis of size 1 is removed.
 
     If `y_true` has one axis fewer and the last axis of `y_pred` is longer than 1, `y_true` contains
-    class indices: both are returned unchanged.
+    class indices. The two are then returned unchanged.
     """
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     ranks = y_pred.shape.rank, y_true.shape.rank
@@ -78,7 +78,8 @@ class Loss:
     """Base class of losses: subclasses define `call(y_true, y_pred)`, which returns each example's
     loss.
 
-    reduction: one of `tf.keras.losses.Reduction`; the constructor raises ValueError for another.
+    reduction: one of `tf.keras.losses.Reduction`. The constructor raises ValueError for any other
+      value.
     name: the name of the loss.
     """
 

@@ -10,7 +10,7 @@ from gpugraph.library.keras.losses.loss_class import LossFunctionWrapper, Reduct
 
 
 class FunctionLoss(LossFunctionWrapper):
-    """A loss that calls the class attribute `function` without further arguments."""
+    """A loss that calls the class attribute `function` without additional arguments."""
 
     function: ClassVar[Callable[..., Any]]
 

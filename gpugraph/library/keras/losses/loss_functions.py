@@ -32,7 +32,7 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 def alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Return (y_true, y_pred) as tensors; both get the dtype of the predictions."""
+    """Return (y_true, y_pred) as tensors that both have the dtype of the predictions."""
     y_pred = convert_to_tensor(y_pred)
     return cast(y_true, y_pred.dtype.base_dtype), y_pred
 
@@ -60,7 +60,7 @@ def mean_absolute_error(y_true: Any, y_pred: Any) -> Tensor:
 def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Tensor:
     """Return the mean of 100 * |y_true - y_pred| / |y_true| over the last axis.
 
-    Targets below epsilon() in magnitude count as epsilon() in the divisor.
+    In the divisor, |y_true| is at least epsilon().
     """
     y_true, y_pred = alike(y_true, y_pred)
     difference = absolute((y_true - y_pred) / at_least(absolute(y_true), epsilon()))
@@ -70,7 +70,7 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Tensor:
 def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Tensor:
     """Return the mean of (log(1 + y_pred) - log(1 + y_true)) ** 2 over the last axis.
 
-    Elements below epsilon() count as epsilon().
+    Elements below epsilon() are replaced by epsilon().
     """
     y_true, y_pred = (log(at_least(part, epsilon()) + 1.0) for part in alike(y_true, y_pred))
     return reduce_mean(squared_difference(y_pred, y_true), axis=-1)

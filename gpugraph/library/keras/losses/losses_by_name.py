@@ -57,13 +57,13 @@ def serialize(loss: Any) -> Any:
 
 
 def deserialize(name: Any, custom_objects: Any = None) -> Any:
-    """Return the loss with a name or a configuration. Raise ValueError for an unknown name."""
+    """Return the loss with a name or a configuration. Raises ValueError for an unknown name."""
     return deserialize_keras_object(name, BY_NAME, custom_objects, "loss function")
 
 
 def get(identifier: Any) -> Any:
     """Return the loss with a name or a configuration; None and callables are returned unchanged.
 
-    Raise ValueError for anything else.
+    Raises ValueError for anything else.
     """
     return None if identifier is None else object_of(identifier, deserialize, "loss function")

@@ -35,7 +35,7 @@ BELOW_ALL = -1e10
 def checked_thresholds(thresholds: Any, default: float) -> list[float]:
     """Return thresholds as a list: [default] for None, or one or several numbers.
 
-    Raise ValueError for a number outside of [0, 1].
+    Raises ValueError for a number outside of [0, 1].
     """
     if thresholds is None:
         return [default]
@@ -70,8 +70,8 @@ class ConfusionMetric(Metric):
         """Return an op that adds a batch to the counts; it fails for a prediction outside of [0,
         1].
 
-        top_k: the number of largest predictions of a row that may be positive. class_id: the only
-          class whose predictions are counted.
+        top_k: the number of largest predictions in a row that may be positive. class_id: if set,
+          only predictions of this class are counted.
         """
         y_pred = cast(y_pred, float32)
         with control_dependencies([check_range(y_pred)]):
@@ -95,13 +95,15 @@ class ConfusionMetric(Metric):
         )
 
     def quotient(self, part: str, other: str) -> Any:
-        """Return the counts part / (part + other) for each threshold; 0 if both are 0."""
+        """Return part / (part + other) for the counts at each threshold; 0 if both are 0."""
         counts = self.counts
         return div_no_nan(counts[part], counts[part] + counts[other])
 
 
 def _only_top(y_pred: Tensor, k: int) -> Tensor:
-    """Return the predictions; all except the k largest of each row are replaced by `BELOW_ALL`."""
+    """Return the predictions, in which all except the k largest of each row are replaced by
+    `BELOW_ALL`.
+    """
     classes = int(y_pred.shape[-1])
     chosen = reduce_max(one_hot(top_k_of(y_pred, k).indices, classes, axis=-1), axis=-2)
     return where(cast(chosen, bool_type), y_pred, fill(shape(y_pred), np.float32(BELOW_ALL)))
@@ -113,8 +115,8 @@ def _of_thresholds(values: Any, thresholds: Sequence[float]) -> Any:
 
 
 class _Count(ConfusionMetric):
-    """Base class of metrics that count predictions of one kind at each threshold; the default is
-    0.5.
+    """Base class of metrics that count predictions of one kind at each threshold; by default, there
+    is one threshold, 0.5.
 
     The counts are weighted.
     """
@@ -198,16 +200,16 @@ class _Quotient(ConfusionMetric):
 class Precision(_Quotient):
     """The fraction of the positive predictions whose target is true.
 
-    thresholds: predictions above a threshold are positive, by default 0.5. top_k: only the `top_k`
-      largest predictions of a row may be positive; the default is then no threshold. class_id: the
-      index of the only class that counts; by default all classes count.
+    thresholds: a prediction above a threshold is positive; by default 0.5. top_k: only the `top_k`
+      largest predictions of a row may be positive; there is then no threshold by default. class_id:
+      the index of the only class that is counted; by default, all classes are counted.
     """
 
     kinds = ("tp", "fp")
 
 
 class Recall(_Quotient):
-    """The fraction of true targets whose prediction is positive; the arguments are those of
+    """The fraction of true targets whose prediction is positive. For the arguments, see
     `Precision`.
     """
 

@@ -87,15 +87,15 @@ class AUC(ConfusionMetric):
 
 
 class _PointOfCurve(ConfusionMetric):
-    """Base class of metrics that return one measure at the threshold where another is nearest to a
-    value.
+    """Base class of metrics that return one measure at the threshold where another measure is
+    nearest to a given value.
     """
 
     kinds = ("tp", "tn", "fp", "fn")
     measures: ClassVar[tuple[tuple[str, str], tuple[str, str]]]
     """The measure to compare with the value, then the measure to return.
 
-    A measure is a pair (part, other) of kinds, which stands for part / (part + other).
+    A measure is a pair (part, other) of kinds of counts. Its value is part / (part + other).
     """
 
     value_name: ClassVar[str]

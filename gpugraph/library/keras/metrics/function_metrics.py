@@ -11,7 +11,7 @@ from gpugraph.library.keras.metrics.metric_means import MeanMetricWrapper
 
 
 class FunctionMetric(MeanMetricWrapper):
-    """The mean of the class attribute `function`, which is called without further arguments."""
+    """The mean of the class attribute `function`, which is called without additional arguments."""
 
     function: ClassVar[Callable[..., Any]]
 

@@ -75,7 +75,9 @@ class Metric(Layer):
                 return self._result_over_replicas()
 
     def _result_over_replicas(self) -> Tensor:
-        """Return the result; in a replica of a strategy, that of all replicas together."""
+        """Return the result. In a replica of a strategy, it is computed from the variables of all
+        replicas.
+        """
 
         def computed(*_: Any) -> Tensor:
             return identity(convert_to_tensor(self.result()))

@@ -31,7 +31,7 @@ def accuracy(y_true: Any, y_pred: Any) -> Tensor:
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
     """Return for each example the fraction of predictions that fit their targets, 0 or 1.
 
-    A prediction above `threshold` counts as 1, another one as 0.
+    A prediction above `threshold` counts as 1, any other as 0.
     """
     y_true, y_pred = loss_functions.alike(y_true, y_pred)
     decided = cast(greater(y_pred, threshold), y_pred.dtype.base_dtype)
@@ -83,7 +83,7 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
     """Return for each example 1 if the class of the largest target is among the k largest
     predictions.
 
-    For other examples the result is 0.
+    For all other examples, the result is 0.
     """
     return _in_top(y_pred, argmax(y_true, axis=-1), k)
 

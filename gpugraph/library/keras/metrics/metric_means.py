@@ -24,8 +24,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 
 def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor, Any]:
-    """Return values * weights, and the weights broadcast to them; without weights, `values` and
-    None.
+    """Return (values * weights, the weights broadcast to the values); without weights, return
+    (`values`, None).
 
     averages: if the weights do not broadcast, the values' axes beyond the weights' are reduced
     first: averaged if this is true, otherwise summed.
@@ -140,7 +140,8 @@ class MeanMetricWrapper(Mean):
 
 
 class MeanTensor(Metric):
-    """The weighted mean for each element of tensors, which all have the shape of the first one.
+    """The weighted mean of tensors, for each element separately. All tensors have the shape of the
+    first one.
 
     `update_state` raises ValueError for a tensor of another shape, and `result` before
     `update_state`.

@@ -51,13 +51,13 @@ def serialize(metric: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the metric with a name or a configuration. Raise ValueError for an unknown name."""
+    """Return the metric with a name or a configuration. Raises ValueError for an unknown name."""
     return deserialize_keras_object(config, BY_NAME, custom_objects, "metric function")
 
 
 def get(identifier: Any) -> Any:
     """Return the metric with a name or a configuration; a callable is returned unchanged.
 
-    Raise ValueError for anything else.
+    Raises ValueError for anything else.
     """
     return object_of(identifier, deserialize, "metric function")

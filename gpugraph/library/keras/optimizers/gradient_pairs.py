@@ -1,4 +1,4 @@
-"""The pairs of gradients and variables that a step of Keras's optimizers takes."""
+"""Functions on the (gradient, variable) pairs of a step of Keras's optimizers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ def references(variables: Sequence[Any]) -> list[Any]:
 
 
 def with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return the (gradient, variable) pairs that have a gradient; the other pairs cause a warning.
+    """Return the (gradient, variable) pairs that have a gradient. Pairs without a gradient cause a
+    warning.
 
-    Raise ValueError if no pair has a gradient.
+    Raises ValueError if no pair has a gradient.
     """
     if not pairs:
         raise ValueError("No variables provided.")

@@ -38,7 +38,7 @@ def scalar_variable(value: Any, name: str, dtype: Any = float32) -> Any:
 
 
 class Hyperparameters(Trackable):
-    """The part of an optimizer for its settings, which are attributes; `lr` stands for
+    """The mixin of optimizers for settings. Settings are attributes; `lr` is another name of
     `learning_rate`.
 
     A number becomes a variable when a program reads the attribute or the optimizer creates a step.
@@ -65,7 +65,7 @@ class Hyperparameters(Trackable):
     def _set_hyper(self, name: str, value: Any) -> None:
         """Store a setting.
 
-        If it is a variable already and `value` is a number, set the variable.
+        If the setting is already a variable and `value` is a number, the variable is set to it.
         """
         before = self._hyper.get(name)
         is_number = not callable(value) and not isinstance(value, (Tensor, Variable))
@@ -88,7 +88,7 @@ class Hyperparameters(Trackable):
         return value if dtype is None else cast(value, dtype)
 
     def _create_hypers(self) -> None:
-        """Replace the settings that are still numbers by variables."""
+        """Replace each setting that is still a number by a variable."""
         for name, value in sorted(self._hyper.items()):
             if not callable(value) and not isinstance(value, (Tensor, Variable)):
                 with_scope = f"{self._name}/{name}"

@@ -97,8 +97,8 @@ class InverseTimeDecay(_Decay):
 class PolynomialDecay(_Decay):
     """A schedule that is a polynomial of degree `power` from the initial to the end rate.
 
-    decay_steps: the number of steps of the decay. cycle: whether the decay starts again afterwards;
-    see `tf.train.polynomial_decay`.
+    decay_steps: the number of steps of the decay. cycle: whether the decay starts again after its
+    end; see `tf.train.polynomial_decay`.
     """
 
     decay = staticmethod(learning_rate_decay.polynomial_decay)
@@ -239,5 +239,8 @@ def serialize(learning_rate_schedule: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the schedule that a configuration describes. Raise ValueError for an unknown class."""
+    """Return the schedule that a configuration describes.
+
+    Raises ValueError for an unknown class.
+    """
     return deserialize_keras_object(config, _SCHEDULES, custom_objects, "decay")

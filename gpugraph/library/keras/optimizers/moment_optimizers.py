@@ -56,9 +56,9 @@ class Adam(_Moments):
     """Adam: m and v are running means of the gradient and of its square, with decays beta_1 and
     beta_2.
 
-    var -= lr_t * m / (sqrt(v) + epsilon), with lr_t = lr * sqrt(1 - beta_2^t) / (1 - beta_1^t) in
-    step t. amsgrad: whether the maximum of v so far takes the place of v. Slots: "m", "v", and with
-    amsgrad "vhat".
+    The update in step t is var -= lr_t * m / (sqrt(v) + epsilon), with lr_t = lr * sqrt(1 -
+    beta_2^t) / (1 - beta_1^t). amsgrad: whether to use the maximum of v so far in place of v.
+    Slots: "m", "v", and with amsgrad "vhat".
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Adam(_Moments):
         return assign_all((m, first), (v, second), (vhat, largest), (handle, handle - step))
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
-        """Update all rows: m and v decay as for a dense gradient that is zero in the other rows."""
+        """Update all rows. Rows without a gradient are updated as for a dense gradient of zero."""
         numbers = self.numbers(handle)
         beta_1, beta_2 = numbers["beta_1"], numbers["beta_2"]
         m, v = (self.get_slot(handle, name) for name in self.slot_names)

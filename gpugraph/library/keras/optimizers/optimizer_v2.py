@@ -1,8 +1,9 @@
 """The base class of Keras's optimizers, with their settings, slots and steps.
 
-A slot is a variable of the optimizer that belongs to a variable it trains. A subclass, here or in a
-program, stores its settings (`_set_hyper`), creates slots (`_create_slots`) and defines the op that
-changes a variable (`_resource_apply_dense`) or distinct rows of it (`_resource_apply_sparse`).
+A slot is a variable of the optimizer that belongs to a variable it trains. A subclass, in this
+package or in a program, implements these methods: `_set_hyper` stores its settings, `_create_slots`
+creates slots, `_resource_apply_dense` returns the op that changes a variable, and
+`_resource_apply_sparse` the op that changes distinct rows of it.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class OptimizerV2(Hyperparameters):
 
     name: a prefix for the names of ops and variables. clipnorm: the maximum norm of a variable's
       gradient. clipvalue: the maximum magnitude of its elements.
-    lr: a short name of learning_rate.
+    lr: another name of learning_rate.
     decay: the learning rate is divided by 1 + decay * (number of steps taken). The constructor
       raises TypeError for another keyword argument, and ValueError for a value below 0.
     """
@@ -80,7 +81,7 @@ class OptimizerV2(Hyperparameters):
     def _take_momentum(self, momentum: Any) -> bool:
         """Store the momentum, and return whether it may be nonzero.
 
-        Raise ValueError for a number outside of [0, 1].
+        Raises ValueError for a number outside of [0, 1].
         """
         is_number = isinstance(momentum, (int, float))
         if is_number and not 0 <= momentum <= 1:
@@ -104,7 +105,7 @@ class OptimizerV2(Hyperparameters):
         """Return the gradients of a loss with respect to the variables `params`, clipped as
         configured.
 
-        Raise ValueError for a variable without a gradient.
+        Raises ValueError for a variable without a gradient.
         """
         variables = flatten(params)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
@@ -141,8 +142,8 @@ class OptimizerV2(Hyperparameters):
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
         """Return an op that changes variables by their gradients, and then adds 1 to `iterations`.
 
-        A variable without a gradient causes a warning; raise ValueError if all lack one. In a
-        replica of a strategy, the gradients of all replicas are summed.
+        A variable without a gradient causes a warning. Raises ValueError if no variable has a
+        gradient. In a replica of a strategy, the gradients of all replicas are summed.
         """
         pairs = with_gradients(list(grads_and_vars))
         if has_strategy():
@@ -198,7 +199,9 @@ class OptimizerV2(Hyperparameters):
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Any, indices: Tensor
     ) -> Any:
-        """Return the op for rows that may be repeated; by default it sums their gradients first."""
+        """Return the op for rows that may be repeated. By default, their gradients are summed
+        first.
+        """
         summed = summed_by_row(IndexedSlices(grad, indices))
         return self._resource_apply_sparse(summed.values, handle, summed.indices)
 
@@ -282,7 +285,7 @@ class OptimizerV2(Hyperparameters):
         return slots[var]
 
     def get_slot(self, var: Any, slot_name: str) -> Any:
-        """Return the slot of a variable with this name. Raise KeyError if there is none."""
+        """Return the slot of a variable with this name. Raises KeyError if there is none."""
         return self._slots[slot_name][container_of(var)]
 
     def get_slot_names(self) -> list[str]:
@@ -328,10 +331,10 @@ class OptimizerV2(Hyperparameters):
         return batch_get_value(self._weights)
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Set the values of `weights`. Raise ValueError for a wrong number or shape of arrays.
+        """Set the values of `weights`. Raises ValueError for a wrong number or shape of arrays.
 
-        weights: arrays. They may come from Keras 2's optimizer of this name, which lacks some of
-        them.
+        weights: arrays. The values may come from the Keras 2 optimizer of the same name, which does
+        not have all of these variables.
         """
         weights = self._of_keras_2(list(weights))
         if len(self._weights) != len(weights):
@@ -352,7 +355,9 @@ class OptimizerV2(Hyperparameters):
     """The indices in `weights` of variables that Keras 2's optimizer lacks, with their values."""
 
     def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
-        """Return arrays for `weights`, from arrays of Keras 2, which may lack some of them."""
+        """Return arrays for `weights`, given arrays from Keras 2, among which some may be
+        missing.
+        """
         if len(arrays) + len(self._NOT_IN_KERAS_2) == len(self._weights):
             for place, value in self._NOT_IN_KERAS_2.items():
                 arrays.insert(place, np.array(value))

@@ -27,10 +27,9 @@ def serialize(optimizer: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the optimizer of a configuration, in which the case of Keras's class names does not
-    matter.
+    """Return the optimizer of a configuration. The case of the names of Keras's classes is ignored.
 
-    As in TensorFlow, the class name is changed to lower case in `config` itself. Raise ValueError
+    As in TensorFlow, the class name is changed to lower case in `config` itself. Raises ValueError
     for an unknown class.
     """
     name = config_entry(config, "class_name", "an optimizer")
@@ -42,7 +41,7 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 def get(identifier: Any) -> Any:
     """Return the optimizer with a name or a configuration; an optimizer is returned unchanged.
 
-    An optimizer of `tf.train` is wrapped in a TFOptimizer. Raise ValueError for anything else.
+    An optimizer of `tf.train` is wrapped in a TFOptimizer. Raises ValueError for anything else.
     """
     if isinstance(identifier, (OptimizerV2, TFOptimizer)):
         return identifier

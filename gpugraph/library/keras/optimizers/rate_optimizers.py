@@ -1,7 +1,7 @@
 """The optimizers SGD, RMSprop, Adagrad, Adadelta and Ftrl.
 
-They multiply the gradient by a rate; all of them except SGD compute the rate from the squares of
-past gradients.
+They multiply the gradient by a rate. All except SGD compute the rate from the squares of past
+gradients.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ class SGD(OptimizerV2):
     velocity.
 
     nesterov: whether var += momentum * velocity - lr * gradient, with the new velocity. The slot
-    "momentum" holds the velocity. The constructor raises ValueError for a momentum outside of [0,
-    1].
+    "momentum" is the velocity. The constructor raises ValueError for a momentum outside of [0, 1].
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class RMSprop(OptimizerV2):
     """rms = rho * rms + (1 - rho) * gradient ** 2; var -= lr * gradient / (sqrt(rms) + epsilon).
 
     momentum: if nonzero, mom = momentum * mom + lr * gradient / sqrt(rms + epsilon); var -= mom.
-    centered: whether rms - mg ** 2 takes the place of rms in both divisors, where mg is the running
+    centered: whether to use rms - mg ** 2 in place of rms in both divisors, where mg is the running
       mean of the gradient.
     Slots: "rms"; "momentum" if there is momentum; "mg" if `centered`.
     """
@@ -115,7 +114,7 @@ class RMSprop(OptimizerV2):
                 self.add_slot(variable, name)
 
     def _op(self, kind: str, variable: Any, *grad: Any) -> Any:
-        """Create the op of a step with momentum; kind: "Apply", or "SparseApply" for rows."""
+        """Create the op of a step with momentum. kind: "Apply", or "SparseApply" for some rows."""
         numbers = self.numbers(variable)
         names = ["mg", "rms", "momentum"] if self.centered else ["rms", "momentum"]
         op_type = f"{kind}{'Centered' if self.centered else ''}RMSProp"

@@ -14,7 +14,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 def merged_step(optimizer: Any, pairs: Sequence[tuple[Any, Any]], name: str | None) -> Any:
     """Return the op that takes one step with the gradients of all replicas.
 
-    pairs: (gradient, variable) of this replica. RuntimeError outside of replicas.
+    pairs: (gradient, variable) of this replica. Raises RuntimeError outside of replicas.
     """
     context = get_replica_context()
     if context is None:

@@ -39,7 +39,7 @@ class TFOptimizer(Trackable):
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
         """Return a list with an op that takes one step on a loss.
 
-        Raise ValueError if no variable has a gradient.
+        Raises ValueError if no variable has a gradient.
         """
         return [self.apply_gradients(self.optimizer.compute_gradients(loss, flatten(params)))]
 

@@ -2,9 +2,9 @@
 boxes.
 
 The boxes of a row are sorted by the mean position of their neighbours in adjacent rows (Sugiyama's
-method). In this order, each box is placed as near to the mean centre of its neighbours as the
-widths allow: a least-squares fit with a minimum distance between boxes, by pooling adjacent
-violators. An edge over several ranks passes through a narrow gap in each row in between.
+method). In this order, each box is placed as near to the mean center of its neighbors as the widths
+allow. This is a least-squares fit with a minimum distance between boxes, computed by pooling
+adjacent violators. An edge over several ranks passes through a narrow gap in each row in between.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> Layout:
 
 
 def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[Box]:
-    """Create the path of an edge: its two boxes, and a new bend in each row between them.
+    """Create the path of an edge: its two boxes, and a bend in each row between them.
 
     Adjacent boxes of the path become neighbours.
     """
@@ -113,7 +113,7 @@ def _sort_rows(rows: Sequence[list[Box]], downwards: bool) -> None:
 
 
 def _centre(box: Box) -> float:
-    """Return the preferred centre of a box: the mean of its neighbours' centres."""
+    """Return the preferred center of a box: the mean of its neighbors' centers."""
     neighbours = box.above + box.below
     if not neighbours:
         return box.x
@@ -121,7 +121,7 @@ def _centre(box: Box) -> float:
 
 
 def _place(row: Sequence[Box], wanted: Sequence[float]) -> None:
-    """Set the centres of a row's boxes, in order, as near to `wanted` as their widths allow."""
+    """Set the centers of a row's boxes, in order, as near to `wanted` as their widths allow."""
     starts = [0.0]  # centres of the boxes if they are placed at minimum distance
     for left, right in pairwise(row):
         starts.append(starts[-1] + (left.width + right.width) / 2 + _GAP)

@@ -40,7 +40,7 @@ rect { fill: #20262d; stroke: #66717d; }
 
 
 def _of_pictures(rules: str) -> str:
-    """Restrict CSS rules to these pictures, since a notebook's page has other elements too."""
+    """Restrict CSS rules to these pictures, because a notebook's page also has other elements."""
     return "".join(f".keras-model {rule}\n" for rule in rules.strip().splitlines())
 
 
@@ -72,8 +72,8 @@ class _Drawing:
 def model_svg(model: Any, options: PictureOptions, scale: float = 1.0) -> str:
     """Return the picture of a model as the text of an SVG file.
 
-    A model that is not a graph of layers is drawn as a chain of its layers if it is a Sequential
-    model, else as one box.
+    If a model is not a graph of layers, it is drawn as a chain of layers if it is a Sequential
+    model, and otherwise as a single box.
     """
     drawing = _draw_graph(model, options)
     width, height = drawing.width + 2 * _MARGIN, drawing.height + 2 * _MARGIN
@@ -196,7 +196,7 @@ def _text(x: float, y: float, text: str, style: str) -> str:
 def _arrivals(routes: Sequence[Sequence[Box]]) -> list[float]:
     """Return the horizontal offset of each route's end from the centre of its last box.
 
-    Routes that end at the same box are spread side by side, in the order of their previous boxes.
+    Routes that end at the same box are spread horizontally, in the order of their previous boxes.
     """
     shifts = [0.0] * len(routes)
     arriving: defaultdict[int, list[int]] = defaultdict(list)

@@ -45,14 +45,15 @@ def plot_model(
 ) -> ModelPicture:
     """Write a picture of a model with a box for each layer, and return it for notebooks.
 
-    to_file: a path with the suffix `.svg`; or `.png` or none for a PNG file, which requires the
-      package cairosvg, or one of the programs rsvg-convert and inkscape.
+    to_file: the path of the file. With the suffix `.svg`, it is an SVG file; with `.png` or no
+      suffix, it is a PNG file, which requires the package cairosvg, or one of the programs
+      rsvg-convert and inkscape.
     show_shapes: whether boxes show the shapes of inputs and outputs.
     show_layer_names: whether boxes show the layers' names in addition to their classes.
     rankdir: "TB" for inputs at the top, "LR" for inputs on the left.
     expand_nested: whether a nested model is drawn with its layers. dpi: 96 for the normal size.
-    Raise ValueError for another direction or format; raise ImportError for a PNG without a
-      converter.
+    Raises ValueError for any other direction or format. Raises ImportError for a PNG file if there
+    is no converter.
     Source: `tf.keras.utils.plot_model`, which needs Graphviz.
     """
     if rankdir not in ("TB", "LR"):
@@ -72,7 +73,7 @@ def plot_model(
 def _converter(path: Path) -> Callable[[str, Path], None]:
     """Return a function that converts SVG text to a PNG file.
 
-    Raise ImportError if there is none.
+    Raises ImportError if there is none.
     """
     if importlib.util.find_spec("cairosvg") is not None:
         return _by_cairosvg

@@ -38,7 +38,7 @@ class _Older(ModuleType):
 
 
 def _mend(sequence: Any, transformations: Any) -> None:
-    """Give keras-preprocessing the names that NumPy 2 has removed and that SciPy deprecates."""
+    """Add names that NumPy 2 has removed and SciPy deprecates to modules of keras-preprocessing."""
     if not isinstance(sequence.np, _Older):
         sequence.np = _Older(np, unicode_=np.str_)
         if scipy := getattr(transformations, "ndimage", None):  # SciPy is optional
@@ -69,7 +69,7 @@ def name_of_package(module: str, name: str) -> Any:
 def _modules() -> dict[str, Any]:
     """Import the modules of keras-preprocessing, and return them by name.
 
-    Raise ModuleNotFoundError, which names the extra to install, if the package is missing.
+    Raises ModuleNotFoundError, which names the extra to install, if the package is missing.
     """
     users = "Functions of tf.keras.preprocessing"
     with package_of_extra("preprocessing", "keras-preprocessing", users):

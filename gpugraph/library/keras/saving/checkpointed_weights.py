@@ -23,8 +23,8 @@ from gpugraph.platform import logging
 
 
 class CheckpointedWeights:
-    """Saves and loads the variables of a network, including variables that are created after the
-    load.
+    """Saves and loads the variables of a network, including variables that are created after
+    `load`.
     """
 
     def __init__(self, network: Any) -> None:
@@ -33,10 +33,12 @@ class CheckpointedWeights:
         self._later: _LaterRestore | None = None
 
     def __deepcopy__(self, memo: Any) -> None:
-        """Return None: a copy of the network creates its own object when it needs one."""
+        """Return None. A copy of the network creates its own object when it needs one."""
 
     def save(self, path: str) -> None:
-        """Write a checkpoint with this path prefix, and record it as its folder's latest one."""
+        """Write a checkpoint with this path prefix, and record it as the latest checkpoint of its
+        folder.
+        """
         optimizer = getattr(self._network, "optimizer", None)
         if optimizer is not None and not isinstance(optimizer, Trackable):
             logging.warning(
@@ -51,10 +53,10 @@ class CheckpointedWeights:
         write_checkpoint_state(os.path.dirname(path), path, [path], save_relative_paths=True)
 
     def load(self, path: str) -> LoadStatus:
-        """Set the existing variables from a checkpoint, and others when they are created.
+        """Set the existing variables from a checkpoint, and each later variable when it is created.
 
-        Raise NotImplementedError for a checkpoint of a `tf.train.Saver`, and AssertionError if no
-        variable matches; other errors are those of `NewCheckpointReader`.
+        Raises NotImplementedError for a checkpoint of a `tf.train.Saver`, and AssertionError if no
+        variable matches. For other errors, see `NewCheckpointReader`.
         """
         session = self._session()
         with session.graph.as_default():
@@ -75,8 +77,8 @@ class CheckpointedWeights:
         return status
 
     def _session(self) -> Any:
-        """Return Keras's session for the network's graph; for the default graph if it is not built
-        yet.
+        """Return Keras's session for the network's graph. If the network is not built yet, use the
+        default graph.
         """
         network = self._network
         return get_session(network.outputs or (network.weights if network.built else ()))

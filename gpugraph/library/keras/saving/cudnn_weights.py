@@ -1,7 +1,8 @@
-"""Conversion of recurrent layers' weights in files between cuDNN's layout and that of GRU and LSTM.
+"""Converts recurrent layers' weights in files between cuDNN's layout and the layout of GRU and
+LSTM.
 
-A file may contain a CuDNNLSTM's weights where the model has an LSTM, or the reverse; the same
-applies to GRUs. The shapes of the biases distinguish them.
+A file may contain weights of a CuDNNLSTM where the model has an LSTM, or the reverse. The same
+holds for GRUs. The shapes of the biases distinguish them.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ Array = np.ndarray[Any, Any]
 class _Conversion(NamedTuple):
     """A conversion of a layer's weights in one direction.
 
-    gates: the number of parts of the kernels. order: the NumPy order ("C" or "F") in which a
-      transposed kernel part is reshaped. biases: the function that converts the biases.
+    gates: the number of gates, each of which has a part of the kernels. order: the NumPy order ("C"
+      or "F") in which a transposed part is reshaped. biases: the function that converts the biases.
     """
 
     gates: int
@@ -71,14 +72,15 @@ def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list
 
 
 def _recurrent_layers(layer: Any) -> list[Any]:
-    """Return the LSTMs and GRUs in a layer; for an LSTM or GRU, a list of the layer itself."""
+    """Return the LSTMs and GRUs in a layer. If the layer itself is one, return a list of it."""
     if type(layer).__name__ in ("LSTM", "GRU", "CuDNNLSTM", "CuDNNGRU"):
         return [layer]
     return [inner for part in layer.sublayers() for inner in _recurrent_layers(part)]
 
 
 def _convert(weights: Sequence[Any], places: Sequence[int], arrays: list[Any]) -> None:
-    """Replace the kernel, recurrent kernel and biases in `arrays` by converted ones, if necessary.
+    """Replace the kernel, recurrent kernel and biases of one layer in `arrays` by converted arrays,
+    if a conversion is necessary.
 
     weights: the three variables. places: the indices of the three arrays.
     """

@@ -1,7 +1,8 @@
 """Remarks, for error messages, on model files that cannot be read.
 
 These are files of Keras 1, of Keras 3 and of other programs. HDF5 files and JSON texts contain the
-version of Keras. Other files are recognized by their first bytes, SavedModels by their folders.
+version of Keras. All other files are recognized by their first bytes, and SavedModels by their
+folders.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _MARKS_OF_KERAS_1 = tuple(
     f'"{name}"'
     for name in ("W_regularizer", "border_mode", "nb_filter", "dim_ordering", "inner_init")
 )
-"""Arguments of layers in Keras 1, which have other names in Keras 2."""
+"""Arguments of layers in Keras 1 whose names are different in Keras 2."""
 
 _MAX_BYTES = 1 << 16
 

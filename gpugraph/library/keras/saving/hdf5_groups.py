@@ -1,12 +1,12 @@
 """HDF5 files through h5py: written completely or not at all, and checked before they are trusted.
 
-A group has an attribute with the ordered names of its parts. A list that exceeds an HDF5 header is
-divided among attributes `name0`, `name1` ... An array is read only if its data is in the file
-itself, and only after its shape is checked. Therefore a file can neither access other files by
-links nor make a load use more memory than the model's arrays do.
+A group has an attribute with the ordered names of its members. A list that exceeds an HDF5 header
+is divided among attributes `name0`, `name1` ... An array is read only if its data is in the file
+itself, and only after its shape is checked. So a file can't access other files by links, and a load
+can't use more memory than the model's arrays.
 
-libhdf5 may loop forever or crash on a damaged file. Therefore a file that this process has neither
-written nor checked before is first read by a separate process, `hdf5_walk.py`, with limits on
+libhdf5 may loop forever or crash on a damaged file. So before this process reads a file that it has
+neither written nor checked, a separate process, `hdf5_walk.py`, reads the file with limits on
 processor time and memory.
 """
 
@@ -37,7 +37,7 @@ _MAX_BYTES = 64512
 _SECONDS, _MEGABYTES = 5, 1024
 """Limits of processor seconds and megabytes for the check of a small file.
 
-Both grow with the file's size.
+The two grow with the file's size.
 """
 
 _STARTED = (
@@ -49,7 +49,7 @@ _STARTED = (
 def hdf5_library() -> Any:
     """Return the package h5py.
 
-    Raise ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
+    Raises ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
     """
     with package_of_extra("hdf5", "h5py", "HDF5 files"):
         return importlib.import_module("h5py")
@@ -82,7 +82,7 @@ def written_file(file: Any) -> Iterator[Any]:
 def read_file(file: Any) -> Iterator[Any]:
     """Yield an h5py file to read from: `file` itself, or the file at a path.
 
-    Raise OSError if it is not HDF5.
+    Raises OSError if it is not HDF5.
     """
     if is_open_file(file):
         yield file
@@ -92,9 +92,9 @@ def read_file(file: Any) -> Iterator[Any]:
 
 
 def opened_file(path: Any) -> Any:
-    """Open the HDF5 file at a path for reading; its structure is checked the first time.
+    """Open the HDF5 file at a path for reading. When it is first opened, its structure is checked.
 
-    Raise OSError for a file that is not HDF5, or so damaged that the library would loop or crash.
+    Raises OSError for a file that is not HDF5, or so damaged that the library would loop or crash.
     """
     path = local_path(path)
     library = hdf5_library()
@@ -124,7 +124,7 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
 def _check_structure(path: str, size: int) -> None:
     """Read the structure of a file in another process; see the module's docstring.
 
-    Raise OSError if that process fails or exceeds its limits.
+    Raises OSError if that process fails or exceeds its limits.
     """
     megabytes = size >> 20
     seconds = _SECONDS + megabytes // 10
@@ -147,7 +147,7 @@ def _check_structure(path: str, size: int) -> None:
 def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
     """Store names as one attribute, or as several if they are too long for one.
 
-    Raise RuntimeError for a single name that is too long.
+    Raises RuntimeError for a single name that is too long.
     """
     encoded = [name.encode("utf-8") for name in names]
     if any(len(name) > _MAX_BYTES for name in encoded):
@@ -166,8 +166,8 @@ def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
 
 @contextmanager
 def _refusals(group: Any, name: str) -> Iterator[None]:
-    """Raise ValueError, with the file, group and name, in place of h5py's errors for a damaged
-    file.
+    """For errors of h5py about a damaged file, raise ValueError with the file, the group and the
+    name instead.
     """
     try:
         yield
@@ -179,7 +179,7 @@ def _refusals(group: Any, name: str) -> Iterator[None]:
 
 
 def has_attribute(group: Any, name: str) -> bool:
-    """Return whether a group has an attribute of this name. Raise ValueError if the file is
+    """Return whether a group has an attribute of this name. Raises ValueError if the file is
     damaged.
     """
     with _refusals(group, name):
@@ -187,7 +187,10 @@ def has_attribute(group: Any, name: str) -> bool:
 
 
 def has_part(group: Any, name: str) -> bool:
-    """Return whether a group has a part of this name. Raise ValueError if the file is damaged."""
+    """Return whether a group has a member of this name.
+
+    Raises ValueError if the file is damaged.
+    """
     with _refusals(group, name):
         return name in group
 
@@ -195,7 +198,7 @@ def has_part(group: Any, name: str) -> bool:
 def _attribute(group: Any, name: str) -> Any:
     """Return an attribute of a group, or None if there is none.
 
-    Raise ValueError for a damaged attribute; h5py's `get` would return None for it.
+    Raises ValueError for a damaged attribute; h5py's `get` would return None for it.
     """
     with _refusals(group, name):
         return group.attrs[name] if name in group.attrs else None  # noqa: SIM401
@@ -204,7 +207,7 @@ def _attribute(group: Any, name: str) -> Any:
 def read_names(group: Any, attribute: str) -> list[str]:
     """Return the names that `write_names` stored; an empty list without such an attribute.
 
-    Raise ValueError if the file is damaged.
+    Raises ValueError if the file is damaged.
     """
     names = _attribute(group, attribute)
     if names is not None:
@@ -226,7 +229,7 @@ def read_text(group: Any, attribute: str) -> str | None:
 def as_text(value: Any) -> str:
     """Return a text from an HDF5 file as str.
 
-    Raise ValueError for bytes that are not UTF-8, and for a value that is not text.
+    Raises ValueError for bytes that are not UTF-8, and for a value that is not text.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8")
@@ -243,7 +246,7 @@ def write_array(group: Any, name: str, value: np.ndarray[Any, Any]) -> None:
 def part_of(group: Any, name: str) -> Any:
     """Return a group or array in a group, by its path of names.
 
-    Raise ValueError for a name that does not exist, and for a link to another file.
+    Raises ValueError for a name that does not exist, and for a link to another file.
     """
     library = hdf5_library()
     part = group
@@ -264,8 +267,8 @@ def part_of(group: Any, name: str) -> Any:
 class StoredArray:
     """An array in an HDF5 file: its shape is known, and `value` reads its elements.
 
-    The constructor raises ValueError for a part that is not an array of numbers, or whose data is
-    in another file.
+    The constructor raises ValueError if the member is not an array of numbers, or if its data is in
+    another file.
     """
 
     def __init__(self, group: Any, name: str) -> None:
@@ -287,7 +290,7 @@ class StoredArray:
         return np.asarray(self.value(), dtype)
 
     def value(self) -> np.ndarray[Any, Any]:
-        """Read the array and return it. Raise ValueError if the file is damaged."""
+        """Read the array and return it. Raises ValueError if the file is damaged."""
         with _refusals(self._group, self.name):
             return np.asarray(self._dataset[()])
 

@@ -23,11 +23,11 @@ _REFUSALS = (
     *(OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError),
     *(NotImplementedError, OverflowError),
 )
-"""The errors that h5py raises for damaged parts of a file."""
+"""The errors that h5py raises for damaged groups and arrays."""
 
 
 def walk(library: Any, path: str) -> None:
-    """Read the structure of a file. Raise MemoryError if this exceeds the memory limit."""
+    """Read the structure of a file. Raises MemoryError if this exceeds the memory limit."""
     with contextlib.suppress(*_REFUSALS), library.File(path, "r") as file:
         seen: set[Any] = set()
         waiting = [file]
@@ -36,7 +36,7 @@ def walk(library: Any, path: str) -> None:
 
 
 def _read(library: Any, part: Any, seen: set[Any]) -> list[Any]:
-    """Read a group or array unless it was read before, and return the list of a group's parts."""
+    """Read a group or array, unless it was read before. Return the members of a group."""
     address = _tried(lambda: library.h5o.get_info(part.id).addr)
     if address in seen:
         return []

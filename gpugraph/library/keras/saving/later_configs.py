@@ -1,7 +1,7 @@
-"""Conversion of configurations that later versions of Keras wrote to those of 1.15.
+"""Converts configurations from later versions of Keras to configurations of 1.15.
 
-Later versions have more arguments. An argument is removed if it has the value that 1.15 always
-uses; otherwise it remains, and the layer rejects it. Classes of the program receive all their
+Later versions have more arguments. An argument is removed if its value is the one that 1.15 always
+uses. Otherwise it remains, and the layer rejects it. Classes of the program receive all of their
 arguments.
 """
 
@@ -21,8 +21,9 @@ _ALWAYS: dict[str, Any] = {
     "ragged": False, "weight_decay": None, "multi_label": False, "num_labels": None,
     "label_weights": None, "from_logits": False, "axis": -1,
 }  # fmt: skip
-"""Arguments that are removed if they have this value, which is the only one or the default
-in 1.15.
+"""Arguments that are removed if they have this value.
+
+In 1.15, it is the only value or the default.
 """
 
 _OF_FUNCTIONS = ("LossFunctionWrapper", "MeanMetricWrapper")

@@ -35,8 +35,9 @@ from gpugraph.platform import logging
 
 
 def confirm_write(file: Any, overwrite: bool) -> bool:
-    """Return whether to write a file; if it exists and `overwrite` is False, prompt on the
-    terminal.
+    """Return whether to write a file.
+
+    If it exists and `overwrite` is False, ask on the terminal.
     """
     if overwrite or is_open_file(file) or not os.path.isfile(local_path(file)):
         return True
@@ -56,7 +57,8 @@ def save_model(
 ) -> None:
     """Write a model's configuration, variables and arguments of `compile` to one HDF5 file.
 
-    filepath: the path of the file, which appears when it is complete, or an open file of h5py.
+    filepath: the path of the file, or an open file of h5py. A file appears at its path only when it
+      is complete.
     overwrite: whether to replace an existing file without a prompt on the terminal.
     include_optimizer: whether to write the arguments of `compile` and the optimizer's variables.
     save_format: "h5"; raise NotImplementedError for "tf", for signatures, and for a subclass that
@@ -121,12 +123,13 @@ def load_model(
     """Load the model of a file that was written by `Model.save` here, in Keras 2 or in tf.keras.
 
     custom_objects: classes and functions of the program, by their names in the file. compile:
-      whether to call `compile` with the arguments in the file; without any, a warning is logged.
-    safe_mode: whether code in the file, such as that of Lambda layers, is rejected; otherwise it
-      runs.
+      whether to call `compile` with the arguments in the file; if there are none, a warning is
+      logged.
+    safe_mode: whether to reject code in the file, such as that of Lambda layers, instead of running
+      it.
 
-    Raise OSError for a file that is not HDF5; raise ValueError for a file without a model, for
-    unknown classes, damaged or wrong variables, and code.
+    Raises OSError for a file that is not HDF5. Raises ValueError for a file without a model, for
+    unknown classes, for damaged or wrong variables, and for code.
     """
     scope = custom_object_scope(custom_objects or {})
     source = "file" if safe_mode else "trusted"

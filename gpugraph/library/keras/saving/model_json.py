@@ -24,7 +24,7 @@ from gpugraph.library.keras.saving.later_configs import as_in_1_15
 def json_value(value: Any) -> Any:
     """Convert a value to one that JSON can represent: the argument `default` of `json.dumps`.
 
-    Raise TypeError for a value that can't be converted, and ValueError for bytes that are not
+    Raises TypeError for a value that can't be converted, and ValueError for bytes that are not
     UTF-8.
     """
     if isinstance(value, DType):
@@ -49,12 +49,15 @@ def json_value(value: Any) -> Any:
 
 
 def to_json_text(value: Any, **options: Any) -> str:
-    """Return a configuration as JSON text; `options` are those of `json.dumps`."""
+    """Return a configuration as JSON text. options: arguments of `json.dumps`."""
     return json.dumps(value, default=json_value, **options)
 
 
 def from_json_text(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raise ValueError if it is not JSON, or too deeply nested."""
+    """Return the value of a JSON text.
+
+    Raises ValueError if it is not JSON, or too deeply nested.
+    """
     content = text.encode() if isinstance(text, str) else text
     if content.startswith(BEGINNING):
         raise ValueError(f"The configuration is not JSON{pointer_text(content)}")
@@ -79,8 +82,8 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
     """Create the model that `{"class_name": ..., "config": ...}` describes, with new variables.
 
     custom_objects: classes and functions of the program, by their names in the configuration.
-    Raise TypeError for a list, which `Sequential.from_config` accepts; raise ValueError for an
-      unknown class.
+    Raises TypeError for a list, which `Sequential.from_config` accepts. Raises ValueError for an
+    unknown class.
     """
     if isinstance(config, list):
         raise TypeError(
@@ -94,7 +97,7 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Create the model that a text from `Model.to_json` describes.
 
-    Errors are those of `model_from_config`.
+    Raises the errors of `model_from_config`.
     """
     config = from_json_text(json_string)
     version = config.get("keras_version") if isinstance(config, dict) else None
@@ -103,7 +106,7 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
 
 
 def model_from_yaml(yaml_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Raise RuntimeError: a YAML file can contain code, so models are stored as JSON."""
+    """Raise RuntimeError: YAML files can contain code, so models are saved as JSON instead."""
     del yaml_string, custom_objects
     raise RuntimeError(
         "Method `model_from_yaml()` is not there, for the risk of arbitrary code execution: use "

@@ -1,4 +1,4 @@
-"""The part of the class Network that writes and reads files.
+"""NetworkFiles: the methods of a network that write and read files.
 
 Variables are stored in an HDF5 file, or in an object checkpoint.
 """
@@ -29,7 +29,7 @@ _HDF5_SUFFIXES = (".h5", ".keras", ".hdf5")
 
 
 class NetworkFiles:
-    """The part of Network that writes files of its configuration, its variables, or both."""
+    """The mixin of Network for files of its configuration, its variables, or both."""
 
     built: bool
     name: Any
@@ -40,13 +40,13 @@ class NetworkFiles:
     def to_json(self, **kwargs: Any) -> str:
         """Return the class name and configuration as JSON, for `model_from_json`.
 
-        kwargs: arguments of `json.dumps`. Raise NotImplementedError for a subclass that defines
+        kwargs: arguments of `json.dumps`. Raises NotImplementedError for a subclass that defines
         `call`.
         """
         return model_to_json(self, **kwargs)
 
     def to_yaml(self, **kwargs: Any) -> str:
-        """Raise RuntimeError: YAML can contain code, so models are stored as JSON."""
+        """Raise RuntimeError: YAML can contain code, so models are saved as JSON instead."""
         del kwargs
         raise RuntimeError(
             "Method `to_yaml()` is not there, for the risk of arbitrary code execution when YAML "
@@ -73,9 +73,9 @@ class NetworkFiles:
 
         filepath: the path of an HDF5 file, a group of h5py, or the prefix of a checkpoint's paths.
         overwrite: whether to replace an existing file without a prompt on the terminal.
-        save_format: "h5" or "tf"; None: HDF5 if the path has the suffix `.h5`, `.hdf5` or `.keras`,
-          else a checkpoint. Raise ValueError for any other format, for a checkpoint with an HDF5
-          file's suffix, and before the variables are created.
+        save_format: "h5", "tf" or None. None means HDF5 if the path has the suffix `.h5`, `.hdf5`
+          or `.keras`, and otherwise a checkpoint. Raises ValueError for any other format, for a
+          checkpoint with an HDF5 file's suffix, and before the variables are created.
         """
         if not self.is_graph_network and not self.built:
             raise ValueError(
@@ -96,16 +96,16 @@ class NetworkFiles:
     ) -> LoadStatus | None:
         """Set the variables from a file that `save_weights` or `save` wrote.
 
-        filepath: an HDF5 file, or an object checkpoint, which may contain the optimizer's variables
-          too and also sets variables that are created later.
+        filepath: an HDF5 file, or an object checkpoint. A checkpoint may also contain the
+          optimizer's variables, and also sets variables that are created later.
         by_name: whether to match layers by name and ignore layers without a match; otherwise layers
           are matched by order.
         skip_mismatch: with `by_name`, whether to ignore a layer whose number or shapes of variables
           differ.
 
-        For a checkpoint, return the result of `tf.train.Checkpoint.restore`; `by_name` raises
-        NotImplementedError. For an HDF5 file, raise ValueError if layers, numbers of variables or
-        shapes differ; then no variable is changed.
+        For a checkpoint, returns the result of `tf.train.Checkpoint.restore`. `by_name` then raises
+        NotImplementedError. For an HDF5 file, raises ValueError if layers, numbers of variables or
+        shapes differ. No variable is changed then.
         """
         if skip_mismatch and not by_name:
             raise ValueError(
@@ -141,7 +141,7 @@ class NetworkFiles:
 
 
 def _version_of_weights(group: Any) -> str:
-    """Return the version of Keras that wrote the weights; if none is recorded, a guess by the
+    """Return the version of Keras that wrote the weights. If none is recorded, guess it from the
     layout.
     """
     if has_attribute(group, "layer_names") or has_attribute(group, "layer_names0"):
@@ -158,10 +158,10 @@ def has_hdf5_suffix(filepath: Any) -> bool:
 
 
 def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
-    """Return whether `save_weights` writes HDF5, by the format or, without one, by the path's
-    suffix.
+    """Return whether `save_weights` writes HDF5, according to the format or, if there is none, to
+    the path's suffix.
 
-    Raise ValueError for any other format, and for a checkpoint with an HDF5 file's suffix.
+    Raises ValueError for any other format, and for a checkpoint with an HDF5 file's suffix.
     """
     if save_format is None:
         return has_hdf5_suffix(filepath)
@@ -179,8 +179,8 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
 
 
 def _is_read_as_hdf5(filepath: Any) -> bool:
-    """Return whether to read a path as HDF5: it has such a suffix, or is a file and no checkpoint's
-    prefix.
+    """Return whether to read a path as HDF5: if it has such a suffix, or if it is a file and not
+    the prefix of a checkpoint.
     """
     if has_hdf5_suffix(filepath):
         return True

@@ -1,7 +1,7 @@
 """The variables of layers as groups of an HDF5 file, in Keras's layout.
 
 A group has an attribute `layer_names`, and a group for each layer with an attribute `weight_names`
-and the arrays. A file's layers are matched by order or by name. All shapes are compared first; then
+and the arrays. A file's layers are matched by order or by name. All shapes are compared first. Then
 all variables are set in one run.
 """
 
@@ -24,8 +24,8 @@ from gpugraph.platform import logging
 
 
 def ordered_weights(layer: Any) -> list[Any]:
-    """Return the variables of a layer in the order of files: trainable variables, then the
-    others.
+    """Return the variables of a layer in the order of files: first the trainable variables, then
+    all others.
     """
     trainable = list(layer.trainable_weights)
     return trainable + list(layer.non_trainable_weights)
@@ -68,7 +68,7 @@ def read_arrays(group: Any) -> list[StoredArray]:
 def read_layers(group: Any, layers: Sequence[Any]) -> None:
     """Set the variables of layers from a group, matching layers by order.
 
-    Layers without variables are ignored. Raise ValueError if the number of layers, the number of a
+    Layers without variables are ignored. Raises ValueError if the number of layers, the number of a
     layer's variables, or a shape differs.
     """
     weighted = [layer for layer in layers if ordered_weights(layer)]
@@ -98,10 +98,10 @@ def read_layers(group: Any, layers: Sequence[Any]) -> None:
 
 
 def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = False) -> None:
-    """Set the variables of the layers whose names are in the group; others are left unchanged.
+    """Set the variables of the layers whose names are in the group. All other layers are unchanged.
 
-    skip_mismatch: whether a layer whose number or shapes of variables differ is ignored with a
-    warning; otherwise it raises ValueError.
+    skip_mismatch: whether to ignore, with a warning, a layer whose number or shapes of variables
+    differ; otherwise it raises ValueError.
     """
     pairs: list[tuple[Any, StoredArray]] = []
     for number, name in enumerate(read_names(group, "layer_names")):
@@ -120,7 +120,9 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
 
 
 def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> str | None:
-    """Return a sentence on how a layer's variables differ from the stored arrays, or None."""
+    """Return a sentence that states how a layer's variables differ from the stored arrays, or None
+    if they do not.
+    """
     if len(arrays) != len(weights):
         return (
             f'Layer #{number} (named "{layer.name}") expects {len(weights)} weight(s), but the '
@@ -138,7 +140,7 @@ def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[
 def assign_stored(pairs: Sequence[tuple[Any, Any]]) -> None:
     """Set variables to stored arrays in one run, after all shapes are compared.
 
-    Raise ValueError if a shape differs.
+    Raises ValueError if a shape differs.
     """
     for weight, array in pairs:
         if tuple(weight.shape.as_list()) != tuple(array.shape):

@@ -15,9 +15,10 @@ from gpugraph.library.keras.inputs.sequence import Sequence
 
 
 class DatasetBatches(Sequence):
-    """The batches of a dataset as a Sequence that is read in order, each epoch from the beginning.
+    """The batches of a dataset as a Sequence. They are read in order; each epoch starts at the
+    first batch.
 
-    steps: how many batches an epoch has; by default all.
+    steps: the number of batches of an epoch; by default, all batches.
     """
 
     def __init__(self, dataset: Any, steps: int | None) -> None:
@@ -54,7 +55,7 @@ class DatasetBatches(Sequence):
         return self._steps
 
     def __getitem__(self, index: int) -> Any:
-        """Return the next batch, whatever the index: a dataset has one order."""
+        """Return the next batch. The index is ignored, because a dataset has only one order."""
         with self._lock:
             if self._position == 0:
                 self._session.run(self._begin)
@@ -65,11 +66,11 @@ class DatasetBatches(Sequence):
 def batches_of(
     data: Any, steps: int | None, is_repeated: bool = False, batch_size: int | None = None
 ) -> Any:
-    """Return a Sequence or generator for a dataset or an iterator; other data as it is.
+    """Return a Sequence or generator for a dataset or an iterator; return any other data unchanged.
 
-    is_repeated: whether each use starts at the beginning, as for validations; otherwise a number of
-    steps lets epochs go on where the last one ended. batch_size: refused beside a dataset, whose
-    elements are batches.
+    is_repeated: whether each use starts at the first batch, as for validations. Otherwise, if the
+    number of steps is given, an epoch continues where the previous one ended. batch_size: must not
+    be given for a dataset, whose elements are batches.
     """
     if batch_size is not None and isinstance(data, DatasetBase):
         raise ValueError(

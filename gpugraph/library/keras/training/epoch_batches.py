@@ -42,8 +42,8 @@ def take(array: Any, rows: Any) -> Any:
 class ArrayBatches:
     """Batches of rows of arrays that have the same number of rows.
 
-    shuffle: True for a new random order of examples in each epoch; "batch" for a random order of
-      batches; False for neither.
+    shuffle: True for a new random order of the examples in each epoch; "batch" for a random order
+      of the batches; False for no shuffling.
     steps: the number of batches in an epoch.
     """
 
@@ -110,9 +110,9 @@ class GeneratorBatches:
     """Batches of a generator, iterator or Sequence, which workers prepare in advance.
 
     convert: a function from a value of the source to a Batch. steps: the number of batches in an
-    epoch; None for the length of a Sequence, or for all batches that a generator yields. workers:
-    the number of workers; 0 for none. steps_name: the name of the user's argument for `steps`, for
-    messages.
+    epoch; None means the length of a Sequence, or all batches of a generator. workers: the number
+    of workers; 0 means that there are none. steps_name: the name of the user's argument for
+    `steps`, for messages.
     """
 
     counts_samples = False
@@ -156,7 +156,10 @@ class GeneratorBatches:
             self._source.on_epoch_end()
 
     def epoch(self) -> Iterator[Batch]:
-        """Yield the batches of one epoch; fewer than `steps` if the generator ends early."""
+        """Yield the batches of one epoch.
+
+        There are fewer than `steps` if the generator ends early.
+        """
         if self._values is None:
             self._values = self._start()
         for value in itertools.islice(self._values, self.steps):
@@ -165,7 +168,7 @@ class GeneratorBatches:
             self.close()
 
     def restarts(self) -> bool:
-        """Return whether each epoch starts at the beginning of the data, as for a Sequence."""
+        """Return whether each epoch starts at the first batch, as for a Sequence."""
         return not hasattr(self._source, "__next__")
 
     def close(self) -> None:

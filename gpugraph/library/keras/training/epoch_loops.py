@@ -24,7 +24,7 @@ class Functions:
         self._prepared: dict[Any, Run] = {}
 
     def of(self, weighted: tuple[bool, ...]) -> Run:
-        """Return the function for batches in which these outputs have weights; it is created on
+        """Return the function for batches in which these outputs have weights. It is created on
         first use.
         """
         run = self._prepared.get(weighted)
@@ -61,10 +61,10 @@ class Hooks:
 def run_epoch(
     model: Any, batches: Any, functions: Functions, hooks: Hooks
 ) -> tuple[list[Any], int]:
-    """Run the step of each batch, and return [mean loss, metrics ...] and the number of batches.
+    """Run the step of each batch. Return [mean loss, metrics ...] and the number of batches.
 
-    The mean is over examples for batches of arrays, else over batches. The metrics have their
-    values after the last batch. The list is empty if there is no batch.
+    For batches of arrays, the mean is over examples; otherwise, it is over batches. The metrics
+    have their values after the last batch. The list is empty if there is no batch.
     """
     total, count, index = 0.0, 0, -1
     results: list[Any] = []
@@ -88,7 +88,7 @@ def run_epoch(
 
 
 def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) -> list[Any]:
-    """Return each output for all batches, concatenated. Raise ValueError if there is no batch."""
+    """Return each output for all batches, concatenated. Raises ValueError if there is no batch."""
     parts: list[list[Any]] = []
     seen = 0
     for index, batch in enumerate(batches.epoch()):
@@ -108,10 +108,10 @@ def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) 
 def evaluate_batches(
     model: Any, batches: Any, functions: Functions, callbacks: CallbackList, verbose: int
 ) -> list[Any]:
-    """Return [mean loss, metrics ...] for all batches. Raise ValueError if there is no batch.
+    """Return [mean loss, metrics ...] for all batches. Raises ValueError if there is no batch.
 
-    If a generator has fewer batches than `steps`, set `model.stop_training`; this ends the training
-    if these batches are its validation.
+    If a generator has fewer batches than `steps`, sets `model.stop_training`. If the batches are a
+    training's validation, this ends the training.
     """
     model.reset_metrics()
     hooks = Hooks(callbacks, "test", model.metrics_names)
@@ -155,7 +155,7 @@ class Validation:
         self.batches, self.frequency = batches, frequency
 
     def is_due(self, epoch: int) -> bool:
-        """Return whether a validation follows an epoch, whose numbers here begin at 0."""
+        """Return whether a validation follows this epoch; the first epoch is 0 here."""
         if isinstance(self.frequency, int):
             return (epoch + 1) % self.frequency == 0
         return epoch + 1 in self.frequency
@@ -171,7 +171,7 @@ def fit_epochs(
 ) -> None:
     """Run the epochs from `first_epoch` to `epochs` (exclusive), with their validations.
 
-    The loop ends early when `model.stop_training` is set, or when a generator ends.
+    The loop ends early if `model.stop_training` is set, or if a generator ends.
     """
     setup = model.setup
     names = model.metrics_names

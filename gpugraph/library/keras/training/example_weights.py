@@ -13,10 +13,9 @@ from gpugraph.library.keras.training.input_arrays import as_array, check_output_
 def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any]:
     """Return a list with the weights of each output.
 
-    weights: a list with a value for each output, a dict by the outputs' names, or a value for a
-      single output. kind: the argument's name, for messages.
-    Raise ValueError for a list of another length and for unknown names, and TypeError for other
-      values.
+    weights: a list with a value for each output, a dict from the outputs' names to values, or the
+      value of a single output. kind: the argument's name, for messages. Raises ValueError for a
+      list of the wrong length and for unknown names, and TypeError for any other value.
     """
     if weights is None or (isinstance(weights, (list, dict)) and not weights):
         return [None] * len(names)
@@ -48,7 +47,7 @@ def standardize_weights(target: Any, weights: Any, class_weights: Any, is_tempor
     """Return the weights of an output's examples, or of their time steps if `is_temporal`, or None.
 
     target: the targets of the output. weights: the weights that the program passed, or None.
-    class_weights: a dict from class to weight, or None; its weights are further factors. Raise
+    class_weights: a dict from class to weight, or None. The weights are multiplied by these. Raises
       ValueError for weights of a wrong shape, and for a class without a weight.
     """
     weights = as_array(weights)

@@ -12,7 +12,7 @@ from gpugraph.library.keras.training.model_data import is_generator
 
 
 class GeneratorLoops:
-    """The part of Model for the methods whose data is a Sequence or a generator."""
+    """The mixin of Model for the methods whose data is a Sequence or a generator."""
 
     fit: Callable[..., History]
     evaluate: Callable[..., Any]
@@ -35,7 +35,9 @@ class GeneratorLoops:
         shuffle: bool = True,
         initial_epoch: int = 0,
     ) -> History:
-        """Train on a Sequence or generator. This is the same as `fit`, which accepts both too."""
+        """Train on a Sequence or generator. It is the same as `fit`, which accepts Sequences and
+        generators too.
+        """
         return self.fit(
             _iterable(generator), steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
             callbacks=callbacks, validation_data=validation_data,
@@ -55,8 +57,8 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Evaluate on a Sequence or generator. This is the same as `evaluate`, which accepts both
-        too.
+        """Evaluate on a Sequence or generator. It is the same as `evaluate`, which accepts
+        Sequences and generators too.
         """
         return self.evaluate(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,
@@ -74,8 +76,8 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Predict for a Sequence or generator. This is the same as `predict`, which accepts both
-        too.
+        """Predict for a Sequence or generator. It is the same as `predict`, which accepts Sequences
+        and generators too.
         """
         return self.predict(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,

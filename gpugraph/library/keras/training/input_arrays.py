@@ -31,7 +31,9 @@ def as_array(value: Any) -> Any:
 
 
 class DenseRows:
-    """A SciPy matrix as data for a dense input: the rows that are read become NumPy arrays."""
+    """A SciPy matrix as data for a dense input: each row is converted to a NumPy array when it is
+    read.
+    """
 
     def __init__(self, matrix: Any) -> None:
         self._matrix = matrix.tocsr()
@@ -56,12 +58,12 @@ def standardize_arrays(
     """Return a list with the array for each name, from an array, a list of arrays, or a dict by
     name.
 
-    shapes: the shapes of the placeholders. An array of one axis gets a second axis of size 1,
-      unless its placeholder has one axis.
+    shapes: the shapes of the placeholders. An array with one axis gets a second axis of size 1,
+      unless its placeholder has only one axis.
     prefix: "input" or "target", for messages. checks_batch: whether the first axis is checked too.
-    Raise ValueError for a wrong number of arrays, for missing names, for rows of different lengths
-      and for shapes that do not fit; raise TypeError for a value that is not an array where several
-      are expected.
+    Raises ValueError for a wrong number of arrays, for missing names, for rows of different lengths
+    and for shapes that do not fit. Raises TypeError if a value is not an array but there are
+    several arrays.
     """
     values = _listed(data, names, prefix)
     arrays = [_array_of(value, name, prefix) for value, name in zip(values, names)]
@@ -82,7 +84,7 @@ def _array_of(value: Any, name: str, prefix: str) -> Any:
 
 
 def _listed(data: Any, names: Sequence[str], prefix: str) -> list[Any]:
-    """Return a list with the value for each name; see `standardize_arrays`."""
+    """Return a list with a value for each name; see `standardize_arrays`."""
     if not names:
         if data is not None and np.size(as_array(data) if not isinstance(data, list) else data):
             raise ValueError(

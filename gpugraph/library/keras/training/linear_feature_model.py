@@ -10,9 +10,9 @@ from gpugraph.library.keras.training.model import Model
 
 
 class LinearFeatureModel(Model):
-    """A linear model of columns, from a dict of features to [batch_size, units].
+    """The linear model of feature columns: from a dict of features to [batch_size, units].
 
-    The arguments are those of the layer `LinearFeatures`, which has the variables.
+    For the arguments, see the layer `LinearFeatures`, which has the variables.
     """
 
     def __init__(
@@ -36,9 +36,10 @@ class LinearFeatureModel(Model):
 
     @property
     def bias(self) -> Any:
-        """The variable that is added to the outputs; None before the first call.
+        """The variable that is added to the outputs, or None before the first call.
 
-        A variable in one part is that part, which is among `variables`.
+        For a partitioned variable with a single partition, it is that partition, which is in
+        `variables`.
         """
         bias = self.layer.bias
         parts = [] if bias is None else list(variable_parts(bias))

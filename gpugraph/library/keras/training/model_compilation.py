@@ -1,4 +1,6 @@
-"""The part of the class Model that configures training: `compile`, and inputs for given data."""
+"""CompiledNetwork: the methods of a model that configure training: `compile`, and creation of
+inputs for given data.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ _OPTIONS = ("options", "run_metadata")
 
 
 class CompiledNetwork(Network):
-    """A network that `compile` prepares for training; without inputs, it gets them from data."""
+    """A network that `compile` prepares for training. If it has no inputs, they are created for the
+    first data.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._compiled: dict[str, Any] = {}
@@ -65,12 +69,12 @@ class CompiledNetwork(Network):
         metrics: a list of metrics (objects, functions or names), or a list of lists or a dict by
           output.
         loss_weights: factors of the outputs' losses, as a list or a dict by output.
-        sample_weight_mode: "temporal" for weights of time steps; or a list or dict by output.
-        weighted_metrics: metrics to which weights of examples apply.
+        sample_weight_mode: "temporal" for weights of time steps; or a list, or a dict by output, of
+          such values.
+        weighted_metrics: metrics to which the weights of examples are applied.
         target_tensors: tensors of the graph to use as targets, instead of placeholders.
         kwargs: `options` and `run_metadata` for the runs; `experimental_run_tf_function` is
-          ignored.
-        Raise ValueError or TypeError for arguments that do not fit the outputs, and
+          ignored. Raises ValueError or TypeError for arguments that do not fit the outputs, and
           NotImplementedError for `distribute` and `run_eagerly`.
         """
         if distribute is not None or kwargs.pop("run_eagerly", None):
@@ -173,7 +177,7 @@ class CompiledNetwork(Network):
     def trained_names(self) -> list[str]:
         """The names of the outputs for losses and metrics.
 
-        For a subclass that defines `call` these are `output_1`, `output_2` and so on.
+        For a subclass that defines `call`, they are `output_1`, `output_2` and so on.
         """
         if self.is_graph_network:
             return self.output_names
@@ -181,9 +185,7 @@ class CompiledNetwork(Network):
 
     @property
     def feed_inputs(self) -> list[Any]:
-        """The inputs to feed: the inputs that are placeholders, not other tensors of the
-        program.
-        """
+        """The inputs to feed: those that are placeholders."""
         return [tensor for tensor in self.inputs if _is_fed(tensor)]
 
     @property
@@ -216,7 +218,7 @@ class CompiledNetwork(Network):
         return ["loss", *(metric.name for metric in self._setup.all_metrics())]
 
     def reset_metrics(self) -> None:
-        """Set the variables of all metrics to zero, in one run unless a metric overrides
+        """Set the variables of all metrics to zero. This is one run, unless a metric overrides
         `reset_states`.
         """
         if self._setup is None:
@@ -232,11 +234,11 @@ class CompiledNetwork(Network):
     # -- inputs from data
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Create placeholders that match the data `x`, and call the model on them, unless it has
-        outputs.
+        """Unless the model has outputs, create placeholders that match the data `x`, and call the
+        model on them.
 
-        Raise ValueError without data, and if the targets `y` are a dict, since the names of outputs
-        are not known.
+        Raises ValueError without data, and if the targets `y` are a dict, since the names of
+        outputs are not known.
         """
         if self.outputs:
             return
@@ -293,7 +295,7 @@ def _is_fed(tensor: Any) -> bool:
 def _targets_by_output(targets: Any, names: Sequence[str]) -> list[Any]:
     """Return a list with the target tensor of each output, or None for a placeholder.
 
-    Raise ValueError for a wrong number or an unknown name.
+    Raises ValueError for a wrong number or an unknown name.
     """
     if targets is None or (isinstance(targets, (list, tuple)) and not targets):
         return [None] * len(names)

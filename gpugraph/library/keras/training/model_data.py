@@ -40,7 +40,7 @@ def is_generator(data: Any) -> bool:
 
 
 class ModelData:
-    """Converts data to the arrays that a model's steps take.
+    """Converts data to the arrays that are fed in a model's steps.
 
     setup: the model's TrainingSetup, or None to convert inputs only.
     """
@@ -51,7 +51,7 @@ class ModelData:
     def inputs(self, x: Any, checks_batch: bool = False) -> list[Any]:
         """Return a list with the array of each input to feed.
 
-        Raise ValueError if one is missing, and as `standardize_arrays` does.
+        Raises ValueError if an array is missing, and the errors of `standardize_arrays`.
         """
         model = self.model
         tensors = model.feed_inputs
@@ -102,7 +102,7 @@ class ModelData:
     def of_value(self, value: Any, class_weight: Any = None) -> Batch:
         """Return the Batch for a generator's value: x, (x, y) or (x, y, weights).
 
-        Raise ValueError for other values.
+        Raises ValueError for other values.
         """
         parts = value if isinstance(value, tuple) else (value,)
         if value is None or len(parts) not in (1, 2, 3):
@@ -115,14 +115,14 @@ class ModelData:
         return self.batch(x, y, sample_weight, class_weight)
 
     def of_inputs(self, value: Any) -> Batch:
-        """Return the Batch for inputs without targets, or for a tuple that begins with inputs."""
+        """Return a Batch, given inputs without targets, or a tuple that starts with the inputs."""
         inputs = self.inputs(value[0] if isinstance(value, tuple) else value)
         return Batch(inputs, int(inputs[0].shape[0]) if inputs else 0, ())
 
     def batches_of_tensors(self, x: Any, y: Any, steps: int | None, batch: Any) -> StepBatches:
-        """Return batches of data that contains tensors, whose values each step computes first.
+        """Return the batches of data that contains tensors. Each step first computes their values.
 
-        batch: a function from the values of (x, y) to a Batch. Raise ValueError without the number
+        batch: a function from the values of (x, y) to a Batch. Raises ValueError without the number
           of steps.
         """
         if steps is None:
@@ -154,7 +154,8 @@ class ModelData:
     ) -> Any:
         """Return the batches for `data`: arrays or tensors (x, y, sample_weight, class_weight).
 
-        steps: the number of steps in an epoch, each with all the data; None for batches of rows.
+        steps: the number of steps in an epoch, if each step uses all of the data; None if steps use
+          batches of rows.
         """
         x, y, sample_weight, class_weight = data
         if has_tensors(x) or has_tensors(y):

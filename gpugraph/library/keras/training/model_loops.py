@@ -1,4 +1,4 @@
-"""The part of the class Model that trains, evaluates and predicts."""
+"""TrainingLoops: the methods of a model that train, evaluate and predict."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ _WORKERS = ("workers", "max_queue_size", "use_multiprocessing")
 
 
 class TrainingLoops(GeneratorLoops, CompiledNetwork):
-    """A network with the methods `fit`, `evaluate` and `predict`, and those for one batch."""
+    """A network with the methods `fit`, `evaluate` and `predict`, and the corresponding methods for
+    a single batch.
+    """
 
     history: History
 
@@ -72,16 +74,16 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         verbose: 1 for a progress bar, 2 for one line per epoch, 0 for nothing.
         validation_split: the fraction of the examples, the last ones, to use for validation only.
         validation_data: (x, y), (x, y, weights), or a Sequence or generator.
-        shuffle: whether examples have a new random order in each epoch; "batch" shuffles whole
-          batches.
+        shuffle: whether the examples are in a new random order in each epoch. "batch" shuffles
+          whole batches.
         class_weight: a dict of factors of losses by class. sample_weight: factors by example or
           time step.
         initial_epoch: the number of the first epoch, from 0 on.
         steps_per_epoch, validation_steps: the number of steps for tensors and generators.
         validation_freq: the number of epochs from one validation to the next, or a collection of
           epochs.
-        max_queue_size, workers, use_multiprocessing: see `SequenceEnqueuer`.
-        Raise RuntimeError before `compile`, and ValueError for data that does not fit the model.
+        max_queue_size, workers, use_multiprocessing: see `SequenceEnqueuer`. Raises RuntimeError
+        before `compile`, and ValueError for data that does not fit the model.
         """
         if kwargs:
             raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
@@ -214,7 +216,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         class_weight: Any = None,
         reset_metrics: bool = True,
     ) -> Any:
-        """Take one training step on a batch, and return the loss, or [loss, metrics ...].
+        """Take one training step on a batch. Return the loss, or [loss, metrics ...].
 
         reset_metrics: whether to reset the metrics after the step.
         """
@@ -245,7 +247,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def _generated(
         self, x: Any, steps: int | None, class_weight: Any, shuffle: Any, options: Any, name: str
     ) -> GeneratorBatches:
-        """Return the batches of a Sequence or generator; name: the name of the argument `steps`."""
+        """Return the batches of a Sequence or generator. name: the name of the argument `steps`."""
         _check_steps(x, steps, name)
         self._set_inputs_of(x)
         data = ModelData(self, self.setup)
@@ -286,7 +288,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def _batch_size(self, batch_size: int | None) -> int | None:
         """Return `batch_size`, or the batch size that an input requires.
 
-        Raise ValueError if they differ, and for a value that is not a number of examples.
+        Raises ValueError if they differ, and for a value that is not a number of examples.
         """
         is_whole = hasattr(batch_size, "__index__")
         if batch_size is not None and (not is_whole or batch_size < 1):
@@ -355,8 +357,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         return listed
 
     def _structured(self, outputs: list[Any]) -> Any:
-        """Return outputs as an array if there is one, as a dict if the model's outputs are one,
-        else as a list.
+        """Return the outputs: an array if there is one output, a dict if the model's outputs are a
+        dict, and otherwise a list.
         """
         if len(outputs) == 1:
             return outputs[0]
@@ -375,7 +377,7 @@ def _check_part(validation_split: float) -> None:
 def _split(batches: Any, part: float) -> tuple[ArrayBatches, ArrayBatches]:
     """Divide batches into the first examples for training and the last ones for validation.
 
-    part: the fraction for validation. Raise ValueError for data that is not in arrays.
+    part: the fraction for validation. Raises ValueError for data that is not in arrays.
     """
     if not isinstance(batches, ArrayBatches):
         raise ValueError(

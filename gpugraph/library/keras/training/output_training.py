@@ -36,11 +36,11 @@ _SUFFIXES = {"acc": "acc", "crossentropy": "ce"}
 
 
 class OutputTraining:
-    """An output of a model in training, with its loss; the loss is None if the output is not
+    """An output of a model in training, with its loss. The loss is None if the output is not
     trained.
 
-    target: the tensor or placeholder of the targets. is_temporal: whether weights are those of time
-      steps.
+    target: the tensor or placeholder of the targets. is_temporal: whether there is a weight for
+      each time step.
     """
 
     def __init__(self, name: str, output: Tensor, loss: Any, loss_weight: float) -> None:
@@ -81,7 +81,7 @@ class OutputTraining:
         return (*shape[:-1], 1) if self.is_sparse else (None,) * len(shape)
 
     def make_target(self, tensor: Any) -> None:
-        """Set the target to `tensor`, or to a new placeholder if that is None."""
+        """Set the target to `tensor`, or to a new placeholder if `tensor` is None."""
         if tensor is None:
             rank = self.output.shape.rank
             shape = None if rank is None else (None,) * rank
@@ -105,7 +105,7 @@ class OutputTraining:
 def losses_by_output(loss: Any, names: Sequence[str]) -> list[Any]:
     """Return a list with the loss of each output: an object, a function or None.
 
-    Raise ValueError for unknown names and a wrong number of losses.
+    Raises ValueError for unknown names and a wrong number of losses.
     """
     if isinstance(loss, Mapping) and set(loss) != {"class_name", "config"}:
         check_output_names(loss, names, "loss")
@@ -130,7 +130,7 @@ def losses_by_output(loss: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _loss_object(loss: Any) -> Any:
-    """Return a loss as an object of Loss; a function is wrapped in one."""
+    """Return the loss as a Loss object; a function is wrapped in one."""
     loss = keras_losses.get(loss)
     if loss is None or isinstance(loss, keras_losses.Loss):
         return loss
@@ -143,8 +143,7 @@ def _loss_object(loss: Any) -> Any:
 def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
     """Return the factor of each output's loss.
 
-    Raise ValueError as `losses_by_output` does, and TypeError for a value that is not a list or
-    dict.
+    Raises the errors of `losses_by_output`, and TypeError for a value that is not a list or dict.
     """
     if weights is None:
         return [1.0] * len(names)
@@ -166,7 +165,7 @@ def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
 def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
     """Return for each output whether its weights are weights of time steps.
 
-    Raise ValueError for unknown names and a wrong number of modes.
+    Raises ValueError for unknown names and a wrong number of modes.
     """
     if isinstance(mode, Mapping):
         check_output_names(mode, names, "sample_weight_mode")
@@ -185,8 +184,8 @@ def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
 def metrics_by_output(metrics: Any, names: Sequence[str]) -> list[list[Any]]:
     """Return a list of metrics for each output.
 
-    Raise TypeError for a value that is neither list nor dict, and ValueError for unknown names and
-    a wrong number of lists.
+    Raises TypeError for a value that is neither a list nor a dict, and ValueError for unknown names
+    and for a wrong number of lists.
     """
     if not metrics:
         return [[] for _ in names]
@@ -217,15 +216,15 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _copied(metric: Any) -> Any:
-    """Return a new metric of the same configuration, with separate variables; return a name
+    """Return a new metric with the same configuration and its own variables. A name is returned
     unchanged.
     """
     return type(metric).from_config(metric.get_config()) if isinstance(metric, Metric) else metric
 
 
 def metric_of_output(metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
-    """Return the Metric for an element of the argument `metrics` of `compile`; a function is
-    wrapped.
+    """Return the Metric for an element of the argument `metrics` of `compile`. A function is
+    wrapped in one.
     """
     general = _GENERAL.get(metric) if isinstance(metric, str) else None
     function = keras_metrics.get(_specific(general, output) if general else metric)

@@ -1,9 +1,9 @@
 """The training of a model that was compiled in the scope of a strategy with several replicas.
 
 Each batch is divided among the replicas along its first axis. A replica calls the model's layers on
-its part, with its copies of the variables. The losses of the replicas, each times the part's share
-in the batch, add up to the loss of the whole batch; so do their gradients. The first replica adds
-the losses that depend on no inputs.
+its part of the batch, with its copies of the variables. The loss of each replica is multiplied by
+the fraction of the batch that the replica has. These losses add up to the loss of the whole batch,
+and so do their gradients. The first replica adds the losses that depend on no inputs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OUTSIDE = (
 
 
 def strategy_to_train(model: Any) -> Any:
-    """Return the strategy in effect if it has several replicas, which are to train the model.
+    """Return the strategy in effect if it has several replicas, which then train the model.
 
     None in a replica, and for a single replica. ValueError for workers that do not wait for each
     other.
@@ -74,7 +74,9 @@ def is_over_processes(model: Any) -> bool:
 
 
 def check_trainable(model: Any, strategy: Any) -> None:
-    """Raise ValueError for variables made outside of the strategy's scope, and stateful layers."""
+    """Raise ValueError for variables that were created outside of the strategy's scope, and for
+    stateful layers.
+    """
     is_ours = strategy.extended.variable_created_in_scope
     foreign = [variable for variable in model.weights if not is_ours(variable)]
     if foreign:
@@ -87,7 +89,7 @@ def check_trainable(model: Any, strategy: Any) -> None:
 
 
 class _Part:
-    """The forward pass of one replica: its part of the batch.
+    """The forward pass of one replica, on its part of the batch.
 
     replica, count: the number of the part, and that of all parts. inputs: the parts of the model's
     inputs. share: the part's share in the batch. losses: those that the layers added.
@@ -105,7 +107,7 @@ class _Part:
         self.losses = model.get_losses_for(self.inputs)
 
     def of(self, values: Any) -> Tensor:
-        """Return this replica's rows of a batch. TypeError unless it is a tensor."""
+        """Return this replica's rows of a batch. Raises TypeError unless it is a tensor."""
         if not isinstance(values, Tensor):
             raise TypeError(f"Only batches of tensors can be divided among replicas, not {values}")
         begin = self._total * self._replica // self._count
@@ -114,7 +116,9 @@ class _Part:
         return rows
 
     def shared(self, loss: Any) -> Any:
-        """Return a mean over the part, times the part's share; 0 for an empty part."""
+        """Return a mean over the part, multiplied by the part's fraction of the batch; 0 for an
+        empty part.
+        """
         return where(self.is_empty, _zero(loss), loss) * self.share
 
 
@@ -202,7 +206,9 @@ class ReplicatedSetup(TrainingSetup):
         return StepGraph(total, results, [*targets, *(w for w in weights if w is not None)])
 
     def _build_part(self, number: int, part: _Part, weights: Sequence[Any]) -> Any:
-        """Return a replica's loss, a part of that of the batch, and the results of metrics."""
+        """Return a replica's loss, its contribution to the loss of the batch, and the results of
+        metrics.
+        """
         outputs = [self._output_of(part, output) for output in self.trained]
         mine = [None if weight is None else part.of(weight) for weight in weights]
         losses, results = [], []
@@ -268,7 +274,7 @@ class ReplicatedSetup(TrainingSetup):
 
 
 class _ReplicatedFunction(StepFunction):
-    """A step over replicas. ValueError for a batch of fewer than `least` examples."""
+    """A step over replicas. Raises ValueError for a batch of fewer than `least` examples."""
 
     def __init__(self, least: int, *arguments: Any) -> None:
         super().__init__(*arguments)

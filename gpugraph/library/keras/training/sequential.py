@@ -16,12 +16,12 @@ from gpugraph.platform import logging
 
 
 class Sequential(Model):
-    """A chain of layers, each of which is called on the outputs of the one before.
+    """A chain of layers: each layer is called on the outputs of the previous layer.
 
-    It is built immediately if the first layer is an InputLayer or has an input shape; else by the
-    first call, `build(input_shape)` or `fit`.
-    TypeError for an object that is not a layer; ValueError for layers with several outputs, and for
-    two layers with the same name.
+    It is built immediately if the first layer is an InputLayer or has an input shape. Otherwise it
+    is built by the first call, `build(input_shape)` or `fit`. Raises TypeError for an object that
+    is not a layer. Raises ValueError for layers with several outputs, and for two layers with the
+    same name.
     """
 
     def __init__(self, layers: Any = None, name: str | None = None) -> None:
@@ -49,7 +49,7 @@ class Sequential(Model):
         return [layer for layer in self.layers if layer not in further]
 
     def add(self, layer: Any) -> None:
-        """Append a layer; a tensor from `tf.keras.Input` stands for its layer. Errors: see the
+        """Append a layer. A tensor from `tf.keras.Input` is replaced by its layer. Errors: see the
         class.
         """
         history = getattr(layer, "_keras_history", None)
@@ -78,7 +78,7 @@ class Sequential(Model):
     def set_inputs(self, x: Any, y: Any = None) -> None:
         """Create inputs that match data; see `CompiledNetwork`.
 
-        ValueError for a dict, unless the first layer takes a dict of features.
+        Raises ValueError for a dict, unless the first layer accepts a dict of features.
         """
         takes_dicts = bool(self._layers) and getattr(self._layers[0], "_is_feature_layer", False)
         if isinstance(x, dict) and not self.outputs and not takes_dicts:
@@ -124,7 +124,7 @@ class Sequential(Model):
         self._layers = list(self.network_graph.layers)
 
     def pop(self) -> None:
-        """Remove the last layer. Raise TypeError if there is none."""
+        """Remove the last layer. Raises TypeError if there is none."""
         if not self.layers:
             raise TypeError("There are no layers in the model.")
         removed = self._layers.pop()
@@ -142,7 +142,7 @@ class Sequential(Model):
     def build(self, input_shape: Any = None) -> None:
         """Build all layers for an input shape, which includes the batch axis.
 
-        ValueError if no shape is passed and the model is not built.
+        Raises ValueError if no shape is passed and the model is not built.
         """
         if self.is_graph_network:
             self.built = True
@@ -159,7 +159,9 @@ class Sequential(Model):
     _DEFAULT_BUILDS = (*Model._DEFAULT_BUILDS, build)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Call each layer on the outputs of the one before; return the outputs of the last one."""
+        """Call each layer on the outputs of the previous layer. Return the outputs of the last
+        layer.
+        """
         if self.is_graph_network:
             return super().call(inputs, training=training, mask=mask)
         outputs = inputs
@@ -174,7 +176,7 @@ class Sequential(Model):
         return input_shape
 
     def predict_proba(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
-        """Return the result of `predict`, and log a warning if it is not within [0, 1]."""
+        """Return the result of `predict`. If it is not within [0, 1], log a warning."""
         predicted = self.predict(x, batch_size, verbose)
         if predicted.min() < 0.0 or predicted.max() > 1.0:
             logging.warning(

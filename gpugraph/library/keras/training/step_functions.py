@@ -1,4 +1,4 @@
-"""StepFunction: the run of one batch, by a prepared callable of a session."""
+"""StepFunction: runs one batch by a prepared callable of a session."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class StepFunction:
         self._run: Run | None = None
 
     def prepared(self) -> Run:
-        """Return the callable for Keras's current session, after initializing variables there."""
+        """Return the callable for Keras's current session, in which variables are initialized
+        first.
+        """
         session = get_session(self._outputs)
         if self._run is None or session is not self._session:
             self._session, self._run = session, self._prepare(session)

@@ -1,7 +1,7 @@
 """The graph of a training: losses and metrics of the outputs, the total loss, and step functions.
 
-The weights of an output's examples are a placeholder only if the program passes weights. Therefore
-the graph of a step is built once for each set of outputs that have weights.
+The weights of an output's examples are a placeholder only if the program passes weights. So the
+graph of a step is built once for each set of outputs that have weights.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ Weighted = tuple[bool, ...]
 
 
 class StepGraph:
-    """The total loss and the results of metrics in one step, for one set of outputs with weights.
+    """The total loss and the results of metrics in one step, for one set of outputs that have
+    weights.
 
     inputs: the placeholders of targets and weights to feed.
     """
@@ -75,9 +76,7 @@ class TrainingSetup:
         )  # the variables at the time of `compile`
 
     def _metric(self, metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
-        """Return a metric for an output as a Metric, with a name that no other metric of the model
-        has.
-        """
+        """Return the Metric for a metric of an output. Its name is unique in the model."""
         unique = metric_of_output(metric, output, is_weighted)
         base = f"{output.name}_{unique.name}" if len(self.outputs) > 1 else unique.name
         name, count = base, 1
@@ -91,7 +90,7 @@ class TrainingSetup:
 
     @property
     def output_metrics(self) -> list[Metric]:
-        """The metrics of all outputs; the weighted metrics of an output follow its others."""
+        """The metrics of all outputs. For each output, its weighted metrics come last."""
         return [
             metric
             for output in self.trained
@@ -101,8 +100,8 @@ class TrainingSetup:
     def all_metrics(self) -> list[Metric]:
         """Return the metrics whose results a step returns, in order.
 
-        For a model of several outputs, the mean loss of each output comes first; then the outputs'
-        metrics; then the metrics that layers and the program have added.
+        For a model with several outputs, the mean loss of each output comes first, then the
+        outputs' metrics, and last the metrics that layers and the program have added.
         """
         listed = [*self.loss_metrics, *self.output_metrics, *self.model.added_metrics()]
         return list({id(metric): metric for metric in listed}.values())
@@ -112,7 +111,7 @@ class TrainingSetup:
     def step_graph(self, weighted: Weighted) -> StepGraph:
         """Return the loss and metrics of a step in which these outputs have weights.
 
-        They are built once for each set of outputs.
+        They are created once for each set of outputs.
         """
         if weighted not in self._graphs:
             with self.model.graph.as_default():
@@ -143,7 +142,7 @@ class TrainingSetup:
         return StepGraph(self._total(parts), results, [*targets, *placeholders])
 
     def _total(self, parts: list[Tensor]) -> Tensor:
-        """Return the sum of the losses of outputs and of layers. Raise ValueError if there are
+        """Return the sum of the losses of outputs and of layers. Raises ValueError if there are
         none.
         """
         model = self.model
@@ -159,7 +158,7 @@ class TrainingSetup:
     # -- functions
 
     def function(self, kind: str, weighted: Weighted = ()) -> StepFunction:
-        """Return the function for a step of the kind "train", "test" or "predict"; it is created
+        """Return the function for a step of the kind "train", "test" or "predict". It is created
         once.
 
         weighted: which outputs have weights.
@@ -205,7 +204,7 @@ class TrainingSetup:
 
 
 def loss_of(output: OutputTraining, weights: Any) -> Tensor:
-    """Return the loss of an output; the output's mask multiplies the weights."""
+    """Return the loss of an output. The weights are multiplied by the output's mask."""
     with name_scope(None, f"loss/{output.name}_loss", [output.output]):
         weights = _masked(weights, mask_of(output.output), output.output)
         loss = output.loss
@@ -217,7 +216,9 @@ def loss_of(output: OutputTraining, weights: Any) -> Tensor:
 
 
 def _masked(weights: Any, mask: Any, output: Tensor) -> Any:
-    """Return the weights times the mask (0 and 1); None if there are neither weights nor a mask."""
+    """Return the weights multiplied by the mask (0 and 1), or None if there are neither weights nor
+    a mask.
+    """
     if mask is None:
         return weights
     mask = cast(mask, output.dtype.base_dtype)

@@ -1,4 +1,6 @@
-"""Models for tabular features: a linear model, and the mean of a linear and a deep model."""
+"""Models for tabular features: LinearModel, and WideDeepModel, the mean of a linear and a deep
+model.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ class LinearModel(Model):
     """A model that computes activation(sum of a linear function of each input + bias): [batch,
     units].
 
-    units: the number of outputs of an example. The other arguments are those of `Dense`. A call
-    raises ValueError if it has another number of inputs than the first call.
+    units: the number of outputs of an example. The other arguments are as in `Dense`. A call raises
+    ValueError if it has another number of inputs than the first call.
     """
 
     def __init__(
@@ -101,10 +103,10 @@ class WideDeepModel(Model):
     The two models may be trained by different optimizers.
 
     linear_model, dnn_model: models with outputs of the same shape, or lists of them. activation:
-      the activation of the mean. Both models receive all inputs, except that of exactly two inputs,
-      the linear model receives the first and the deep model the second. `optimizer` of `compile` is
-      one optimizer for all variables, or a list of one for each model, in this order. Source: Cheng
-      et al., arXiv:1606.07792.
+      the activation of the mean. Each of the two models receives all inputs. But if there are
+      exactly two inputs, the linear model receives the first and the deep model the second. The
+      argument `optimizer` of `compile` is one optimizer for all variables, or a list of the linear
+      and the deep model's optimizers. Source: Cheng et al., arXiv:1606.07792.
     """
 
     def __init__(
@@ -152,7 +154,7 @@ class WideDeepModel(Model):
 
 
 class _OptimizerOfEachModel(list[Any]):
-    """The optimizers of a WideDeepModel, one for the variables of each of its models."""
+    """The optimizers of a WideDeepModel: one for the variables of each of its two models."""
 
     def __init__(self, model: WideDeepModel, both: Sequence[Any]) -> None:
         if len(both) != 2:

@@ -1,4 +1,4 @@
-"""A coordinator of threads, which all stop when one of them requests it."""
+"""A coordinator of threads: all threads stop when one of them requests it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 class Coordinator:
     """Stops several threads together, and raises the exception of one of these threads in `join`.
 
-    A thread calls `should_stop()` in its loop; any thread may call `request_stop` with the
+    A thread calls `should_stop()` in its loop. Any thread may call `request_stop` with the
     exception that ended it. `join` waits for all threads, and raises that exception.
 
-    clean_stop_exception_types: exceptions that mark an ordinary end, and are not raised; by default
-    OutOfRangeError, which marks the end of an input.
+    clean_stop_exception_types: the exceptions that are an ordinary end and are not raised; by
+    default OutOfRangeError, which reports the end of an input.
     """
 
     def __init__(
@@ -112,8 +112,8 @@ class Coordinator:
         """Wait until `threads` and the registered threads end.
 
         After a stop request, the threads have `stop_grace_period_secs` seconds to end. Raises the
-        exception of the stop request, if it has one. Raises RuntimeError if threads still run after
-        that time, unless `ignore_live_threads`.
+        exception that was passed to `request_stop`, if any. Raises RuntimeError if threads still
+        run after that time, unless `ignore_live_threads`.
         """
         with self._lock:
             waited = self._registered_threads.union(threads or ())

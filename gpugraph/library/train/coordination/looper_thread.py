@@ -14,7 +14,7 @@ from gpugraph.library.train.coordination.coordinator import Coordinator
 class LooperThread(threading.Thread):
     """Calls `target(*args, **kwargs)`, or `run_loop` of a subclass, until `coord` stops.
 
-    coord: a `Coordinator`, with which the thread registers. Raise ValueError for anything else.
+    coord: a `Coordinator`, with which the thread registers. Raises ValueError for anything else.
     timer_interval_secs: the seconds between the starts of two calls; None means no pause between
       calls.
 
@@ -68,11 +68,11 @@ class LooperThread(threading.Thread):
             self.stop_loop()
 
     def start_loop(self) -> None:
-        """Do nothing; `run` calls this once, in the thread, before the first `run_loop`."""
+        """Do nothing. `run` calls this once, in the thread, before the first `run_loop`."""
 
     def stop_loop(self) -> None:
-        """Do nothing; `run` calls this once, in the thread, after the last `run_loop`, unless that
-        failed.
+        """Do nothing. `run` calls this once, in the thread, after the last `run_loop`, unless a
+        call failed.
         """
 
     def run_loop(self) -> None:

@@ -1,4 +1,4 @@
-"""Queue runners: threads that run a queue's enqueue operations, one thread for each.
+"""Queue runners: each has threads, and each of its threads runs an enqueue operation of a queue.
 
 A program builds a queue and adds its runner to the graph; `start_queue_runners` starts the
 threads of all runners in a session.
@@ -36,14 +36,14 @@ from gpugraph.session import BaseSession
 class QueueRunner:
     """Fills a queue in the background: a separate thread runs each enqueue operation repeatedly.
 
-    queue, enqueue_ops: the queue, and its enqueue operations, one for each thread (an operation may
-      occur repeatedly).
+    queue, enqueue_ops: the queue, and its enqueue operations. Each operation gets a thread; the
+      same operation may occur repeatedly.
     close_op: closes the queue when the last thread has ended. cancel_op: also cancels waiting
       enqueues, when a coordinator stops. Both are `queue.close` by default.
     queue_closed_exception_types: the errors by which an enqueue operation reports that its queue,
-      or the queue that it dequeues from, is closed; they end a thread, but are not raised. The
+      or the queue that it dequeues from, is closed. They end a thread, but are not raised. The
       default is OutOfRangeError. queue_runner_def: a QueueRunnerDef, whose names are in
-      `import_scope`, in place of the other arguments.
+      `import_scope`; it replaces the other arguments.
 
     Raises ValueError if the queue or the operations are missing, or if both a queue and a
     QueueRunnerDef are passed; TypeError if `queue_closed_exception_types` is not a tuple of error
@@ -111,7 +111,7 @@ class QueueRunner:
 
     @property
     def queue(self) -> Any:
-        """The queue; for a runner created from a QueueRunnerDef, the tensor of the queue."""
+        """The queue. For a runner created from a QueueRunnerDef, it is the tensor of the queue."""
         return self._queue
 
     @property
@@ -186,11 +186,12 @@ class QueueRunner:
     def create_threads(
         self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
-        """Create a thread for each enqueue operation; with `coord`, one more that waits for a stop.
+        """Create a thread for each enqueue operation. With `coord`, create one more thread, which
+        waits for a stop.
 
         After the stop request, that thread runs `cancel_op`. All threads are registered with
-        `coord`; `daemon` makes them daemons, `start` starts them. Return an empty list while
-        earlier threads of the same session still run.
+        `coord`. daemon: whether they are daemon threads. start: whether to start them. Return an
+        empty list while earlier threads of the same session still run.
         """
         with self._lock:
             if self._runs_per_session.get(sess, 0) > 0:
@@ -274,9 +275,9 @@ def start_queue_runners(
 ) -> list[threading.Thread]:
     """Start the threads of all runners in a collection of the session's graph, and return them.
 
-    sess: a session, by default the default session. Raise ValueError if there is no session, and
-    TypeError for another object. For a monitored session, which has already started its runners,
-    the list is empty.
+    sess: a session, by default the default session. Raises ValueError if there is no session, and
+    TypeError if `sess` is another object. For a monitored session, which has already started its
+    runners, the list is empty.
     """
     if sess is None:
         sess = get_default_session()

@@ -1,4 +1,4 @@
-"""The scale of a loss: a fixed number, or one that adapts to the gradients."""
+"""The scale of a loss: a fixed number, or a number that adapts to the gradients."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ class FixedLossScale(LossScale):
 class DynamicLossScale(LossScale):
     """A scale that adapts to the gradients.
 
-    It is multiplied by `multiplier` after `increment_period` consecutive steps with finite
-    gradients, and divided by `multiplier`, but not below 1, after each step with a gradient that is
-    not finite.
+    The scale is multiplied by `multiplier` after `increment_period` consecutive steps with finite
+    gradients. After a step with a gradient that is not finite, it is divided by `multiplier`, but
+    stays at least 1.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class DynamicLossScale(LossScale):
 
     @property
     def multiplier(self) -> float:
-        """The factor by which the scale grows, and by which it is divided."""
+        """The factor by which the scale is multiplied or divided."""
         return self._multiplier
 
     def __call__(self) -> Tensor:

@@ -47,7 +47,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
     ) -> list[tuple[Any, Variable]]:
         """Return pairs (gradient or None, variable), with the gradients of the unscaled loss.
 
-        Raise the errors of `Optimizer.compute_gradients`.
+        Raises the errors of `Optimizer.compute_gradients`.
         """
         scale = self._loss_scale()
         value = convert_to_tensor(loss() if callable(loss) else loss, name="loss")
@@ -67,7 +67,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         """Return an operation that applies the gradients and updates the scale.
 
         If all gradients are finite, or the scale is fixed, the operation changes the variables and
-        increments the global step. Raise the errors of `Optimizer.apply_gradients`.
+        increments the global step. Raises the errors of `Optimizer.apply_gradients`.
         """
         pairs = list(grads_and_vars)
         if not isinstance(self._loss_scale, DynamicLossScale):
@@ -94,7 +94,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
 
 
 def _scaled(grad: Any, factor: Tensor) -> Any:
-    """Return a gradient multiplied by a scalar; return None for None."""
+    """Return a gradient multiplied by a scalar, or None for the gradient None."""
     if grad is None:
         return None
     if isinstance(grad, IndexedSlices):

@@ -1,1 +1,1 @@
-"""Hooks, which take part in each run of a monitored session."""
+"""Hooks: objects whose methods a monitored session calls before and after each run."""

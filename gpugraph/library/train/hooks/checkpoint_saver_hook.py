@@ -30,16 +30,16 @@ class CheckpointSaverListener:
     """
 
     def begin(self) -> None:
-        """Do nothing; called before there is a session, when the graph may still be changed."""
+        """Do nothing. Called before there is a session, when the graph may still be changed."""
 
     def end(self, session: Any, global_step_value: int) -> None:
-        """Do nothing; called at the end of the training, after the last checkpoint."""
+        """Do nothing. Called at the end of the training, after the last checkpoint."""
 
     def before_save(self, session: Any, global_step_value: int) -> None:
-        """Do nothing; called before each checkpoint."""
+        """Do nothing. Called before each checkpoint."""
 
     def after_save(self, session: Any, global_step_value: int) -> bool | None:
-        """Do nothing; called after each checkpoint. A method that returns True requests the end of
+        """Do nothing. Called after each checkpoint. A method that returns True requests the end of
         training.
         """
 
@@ -53,8 +53,8 @@ class CheckpointSaverHook(SessionRunHook):
       save_steps: global steps between two checkpoints. Pass either save_secs or save_steps.
       saver: the Saver.
       checkpoint_basename: the name of the files without the step.
-      scaffold: a Scaffold, whose Saver is used; excludes `saver`. Without both arguments, the only
-        Saver of collection SAVERS is used.
+      scaffold: a Scaffold, whose Saver is used; excludes `saver`. Without `saver` and `scaffold`,
+        the only Saver in the collection SAVERS is used.
       listeners: CheckpointSaverListeners.
       save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
 

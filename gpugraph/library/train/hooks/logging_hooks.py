@@ -103,11 +103,11 @@ def _by_tag(tensors: Any) -> tuple[Iterable[Any], dict[Any, Any]]:
 
 
 def _tensor(item: Any) -> Any:
-    """Return `item` if it belongs to the default graph; return the tensor or op that a name stands
-    for.
+    """Return `item` if it belongs to the default graph, or the tensor or operation that has the
+    name `item`.
 
-    The name of an operation, `loss`, stands for its only output, `loss:0`. Raise ValueError for an
-    item of another graph and for an operation with several outputs.
+    The name of an operation with one output, such as `loss`, means this output, `loss:0`. Raises
+    ValueError for an item of another graph and for an operation with several outputs.
     """
     graph = get_default_graph()
     if not isinstance(item, str):
@@ -131,9 +131,11 @@ class StepCounterHook(SessionRunHook):
 
     Args:
       every_n_steps: global steps between two reports.
-      every_n_secs: seconds between two reports. ValueError unless exactly one of both is set.
+      every_n_secs: seconds between two reports. Raises ValueError unless exactly one of both is
+        set.
       output_dir: the folder of the event file, if there is no `summary_writer`.
-      summary_writer: the FileWriter. Without both, the rate is only logged.
+      summary_writer: the FileWriter. Without `output_dir` and `summary_writer`, the rate is only
+        logged.
     """
 
     def __init__(

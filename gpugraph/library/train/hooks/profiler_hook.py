@@ -28,7 +28,7 @@ class ProfilerHook(SessionRunHook):
 
     Args:
       save_steps: global steps between two traces.
-      save_secs: seconds between two traces. ValueError unless exactly one of both is set.
+      save_secs: seconds between two traces. Raises ValueError unless exactly one of both is set.
       output_dir: the folder of the files.
       show_dataflow, show_memory: see `Timeline.generate_chrome_trace_format`.
     """
@@ -59,7 +59,7 @@ class ProfilerHook(SessionRunHook):
         return SessionRunArgs(self._global_step, options=options)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Write the trace under the value that the global step has after the run."""
+        """Write the trace. Its step is the value of the global step after the run."""
         before = int(run_values.results)
         if self._next_step is None:
             self._timer.update_last_triggered_step(before)

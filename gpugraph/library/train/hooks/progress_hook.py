@@ -32,12 +32,11 @@ class ProgressHook(SessionRunHook):
     Args:
       last_step: the global step at which the training ends, if known; needed for the time left.
       tensors: the scalars to show: a tensor (called loss) or a dict of names to tensors.
-      every_secs: seconds between two updates; by default 0.2 in a terminal or notebook, 10 in a
+      every_secs: seconds between two updates; by default 0.2 in a terminal or notebook, and 10 in a
         log.
       file: the destination of lines; `sys.stderr` by default.
-      use_tqdm: whether the package tqdm draws the line or bar; by default it does if there is a
-        terminal or notebook and tqdm is installed. True raises ModuleNotFoundError if tqdm is not
-        installed.
+      use_tqdm: whether the package tqdm draws the line or bar. By default, it does in a terminal or
+        notebook if tqdm is installed. True raises ModuleNotFoundError if tqdm is not installed.
 
     Tensors are computed only in the runs after which they are shown.
     """

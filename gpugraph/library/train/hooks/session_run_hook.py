@@ -26,7 +26,7 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """One run of a monitored session, as passed to its hooks; a hook may make it the last run."""
+    """One run of a monitored session, as its hooks see it. A hook may make it the last run."""
 
     __slots__ = ("_original_args", "_session", "_stop_requested")
 
@@ -41,7 +41,7 @@ class SessionRunContext:
 
     @property
     def session(self) -> Any:
-        """The tf.Session; runs that a hook starts with this session have no hooks."""
+        """The tf.Session. If a hook starts a run with it, no hooks take part in this run."""
         return self._session
 
     @property
@@ -58,23 +58,23 @@ class SessionRunHook:
     """Base class of hooks; the methods here do nothing."""
 
     def begin(self) -> None:
-        """Do nothing; called once before there is a session, the last time that the graph may be
-        changed.
+        """Do nothing. Called once, before there is a session; it is the last time that the graph
+        may be changed.
         """
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Do nothing; called with each new session, also after a recovery. The graph is then
+        """Do nothing. Called with each new session, also after a recovery. The graph is then
         finalized.
         """
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Return None; called before each run. An override may return additions to the run."""
+        """Return None. Called before each run. An override may return additions to the run."""
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Do nothing; called after each run that raised no error."""
+        """Do nothing. Called after each run that raised no error."""
 
     def end(self, session: Any) -> None:
-        """Do nothing; called at the end, before the session is closed, unless an error ends the
+        """Do nothing. Called at the end, before the session is closed, unless an error ends the
         training.
 
         OutOfRangeError and StopIteration, which mark the end of the input, do not count as errors.

@@ -38,8 +38,8 @@ class SecondOrStepTimer:
         return time.time() >= moment + (self._every_secs or 0)
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Record an action at this step; return the seconds and steps since the last action, or two
-        Nones.
+        """Record an action at this step. Return the seconds and the steps since the last action, or
+        (None, None) if there was none.
         """
         now, moment, last = time.time(), self._last_triggered_time, self._last_triggered_step
         self._last_triggered_time, self._last_triggered_step = now, step

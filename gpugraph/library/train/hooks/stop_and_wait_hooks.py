@@ -47,7 +47,9 @@ class StopAtStepHook(SessionRunHook):
         return SessionRunArgs(self._global_step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Request a stop if the global step, which is read again, has reached the last step."""
+        """Request a stop if the global step has reached the last step. The global step is read
+        again for this.
+        """
         last = self._last_step
         if run_values.results + 1 < last:
             return
@@ -70,7 +72,7 @@ class GlobalStepWaiterHook(SessionRunHook):
         self._global_step = global_step_for("GlobalStepWaiterHook")
 
     def before_run(self, run_context: SessionRunContext) -> None:
-        """Wait until the global step has reached `wait_until_step`; add nothing to the run."""
+        """Wait until the global step has reached `wait_until_step`. Nothing is added to the run."""
         if self._worker_is_started or self._wait_until_step <= 0:
             self._worker_is_started = True
             return
@@ -86,7 +88,9 @@ class GlobalStepWaiterHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Runs `final_ops`, any fetches, at the end; `final_ops_values` has the results."""
+    """Runs the fetches `final_ops` at the end of the training; `final_ops_values` has the
+    results.
+    """
 
     def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
         self._final_ops, self._feeds = final_ops, final_ops_feed_dict
@@ -98,7 +102,7 @@ class FinalOpsHook(SessionRunHook):
         return self._values
 
     def end(self, session: Any) -> None:
-        """Run the final ops; log and raise OutOfRangeError and StopIteration."""
+        """Run the final ops. OutOfRangeError and StopIteration are logged and raised."""
         if self._final_ops is None:
             return
         try:

@@ -24,7 +24,7 @@ class SummarySaverHook(SessionRunHook):
       save_steps: global steps between two summaries.
       save_secs: seconds between two summaries. Pass either save_steps or save_secs.
       output_dir: the folder of the event file, if there is no `summary_writer`.
-      summary_writer: the FileWriter. Without both, nothing is written.
+      summary_writer: the FileWriter. Without `output_dir` and `summary_writer`, nothing is written.
       scaffold: a Scaffold, whose `summary_op` is written.
       summary_op: the summary, or a list of them. Exactly one of scaffold and summary_op is
         required.
@@ -65,7 +65,7 @@ class SummarySaverHook(SessionRunHook):
         return SessionRunArgs(requests)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Write the summaries under the value that the global step has after the run."""
+        """Write the summaries. Their step is the value of the global step after the run."""
         if self._summary_writer is None:
             return
         step = run_values.results["global_step"] + 1

@@ -1,8 +1,8 @@
-"""Batches: threads compute elements and enqueue them; a batch dequeues several of them.
+"""Batches: threads compute elements and enqueue them, and a batch is dequeued as several elements.
 
 A function with `maybe` in its name skips elements for which `keep_input` is False. A function with
-`join` takes a list of elements, each of which is computed by a separate thread; the other functions
-take one element and the number of threads that compute it.
+`join` in its name takes a list of elements, each of which has its own thread. All other functions
+take one element, and the number of threads that compute it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class _QueueKind(NamedTuple):
     """A queue of `capacity` elements.
 
     create: a function that creates the queue from the dtypes and shapes of an element's components.
-    min_size: the number of elements that remain in the queue after a dequeue, until it is closed.
+    min_size: the number of elements that remain in the queue after a dequeue, as long as it is
+      open.
     """
 
     create: Callable[[list[DType], list[TensorShape]], QueueBase]
@@ -48,7 +49,7 @@ class _QueueKind(NamedTuple):
     min_size: int = 0
 
     def summarize(self, queue: QueueBase) -> None:
-        """Add a summary: the number of elements that can be dequeued, as a part of the maximum."""
+        """Add a summary: the number of elements that can be dequeued, divided by its maximum."""
         size, span = queue.size(), self.capacity - self.min_size
         over = f"over_{self.min_size}_of_{span}" if self.shuffles(queue) else f"of_{span}"
         if self.shuffles(queue):
@@ -102,9 +103,9 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
 
 
 def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
-    """Return the components of each element as a list; those of a dict are sorted by key.
+    """Return the components of each element as a list. The components of a dict are sorted by key.
 
-    Raise ValueError if there are no elements, or if their keys differ.
+    Raises ValueError if there are no elements, or if their keys differ.
     """
     if not isinstance(tensors_list, (list, tuple)):
         raise TypeError(f"Expected a list of sets of tensors, got {tensors_list!r}")
@@ -119,7 +120,9 @@ def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
 
 
 def structured_as(tensors: Any, batch: Any) -> Any:
-    """Return a batch as a dict if its elements are; otherwise unchanged: a tensor or a list."""
+    """Return a batch as a dict if the elements are dicts. Otherwise return it unchanged; it is then
+    a tensor or a list.
+    """
     if not isinstance(tensors, Mapping):
         return batch
     return dict(zip(sorted(tensors), batch if isinstance(batch, list) else [batch]))
@@ -128,7 +131,7 @@ def structured_as(tensors: Any, batch: Any) -> Any:
 def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
     """Return `keep_input` as a bool tensor, a scalar, or a vector with `enqueue_many`.
 
-    Raise ValueError for any other rank, and for an unknown rank.
+    Raises ValueError for any other rank, and for an unknown rank.
     """
     keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
     rank = keep.get_shape().rank
@@ -142,7 +145,9 @@ def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
 
 
 def element_types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
-    """Return the dtypes of an element's components; raise TypeError if they differ among lists."""
+    """Return the dtypes of an element's components; raise TypeError if they are not the same in all
+    lists.
+    """
     types = [[tensor.dtype.base_dtype for tensor in tensors] for tensors in lists]
     for other in types[1:]:
         if other != types[0]:
@@ -158,8 +163,8 @@ def element_shapes(
 ) -> list[TensorShape]:
     """Return the shapes of an element's components; raise ValueError if a rank is unknown.
 
-    shapes: the shapes that the program specifies, or None. many: whether `lists` have rows of
-    elements.
+    shapes: the shapes that the program specifies, or None. many: whether each list has several
+    elements, one in each row.
     sparse: the SparseTensors by position.
     """
     if shapes is not None:
@@ -223,13 +228,13 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return batches of elements, in the order in which threads compute them.
+    """Return batches of elements, in the order in which the threads compute them.
 
     tensors: one element, a list or dictionary of tensors and SparseTensors, which the threads
-    compute repeatedly. The result has the same structure with a row for each of `batch_size`
-    elements; but for a list of one tensor, the result is a tensor. enqueue_many: whether `tensors`
-    holds several elements, one in each row. num_threads: the number of threads; their runner is
-    added to the graph. shapes: the shapes of an element's tensors, if they are unknown.
+    compute repeatedly. The result has the same structure, with a row for each of `batch_size`
+    elements. For a list of one tensor, the result is a tensor. enqueue_many: whether `tensors` has
+    several elements, one in each row. num_threads: the number of threads; their runner is added to
+    the graph. shapes: the shapes of an element's tensors, if they are unknown.
     dynamic_pad: whether elements of different sizes are padded with zeros.
     allow_smaller_final_batch: whether the remaining elements at the end of the input also form a
     batch.
@@ -321,8 +326,8 @@ def shuffle_batch(
 ) -> Any:
     """Return batches as `batch` does, but of elements drawn at random from those in the queue.
 
-    After each draw, at least `min_after_dequeue` elements remain in the queue. Raise ValueError for
-    a capacity that is not larger than this number.
+    After each draw, at least `min_after_dequeue` elements remain in the queue. Raises ValueError
+    for a capacity that is not larger than this number.
     """
     return maybe_shuffle_batch(
         tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,

@@ -1,4 +1,5 @@
-"""Batches of elements of one bucket: a queue for each bucket, and a queue of their batches.
+"""Batches of elements of the same bucket: each bucket has a queue, and the batches of all buckets
+are put into one queue.
 
 elements --which bucket?--> queue of bucket 0 --batch_size at a time--+
                        '--> queue of bucket 1 ------------------------+--> queue of batches
@@ -59,14 +60,14 @@ def bucket(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Any]:
-    """Return batches of elements of one bucket: the bucket, an int32 scalar, and the batch.
+    """Return batches of elements of the same bucket: (the bucket, an int32 scalar; the batch).
 
-    tensors: one element, as for `tf.train.batch`. which_bucket: its bucket, an int32 scalar from 0
-    to `num_buckets` - 1. batch_size: a number, or a list with one for each bucket. capacity: the
-    capacity of the queue of batches, and of each bucket's queue unless `bucket_capacities`
-    overrides it. The other arguments are those of `tf.train.maybe_batch`.
+    tensors: one element, as for `tf.train.batch`. which_bucket: the element's bucket, an int32
+    scalar from 0 to `num_buckets` - 1. batch_size: a number, or a list with one for each bucket.
+    capacity: the capacity of the queue of batches. It is also the capacity of each bucket's queue,
+    unless `bucket_capacities` overrides it. The other arguments are as in `tf.train.maybe_batch`.
 
-    Raise ValueError for lists whose length is not `num_buckets`, or if the shape of an element is
+    Raises ValueError for lists whose length is not `num_buckets`, or if the shape of an element is
     unknown. A run raises InvalidArgumentError for a bucket that does not exist.
     """
     sizes = _one_each("batch_size", batch_size, num_buckets)
@@ -133,8 +134,8 @@ def _queue_of_batches(
 ) -> QueueBase:
     """Return a queue of pairs (bucket, batch), and add the runner that fills it.
 
-    sizes: the batch size of each bucket. rows: the number of rows of every batch; None if batches
-    differ in it.
+    sizes: the batch size of each bucket. rows: the number of rows of every batch, or None if it
+    differs between batches.
     """
     known = isinstance(rows, (int, np.integer))
     shapes = [
@@ -175,12 +176,13 @@ def bucket_by_sequence_length(
 ) -> tuple[Tensor, Any]:
     """Return batches of sequences of similar length: the lengths, an int32 vector, and the batch.
 
-    input_length: the length of an element, an int32 scalar. bucket_boundaries: increasing; bucket n
-    has lengths from boundary n - 1 up to, but not including, boundary n. The number of buckets is
-    the number of boundaries plus 1. The other arguments are those of `bucket`; but the batch of a
-    list of one tensor is a list.
+    input_length: the length of an element, an int32 scalar. bucket_boundaries: ascending ints;
+    bucket n is for lengths from boundary n - 1 up to, but not including, boundary n. The number of
+    buckets is the number of boundaries plus 1. The other arguments are as in `bucket`. If `tensors`
+    is a list of one tensor, the batch is a list.
 
-    Raise TypeError for boundaries that are not a list of ints, and ValueError unless they increase.
+    Raises TypeError for boundaries that are not a list of ints, and ValueError unless they
+    increase.
     """
     _check_boundaries(bucket_boundaries)
     elements = _elements(tensors)

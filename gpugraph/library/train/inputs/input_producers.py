@@ -40,10 +40,10 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
 
 
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
-    """Return `tensor`, which `num_epochs` runs can compute; further runs raise OutOfRangeError.
+    """Return `tensor`, limited to `num_epochs` runs; later runs raise OutOfRangeError.
 
-    A local variable counts the runs. With None there is no limit. Raise ValueError for a number
-    below 1.
+    A local variable counts the runs. If `num_epochs` is None, there is no limit. Raises ValueError
+    for a number below 1.
     """
     if num_epochs is None:
         return tensor
@@ -74,10 +74,10 @@ def input_producer(
 ) -> QueueBase:
     """Create a queue of the rows of a tensor, repeated endlessly or `num_epochs` times.
 
-    shuffle: whether the rows are shuffled again for each epoch. A runner that fills the queue is
-    added to the graph. summary_name: the name of a summary of the fraction of `capacity` in use;
-    None for no summary.
-    Raises ValueError if neither the tensor nor `element_shape` determines the shape of a row.
+    shuffle: whether to shuffle the rows in each epoch. A runner that fills the queue is added to
+    the graph. summary_name: the name of a summary of the fraction of `capacity` in use; None for no
+    summary. Raises ValueError if neither the tensor nor `element_shape` determines the shape of a
+    row.
     """
     with name_scope(name, "input_producer", [input_tensor]):
         rows = convert_to_tensor(input_tensor, name="input_tensor")
@@ -156,7 +156,7 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Return one row of each tensor: in each run, the row at the next index from a queue.
+    """Return one row of each tensor. In each run, its index is the next one from a queue.
 
     See `input_producer` for the arguments. Raises ValueError for an empty list.
     """

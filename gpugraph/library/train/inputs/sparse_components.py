@@ -48,7 +48,7 @@ def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]
 def storable(tensor: Any, many: bool) -> Tensor:
     """Return `tensor` in a form that a queue can hold.
 
-    A SparseTensor becomes three strings; with `many`, each of its rows does.
+    A SparseTensor becomes three strings, or with `many` three strings for each of its rows.
     """
     if not isinstance(tensor, SparseTensor):
         return convert_to_tensor(tensor)

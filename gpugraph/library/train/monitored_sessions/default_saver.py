@@ -1,4 +1,4 @@
-"""The Saver of a graph, with which monitored sessions save and restore."""
+"""The Saver of a graph that monitored sessions use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def default_saver() -> Saver:
     """Return the only Saver in the collection SAVERS of the default graph; add one if there is
     none.
 
-    Raise RuntimeError if there are several.
+    Raises RuntimeError if there are several.
     """
     graph = get_default_graph()
     savers = graph.get_collection(GraphKeys.SAVERS)

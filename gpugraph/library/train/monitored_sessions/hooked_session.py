@@ -1,7 +1,7 @@
 """The layers of a monitored session: hooks around each run, threads that stop, recovery.
 
-From the inside: a `HookedSession` adds the hooks' fetches, feeds and options to a run; a
-`CoordinatedSession` raises the exceptions of the session's threads, and joins them at its end; a
+From the inside out: a `HookedSession` adds the hooks' fetches, feeds and options to a run. A
+`CoordinatedSession` raises the exceptions of the session's threads, and joins them at its end. A
 `RecoverableSession` creates a new session if a server was lost.
 """
 
@@ -23,12 +23,13 @@ from gpugraph.library.train.hooks.session_run_hook import (
 from gpugraph.platform import logging
 
 LOST_SERVER = (AbortedError, UnavailableError)
-"""The errors by which a lost or restarted server ends a run: training continues in a new session.
+"""The errors that a run raises if a server was lost or restarted. Training then continues in a new
+session.
 """
 
 
 def _close(session: Any) -> None:
-    """Close a session, which may be None; a lost server is only logged."""
+    """Close a session, which may be None. The error of a lost server is logged, not raised."""
     try:
         if session is not None:
             session.close()
@@ -44,7 +45,7 @@ class StepContext:
 
     @property
     def session(self) -> Any:
-        """The tf.Session; runs that the step function starts with it have no hooks."""
+        """The tf.Session. Hooks do not take part in runs that the step function starts with it."""
         return self._session
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
@@ -57,7 +58,7 @@ class StepContext:
 
 
 class HookedSession:
-    """A session whose runs have hooks."""
+    """A session in whose runs hooks take part."""
 
     def __init__(self, session: Any, hooks: Sequence[SessionRunHook]) -> None:
         self.session, self._hooks = session, hooks
@@ -81,7 +82,7 @@ class HookedSession:
     ) -> Any:
         """Run `fetches` as `Session.run` does, with the hooks' additions.
 
-        Raise RuntimeError after a stop request, and for a tensor that is fed twice.
+        Raises RuntimeError after a stop request, and for a tensor that is fed twice.
         """
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
@@ -140,8 +141,8 @@ def _refuse_shared(feeds: Mapping[Any, Any], others: Mapping[Any, Any], message:
 def _merged(options: RunOptions, others: RunOptions) -> RunOptions:
     """Merge `others` into `options`, and return `options`.
 
-    The result has the larger value of each number, the flags that are set in either, and all tensor
-    watches of both.
+    The result has the larger of two numbers, each flag that is set in either message, and the
+    tensor watches of both.
     """
     for name in ("trace_level", "timeout_in_ms", "inter_op_thread_pool"):
         setattr(options, name, max(getattr(options, name), getattr(others, name)))
@@ -182,8 +183,8 @@ class CoordinatedSession:
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Run `fetches` as `HookedSession.run` does.
 
-        If the run fails because a thread's server was lost, raise the thread's error, so that a new
-        session is created.
+        If the run fails because the server of a thread was lost, raises the thread's error, so that
+        a new session is created.
         """
         try:
             return self._hooked.run(*args, **kwargs)
@@ -243,7 +244,9 @@ class RecoverableSession:
         return self._until_done(lambda session: session.run(*args, **kwargs))
 
     def run_step_fn(self, step_fn: Callable[[Any], Any], raw_session: Any) -> Any:
-        """Return the result of the step function, which is called again if a server was lost."""
+        """Return the result of the step function. If a server was lost, the function is called
+        again.
+        """
         del raw_session
         return self._until_done(lambda session: session.run_step_fn(step_fn, self._current()))
 

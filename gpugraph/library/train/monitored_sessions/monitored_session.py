@@ -31,7 +31,7 @@ _STEP_ARGUMENTS = (["step_context"], ["self", "step_context"])
 
 
 class BaseMonitoredSession:
-    """Base class of both monitored sessions; a context manager that closes the session."""
+    """Base class of the two monitored sessions; a context manager that closes the session."""
 
     StepContext = _StepContext
 
@@ -100,15 +100,16 @@ class BaseMonitoredSession:
     ) -> Any:
         """Run `fetches` as `Session.run` does, with all hooks.
 
-        Raise RuntimeError for a closed session, or after a hook has requested a stop.
+        Raises RuntimeError for a closed session, or after a hook has requested a stop.
         """
         return self._open().run(fetches, feed_dict, options, run_metadata)
 
     def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
         """Return the result of `step_fn(step_context)`, a function that may start any runs.
 
-        step_context has `session`, whose runs have no hooks, `run_with_hooks(...)`, which is `run`,
-        and `request_stop()`, which raises StopIteration: it ends the `with` block cleanly.
+        step_context has `session`, a session without hooks; `run_with_hooks(...)`, the same as
+        `run`; and `request_stop()`, which raises StopIteration and so ends the `with` block
+        cleanly.
 
         Raises:
           ValueError: the function has a parameter other than `step_context`.
@@ -150,7 +151,7 @@ class BaseMonitoredSession:
     def close(self) -> None:
         """Call the hooks' `end`, stop the threads, and close the session.
 
-        Raise RuntimeError if the session is already closed; raises the exception of a thread that
+        Raises RuntimeError if the session is already closed. Raises the exception of a thread that
         failed.
         """
         self._close(None)
@@ -159,8 +160,8 @@ class BaseMonitoredSession:
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> bool:
-        """Close the session; return True for OutOfRangeError and StopIteration, which end the block
-        cleanly.
+        """Close the session. Return True for OutOfRangeError and StopIteration, which are an
+        ordinary end of the block.
         """
         if kind in (OutOfRangeError, StopIteration):
             kind = None
@@ -188,8 +189,8 @@ class BaseMonitoredSession:
 
 
 class MonitoredSession(BaseMonitoredSession):
-    """A session with hooks; `session_creator` initializes it, and recreates it if a server was
-    lost.
+    """A session with hooks. `session_creator` creates and initializes it, and creates a new one if
+    a server was lost.
 
     Args:
       session_creator: a SessionCreator; a ChiefSessionCreator by default.

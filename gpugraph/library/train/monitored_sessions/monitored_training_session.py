@@ -51,7 +51,7 @@ def MonitoredTrainingSession(
     summary_dir: Any = None,
     save_graph_def: bool = True,
 ) -> MonitoredSession:
-    """Create a MonitoredSession that continues from the latest checkpoint, and saves new ones.
+    """Create a MonitoredSession that restores the latest checkpoint, and saves new checkpoints.
 
     Args:
       master, config: the target and the ConfigProto of the session.
@@ -59,11 +59,11 @@ def MonitoredTrainingSession(
         a strategy whose workers have copies of the variables, the strategy determines the roles.
       checkpoint_dir: the folder of checkpoints; without it, no checkpoints are read or saved.
       scaffold: determines how the session is initialized.
-      hooks: SessionRunHooks. chief_only_hooks: further hooks, only for a chief.
-      save_checkpoint_secs, save_checkpoint_steps: the interval of checkpoints; every 600 seconds if
-        both are unset, never if both are None or 0.
-      save_summaries_secs, save_summaries_steps: the interval of summaries; every 100 steps if both
-        are unset, never if both are None or 0.
+      hooks: SessionRunHooks. chief_only_hooks: SessionRunHooks that only a chief uses, in addition.
+      save_checkpoint_secs, save_checkpoint_steps: the interval of checkpoints. If both are unset,
+        it is 600 seconds; if both are None or 0, no checkpoints are saved.
+      save_summaries_secs, save_summaries_steps: the interval of summaries. If both are unset, it is
+        100 steps; if both are None or 0, no summaries are written.
       stop_grace_period_secs: the seconds that threads have to stop.
       log_step_count_steps: global steps between two reports of the rate; None or 0 for no reports.
       max_wait_secs: the maximum number of seconds that a worker waits for its chief.

@@ -26,16 +26,17 @@ from gpugraph.platform import logging
 class Scaffold:
     """The operations and the saver of a training session.
 
-    `finalize` completes the missing operations: from the graph's collections, or by creating them.
+    `finalize` takes the missing operations from the graph's collections, or creates them.
 
     Args:
       init_op: an operation that initializes the global variables.
       init_feed_dict: the feeds of `init_op`.
-      init_fn: a function that is called after `init_op` was run: `init_fn(scaffold, session)`.
+      init_fn: a function, called as `init_fn(scaffold, session)` after `init_op` was run.
       ready_op: a tensor: the names of all variables without a value.
       ready_for_local_init_op: a tensor: the names of global variables without a value.
       local_init_op: an operation that initializes local variables and tables.
-      summary_op: the Summary of a step; by default all summaries merged, or None if there are none.
+      summary_op: the Summary of a step; by default all summaries are merged. It is None if there
+        are none.
       saver: the Saver of checkpoints.
       copy_from_scaffold: a Scaffold that supplies missing arguments. Raises TypeError for another
         object.
@@ -72,11 +73,11 @@ class Scaffold:
         self._saver = chosen(saver, "_saver")
 
     def finalize(self) -> Scaffold:
-        """Complete the missing parts and finalize the default graph; return the Scaffold.
+        """Complete the missing operations and finalize the default graph; return the Scaffold.
 
         Raises:
-          RuntimeError: a collection has several candidates for a missing part, or a part must be
-            created but the graph is finalized.
+          RuntimeError: a collection has several candidates for a missing operation, or an operation
+            must be created but the graph is finalized.
         """
         for name, key, default in _PARTS:
             attribute = f"_{name}"
@@ -91,7 +92,7 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Any], Any] | None:
-        """A function of the session that calls the constructor's `init_fn`; None if there is no
+        """A function that calls the constructor's `init_fn` with a session; None if there is no
         `init_fn`.
         """
         function = self._user_init_fn
@@ -143,7 +144,7 @@ class Scaffold:
     ) -> Any:
         """Return the only item of a collection; if it is empty, add `default_constructor()` first.
 
-        Raise RuntimeError for several items; the message asks for the argument `arg_name` of
+        Raises RuntimeError for several items; the message asks for the argument `arg_name` of
         `Scaffold`.
         """
         graph = get_default_graph()
@@ -175,7 +176,7 @@ def _default_init_op() -> Operation:
 def _names_without_value(variables: Any) -> Any:
     """Return a string vector: the names of those `variables` that have no value, by default of all.
 
-    The vector is computed in the run even if there are no variables.
+    The vector is computed in the run even if there are no variables, and it is then empty.
     """
     names = report_uninitialized_variables(variables)
     return concat([names, convert_to_tensor([], "string")], 0)
@@ -192,4 +193,4 @@ _PARTS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
     ("local_init_op", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op),
     ("summary_op", GraphKeys.SUMMARY_OP, merge_all),
 )
-"""The name, the collection and the default of each part of a Scaffold except the saver."""
+"""The name, the collection and the default of each operation of a Scaffold, except the saver."""

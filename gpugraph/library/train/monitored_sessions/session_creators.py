@@ -22,7 +22,9 @@ class SessionCreator(abc.ABC):
 
 
 class _ScaffoldedCreator(SessionCreator):
-    """A creator that has a Scaffold, and creates one SessionManager from the Scaffold's parts."""
+    """A session creator with a Scaffold. It creates one SessionManager from the Scaffold's
+    operations.
+    """
 
     def __init__(self, scaffold: Scaffold | None, master: str, config: ConfigProto | None) -> None:
         self._scaffold = scaffold or Scaffold()

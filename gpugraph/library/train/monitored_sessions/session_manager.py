@@ -1,4 +1,6 @@
-"""SessionManager: creates sessions whose variables it initializes, restores or waits for."""
+"""SessionManager: creates sessions. It initializes or restores their variables, or waits until
+another process has done so.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ class SessionManager:
 
     Args:
       local_init_op: an operation that each new session runs when global variables have values.
-      ready_op: a tensor, the names of the variables without a value; empty means ready. None: no
-        check.
+      ready_op: a tensor with the names of the variables that have no value; empty means ready.
+        None: readiness is not checked.
       ready_for_local_init_op: a tensor like `ready_op`, checked before `local_init_op`.
       graph: the graph of the sessions; the default graph if None.
       recovery_wait_secs: seconds between two checks during a wait.
@@ -137,7 +139,8 @@ class SessionManager:
         """Create a session; return it, and whether its variables were all restored from a
         checkpoint.
 
-        The arguments are those of `prepare_session`; no operation except `local_init_op` is run.
+        The arguments are as in `prepare_session`. The only operation that is run is
+        `local_init_op`.
         """
         session, restored = self._restored_session(
             master, saver, checkpoint_dir, checkpoint_filename_with_path,
@@ -236,8 +239,8 @@ class SessionManager:
         return True
 
     def _run_local_init(self, session: Session) -> str | None:
-        """Run `local_init_op` if the model is ready for it; otherwise return the reason why it is
-        not ready.
+        """Run `local_init_op` if the model is ready for it. Otherwise return the reason why it is
+        not.
         """
         if self._local_init_op is None:
             return None

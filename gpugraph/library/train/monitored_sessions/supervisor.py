@@ -33,7 +33,7 @@ _OPEN: Any = 0
 
 
 def _part(value: Any, key: str, default: Callable[[], Any]) -> Any:
-    """Return `value`, or if the caller left it unset, the first item of the collection `key`.
+    """Return `value`. If the caller left it unset, return the first item of the collection `key`.
 
     If the collection is empty, add the result of `default` to it and return that.
     """
@@ -47,17 +47,18 @@ class Supervisor:
     """Makes sessions ready, and writes checkpoints and summaries in threads until it is stopped.
 
     Args:
-      graph: the graph, which is finalized; the default graph if None.
-      ready_op, ready_for_local_init_op, init_op, init_feed_dict, local_init_op, init_fn,
+      graph: the graph, which becomes finalized; the default graph if None. ready_op,
+      ready_for_local_init_op, init_op, init_feed_dict, local_init_op, init_fn,
         local_init_run_options, recovery_wait_secs: as in SessionManager and Scaffold.
       is_chief: whether this process initializes the variables and writes files; other workers wait.
       logdir: the folder of checkpoints and of the event file; without it, nothing is written.
-      summary_op, saver, global_step: by default the graph's; None means that it has none.
+      summary_op, saver, global_step: by default, those of the graph; None for none.
       save_summaries_secs, save_model_secs: seconds between two summaries or checkpoints; 0 for
         never.
-      stop_grace_secs: the seconds that threads have to stop.
+      stop_grace_secs: the seconds that threads have to end after a stop request.
       checkpoint_basename: the name of the checkpoints without the step.
-      session_manager, summary_writer: objects that replace the default ones; None for no writer.
+      session_manager, summary_writer: objects to use in place of the default ones; with None, there
+        is no writer.
     """
 
     USE_DEFAULT = 0
@@ -123,8 +124,8 @@ class Supervisor:
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Session:
-        """Return a session that is ready; a worker other than the chief waits for the chief's
-        session.
+        """Return a session that is ready. A worker that is not the chief waits until the chief has
+        initialized the variables.
 
         start_standard_services: whether to start the threads of `start_standard_services` and of
         the graph's queue runners.
@@ -178,7 +179,7 @@ class Supervisor:
     def start_standard_services(self, sess: Session) -> list[threading.Thread] | None:
         """Start the threads that write summaries, the step rate and checkpoints, and return them.
 
-        Raise RuntimeError for a Supervisor that is not the chief. Return None if there is no
+        Raises RuntimeError for a Supervisor that is not the chief. Return None if there is no
         logdir.
         """
         if not self.is_chief:
@@ -253,7 +254,7 @@ class Supervisor:
     def summary_computed(self, sess: Session, summary: Any, global_step: Any = None) -> None:
         """Write a summary, under `global_step` or by default under the session's global step.
 
-        Raise RuntimeError without a writer.
+        Raises RuntimeError without a writer.
         """
         if self.summary_writer is None:
             raise RuntimeError("Writing a summary requires a summary writer.")

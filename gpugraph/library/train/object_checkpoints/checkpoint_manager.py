@@ -1,4 +1,4 @@
-"""`tf.train.CheckpointManager`: numbers the checkpoints of a folder, and removes old ones."""
+"""`tf.train.CheckpointManager`: numbers the checkpoints in a folder, and removes old ones."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from gpugraph.platform import logging
 
 
 class CheckpointManager:
-    """Saves a `tf.train.Checkpoint` in a folder, and continues with the checkpoints that the folder
-    contains.
+    """Saves a `tf.train.Checkpoint` in a folder. It also manages the checkpoints that are already
+    there.
 
     checkpoint: the Checkpoint. directory: the folder.
-    max_to_keep: the number of checkpoints to keep; None keeps all. Raise ValueError for less than
+    max_to_keep: the number of checkpoints to keep; None keeps all. Raises ValueError for less than
       1.
-    keep_checkpoint_every_n_hours: the interval in hours at which a checkpoint is kept for ever
-      instead of removed.
+    keep_checkpoint_every_n_hours: the interval in hours at which one checkpoint is never removed.
     checkpoint_name: the prefix of the file names.
     """
 
@@ -50,7 +49,7 @@ class CheckpointManager:
         self._recover()
 
     def _recover(self) -> None:
-        """Continue with the checkpoints that the folder's state file names."""
+        """Read the list of checkpoints from the folder's state file."""
         state = get_checkpoint_state(self._directory)
         if state is None:
             return
@@ -79,8 +78,8 @@ class CheckpointManager:
         """Save a checkpoint in the default session, remove old checkpoints, and return the new
         path.
 
-        checkpoint_number: an integer, or a variable or tensor of an integer; by default
-        `save_counter`. Raise RuntimeError without a default session.
+        checkpoint_number: an int, or a variable or tensor with one; by default `save_counter`.
+        Raises RuntimeError without a default session.
         """
         session = session_or_default(None, f'save checkpoint to "{self._prefix}"')
         number = self._count(session)
@@ -126,7 +125,7 @@ class CheckpointManager:
         )
 
     def _sweep(self) -> None:
-        """Remove the oldest checkpoints beyond `max_to_keep`, but keep one for each interval of
+        """Remove the oldest checkpoints beyond `max_to_keep`, except one for each interval of
         hours.
         """
         while self._max_to_keep and len(self._kept) > self._max_to_keep:

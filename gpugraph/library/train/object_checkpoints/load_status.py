@@ -27,7 +27,8 @@ def register_session_provider(provide: Callable[[], Any]) -> None:
 def session_or_default(session: Any, action: str) -> Any:
     """Return `session`, or else the default session, or else the session of a provider.
 
-    Raise RuntimeError if there is none. action: the action that needs a session, for the error.
+    Raises RuntimeError if there is none. action: the action for which a session is needed, for the
+    message.
     """
     for provide in (lambda: session, get_default_session, *_SESSION_PROVIDERS):
         chosen = provide()
@@ -40,8 +41,8 @@ def session_or_default(session: Any, action: str) -> Any:
 def _initialize(root: Any, before: int, session: Any, restored: Iterable[int] = ()) -> None:
     """Initialize the objects below `root` that have not been restored.
 
-    before: objects set by the restore of this number, or a later one, count as restored. restored:
-    the `id`s of further restored objects.
+    before: the number of a restore. Objects that this restore or a later one has set count as
+    restored. restored: the `id`s of additional restored objects.
     """
     known = set(restored)
     items = [node.item for node in ObjectGraph(root).nodes]
@@ -70,7 +71,7 @@ class LoadStatus:
 class CheckpointLoadStatus(LoadStatus):
     """The result of `restore` for a checkpoint of objects.
 
-    restores: all restores of the same root; the latest of these matches new objects first.
+    restores: all restores of the same root. New objects are matched with the latest restore first.
     """
 
     def __init__(self, restore: ObjectRestore, restores: Iterable[ObjectRestore]) -> None:
@@ -87,8 +88,8 @@ class CheckpointLoadStatus(LoadStatus):
         return self
 
     def assert_consumed(self) -> Any:
-        """Raise AssertionError unless each object of the checkpoint matches one of the program, and
-        vice versa.
+        """Raise AssertionError unless each object of the checkpoint matches an object of the
+        program, and the reverse.
         """
         self.assert_existing_objects_matched()
         restore = self._restore
@@ -195,7 +196,10 @@ class NameBasedSaverStatus(LoadStatus):
         self._optional: list[Any] = []
 
     def add_to_optionally_restored(self, variable: Any) -> None:
-        """Mark a variable as optional in the checkpoint; if missing, it is initialized."""
+        """Mark a variable as optional in the checkpoint.
+
+        If it is missing there, it is initialized.
+        """
         self._optional.append(variable)
 
     def assert_consumed(self) -> Any:
@@ -212,7 +216,7 @@ class NameBasedSaverStatus(LoadStatus):
     def run_restore_ops(self, session: Any = None) -> None:
         """Restore all variables below the root by their names.
 
-        Raise NotFoundError for a variable that is not in the checkpoint.
+        Raises NotFoundError for a variable that is not in the checkpoint.
         """
         session = session_or_default(session, f'restore "{self._path}"')
         reader = NewCheckpointReader(self._path)

@@ -20,12 +20,13 @@ from gpugraph.library.train.savers.checkpoint_files import write_checkpoint_stat
 
 
 class Checkpoint(AutoTrackable):
-    """Objects that are saved and restored together, with all objects that their attributes lead to.
+    """Objects that are saved and restored together, with all objects that are reachable through
+    their attributes.
 
-    The names of the attributes that lead to a value identify it in a checkpoint, for example
-    `model/layer/kernel`; the names of variables do not matter. Variables, optimizers with their
+    In a checkpoint, a value is identified by the names of the attributes that lead to it, such as
+    `model/layer/kernel`. Names of variables have no influence. Variables, optimizers with their
     slots, layers, networks, `tf.Module`s, loss scales, and lists and dicts of these are followed.
-    kwargs: objects that become attributes. Raise ValueError for an object that is not trackable.
+    kwargs: objects that become attributes. Raises ValueError for an object that is not trackable.
     """
 
     _untracked = AutoTrackable._untracked | {"_save_counter", "_count", "_saver"}
@@ -59,16 +60,16 @@ class Checkpoint(AutoTrackable):
     def write(self, file_prefix: Any, session: Any = None) -> str:
         """Save a checkpoint at this path, without a number or a state file, and return the path.
 
-        session: the session that holds the values; by default the default session. Raise
+        session: the session that holds the values; by default the default session. Raises
         RuntimeError if there is no session.
         """
         return self._saver.save(os.fspath(file_prefix), session)
 
     def save(self, file_prefix: Any, session: Any = None) -> str:
-        """Save a checkpoint with the number `save_counter` + 1, as the latest checkpoint of its
-        folder.
+        """Save a checkpoint with the number `save_counter` + 1. It becomes the latest checkpoint of
+        its folder.
 
-        file_prefix: the beginning of the path; the whole path is returned. session: see `write`.
+        file_prefix: the start of the path. Returns the whole path. session: see `write`.
         """
         prefix = os.fspath(file_prefix)
         session = session_or_default(session, f'save checkpoint to "{prefix}"')
@@ -83,16 +84,16 @@ class Checkpoint(AutoTrackable):
         return path
 
     def restore(self, save_path: Any) -> LoadStatus:
-        """Match the program's objects with the objects of a checkpoint, by names; restore no value
-        yet.
+        """Match the program's objects with the objects of a checkpoint, by names. No value is
+        restored yet.
 
-        save_path: a checkpoint of objects, or of a `tf.train.Saver`, whose variables are found by
-          their names; None for no checkpoint.
+        save_path: the path of a checkpoint, or None for no checkpoint. In a checkpoint of a
+          `tf.train.Saver`, variables are found by their names.
 
         The returned status has methods that restore the values, `run_restore_ops(session)` and
         `initialize_or_restore(session)`, and methods that check the matches: `assert_consumed()`,
         `assert_existing_objects_matched()`, `assert_nontrivial_match()`. Each of these first
-        matches objects that were created after the call of `restore`. Errors are those of
+        matches objects that were created after the call of `restore`. Raises the errors of
         `NewCheckpointReader`.
         """
         status = self._saver.restore(save_path)

@@ -14,19 +14,18 @@ from gpugraph.library.train.savers.saveable_objects import SaveableObject, savea
 
 
 def escaped(name: str) -> str:
-    """Return a name as a part of a key; its dots are doubled, because single dots are marks in
-    keys.
+    """Return a name as a component of a key. Its dots are doubled, because keys use single dots as
+    marks.
     """
     return name.replace(".", "..").replace("/", ".S")
 
 
 @dataclass
 class ObjectNode:
-    """An object, and its place among the nodes of an ObjectGraph.
+    """An object, and its references to other nodes of an ObjectGraph.
 
-    path: the prefix of the keys of its values. children: the name and the number of each
-    dependency. slots: for an optimizer, the number of a variable, the slot's name and the slot's
-    number.
+    path: the prefix of the keys of the object's values. children: the name and the number of each
+    dependency. slots: for an optimizer, (number of a variable, name of a slot, number of the slot).
     """
 
     item: Any
@@ -45,7 +44,7 @@ class ObjectNode:
 class ObjectGraph:
     """The objects that are reachable from `root` at the time of construction.
 
-    `nodes` has the objects by number: the root is 0, slots of optimizers come last.
+    `nodes` is the list of the objects by number. The root is 0; slots of optimizers come last.
     """
 
     def __init__(self, root: Any) -> None:
@@ -74,7 +73,7 @@ class ObjectGraph:
     def _enter_slots(self) -> None:
         """Add the slots of optimizers.
 
-        Raise NotImplementedError for a slot that is also a dependency.
+        Raises NotImplementedError for a slot that is also a dependency.
         """
         known = list(self.nodes)
         variables = [node for node in known if isinstance(node.item, Variable)]

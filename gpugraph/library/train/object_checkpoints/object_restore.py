@@ -33,7 +33,9 @@ _NUMBERS = count(1)
 
 
 def next_restore() -> int:
-    """Return the number of a new restore; a restore with a higher number takes precedence."""
+    """Return the number of a new restore. If two restores set a value, the restore with the higher
+    number is used.
+    """
     return next(_NUMBERS)
 
 
@@ -41,8 +43,8 @@ class ObjectRestore:
     """A restore of one checkpoint into the objects below `root`.
 
     path: the path of the checkpoint. graph: the checkpoint's TrackableObjectGraph. prefix: the
-    tensor to which the path is fed. cache: restore operations that earlier restores of the same
-    root have created, by key and object.
+    tensor that is fed with the path. cache: restore operations that earlier restores of the same
+    root created, by key and object.
     """
 
     def __init__(
@@ -61,12 +63,10 @@ class ObjectRestore:
     # -- matching
 
     def match(self) -> None:
-        """Match the program's present objects with the checkpoint's objects, by names from the root
-        on. ~391 Raises NotFoundError or InvalidArgumentError for values that do not fit. only_new:
-        whether to leave values that a former run restored as they are. => only_new: whether to keep
-        values that an earlier run restored.
+        """Match the program's present objects with the checkpoint's objects, by names, starting at
+        the root.
 
-        Raise NotFoundError or InvalidArgumentError for values that do not fit.
+        Raises NotFoundError or InvalidArgumentError for values that do not fit.
         """
         self._bind(0, self.root)
         waiting, seen = deque([0]), {0}
@@ -152,7 +152,7 @@ class ObjectRestore:
         """Restore the matched values.
 
         Raises NotFoundError or InvalidArgumentError for values that do not fit.
-        only_new: whether to leave values that a former run restored as they are.
+        only_new: whether to skip values that an earlier run has restored.
         """
         begin = self._restored if only_new else 0
         if get_default_graph().finalized:
@@ -165,7 +165,7 @@ class ObjectRestore:
         self._restored = len(self._matched)
 
     def _add_operations(self) -> None:
-        """Create the restore operations of new matches; a single op reads all of these values."""
+        """Create the restore operations of new matches. A single op reads all of their values."""
         fresh: list[tuple[list[Any], SaveableObject]] = []
         for key, value, item in self._matched[len(self._operations) :]:
             name = key, id(item)

@@ -31,7 +31,8 @@ from gpugraph.platform import files
 class ObjectSaver:
     """Saves and restores the objects below `root`.
 
-    The operations are created at the first save, and again if the objects have changed since then.
+    The operations are created at the first save. They are created again if the objects have changed
+    since.
     """
 
     def __init__(self, root: Any) -> None:
@@ -58,8 +59,8 @@ class ObjectSaver:
         return os.fsdecode(path)
 
     def _add_save(self, graph: ObjectGraph) -> Any:
-        """Create the operation that saves these objects; return a path tensor, whose run saves
-        them.
+        """Create the operation that saves these objects. Return a tensor of the path; a run of it
+        saves the objects.
         """
         with device("/cpu:0"):
             if self._path is None:
@@ -78,8 +79,8 @@ class ObjectSaver:
                 return identity(self._path)
 
     def restore(self, save_path: Any) -> LoadStatus:
-        """Match the objects with those of a checkpoint; return the status object that restores the
-        values.
+        """Match the objects with the objects of a checkpoint. Return the status object, which
+        restores the values.
         """
         if save_path is None:
             return InitializationOnlyStatus(self._root)

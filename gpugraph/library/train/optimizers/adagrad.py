@@ -78,7 +78,7 @@ class ProximalAdagradOptimizer(OneOpUpdate, Optimizer):
 
 
 class AdagradDAOptimizer(OneOpUpdate, Optimizer):
-    """Adagrad by dual averaging: the variable is computed from the sums of all gradients so far.
+    """Adagrad by dual averaging: a variable is computed from the sums of all its gradients so far.
 
     global_step: the variable that counts steps. Slots: "gradient_accumulator", and
     "gradient_squared_accumulator", which starts at `initial_gradient_squared_accumulator_value`,

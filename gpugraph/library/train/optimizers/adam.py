@@ -1,4 +1,6 @@
-"""Adam (Kingma and Ba, 2015), with the learning rate corrected for bias, as in its section 2."""
+"""Adam (Kingma and Ba, 2015). The learning rate is corrected for bias, as in section 2 of the
+paper.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from gpugraph.ops.state.scatter_updates import scatter_add
 
 
 class AdamOptimizer(OneOpUpdate, Optimizer):
-    """m and v are running means of the gradient and its square; var -= lr_t * m / (sqrt(v) + eps).
+    """m and v are running means of the gradient and its square. The update is var -= lr_t * m /
+    (sqrt(v) + eps).
 
     lr_t = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t). Slots: "m", "v".
     """
@@ -64,7 +67,9 @@ class AdamOptimizer(OneOpUpdate, Optimizer):
         return [*powers, *super()._numbers(var)]
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Update all rows: m and v decay everywhere, as if the other rows had zero gradients."""
+        """Update all rows. m and v also decay in the rows without a gradient, as if it were
+        zero.
+        """
         dtype = var.dtype.base_dtype
         power1, power2 = (cast(power.value(), dtype) for power in self._powers(var.graph))
         rate, beta1, beta2, epsilon = (cast(self._tensors[name], dtype) for name in self._settings)

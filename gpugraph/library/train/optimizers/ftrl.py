@@ -1,4 +1,4 @@
-"""FTRL-Proximal (McMahan et al., 2013), for sparse models; l2 shrinkage as in TensorFlow."""
+"""FTRL-Proximal (McMahan et al., 2013), for sparse models, with l2 shrinkage as in TensorFlow."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from gpugraph.ops.random.variable_initializers import Constant
 
 
 class FtrlOptimizer(OneOpUpdate, Optimizer):
-    """Follows the regularized leader; l1 sets elements whose gradients stay small to 0.
+    """Follows the regularized leader: l1 regularization sets elements whose gradients stay small to
+    0.
 
-    learning_rate_power: the power by which the rate falls with the accumulated squares, at most 0.
+    learning_rate_power: the exponent, at most 0, with which the learning rate depends on the
+      accumulated squares.
     l2_shrinkage_regularization_strength: twice this number times the variable is added to its
       gradient. Slots: "accum", which starts at `initial_accumulator_value`, and "linear". Raises
       ValueError for strengths and an initial value below 0, and for a power above 0.

@@ -25,8 +25,8 @@ class GradientDescentOptimizer(OneOpUpdate, Optimizer):
         super().__init__("GradientDescent", [], settings, use_locking, name)
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Subtract the gradient's rows, times the rate; a row that is repeated is subtracted
-        repeatedly.
+        """Subtract the gradient's rows, multiplied by the learning rate. A repeated row is
+        subtracted repeatedly.
         """
         rate = cast(self._tensors["learning_rate"], grad.dtype.base_dtype)
         step = raw_ops.Mul(grad.values, rate, name="mul")
@@ -59,7 +59,7 @@ class MomentumOptimizer(OneOpUpdate, Optimizer):
         self._use_nesterov = use_nesterov
 
     def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
-        """Create the op `kind`, which takes the gradient after the learning rate and before the
+        """Create the op `kind`, whose inputs include the gradient between the learning rate and the
         momentum.
         """
         rate, momentum = self._numbers(var)

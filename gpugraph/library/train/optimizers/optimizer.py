@@ -1,10 +1,11 @@
-"""Optimizer: gradients of a loss, and the ops that change variables by them.
+"""Optimizer: computes gradients of a loss, and creates the ops that change variables by them.
 
-An optimizer creates its own variables (slots: one per variable and name, on the variable's device)
-before it creates the update ops, so that one `global_variables_initializer` covers them. A
-subclass, here or in a program, creates the slots (`_create_slots`), the tensors of its settings
-(`_prepare`), the op that changes a variable (`_apply_dense`) or some rows of it (`_apply_sparse`,
-for gradients that are IndexedSlices), and the operation that runs after all of them (`_finish`).
+An optimizer creates its own variables (slots: one per variable and slot name, on the variable's
+device) before it creates the update ops, so that `global_variables_initializer` initializes them
+too. A subclass, in this package or in a program, implements these methods. `_create_slots` creates
+the slots, and `_prepare` the tensors of the settings. `_apply_dense` creates the op that changes a
+variable; `_apply_sparse` does so for some of its rows, for gradients that are IndexedSlices.
+`_finish` creates the operation that runs after all of them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class Optimizer(Trackable):
-    """Base class of the optimizers; subclasses define the slots and the update of a variable."""
+    """Base class of the optimizers. Subclasses define the slots, and the op that updates a
+    variable.
+    """
 
     __slots__ = ("_use_locking",)  # makes this class the `__base__` of optimizers that are mixed in
 
@@ -100,10 +103,10 @@ class Optimizer(Trackable):
     ) -> list[tuple[Any, Variable]]:
         """Return pairs (gradient or None, variable) for `var_list` or all trainable variables.
 
-        gate_gradients: with GATE_OP, no gradient of an op is used before all gradients of that op
-        are computed; with GATE_GRAPH, no gradient is used before all gradients of all ops are
-        computed. `var_list` may also contain tensors. Raise ValueError if `var_list` is empty or
-        the loss is not floating, and NotImplementedError for other objects in `var_list`.
+        gate_gradients: with GATE_OP, all gradients of an op are computed before any of them is
+        used; with GATE_GRAPH, all gradients of all ops are computed before any is used. `var_list`
+        may also contain tensors. Raises ValueError if `var_list` is empty or the loss is not
+        floating, and NotImplementedError for other objects in `var_list`.
         """
         gates = (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH)
         if gate_gradients not in gates:
@@ -145,7 +148,7 @@ class Optimizer(Trackable):
     ) -> Operation:
         """Return an operation that changes the variables by these gradients.
 
-        The operation then increments `global_step`, if that is not None. Raise ValueError if there
+        If `global_step` is not None, the operation then increments it. Raises ValueError if there
         are no gradients, TypeError for a gradient that is not a tensor, and NotImplementedError for
         an object that is not a variable.
         """
@@ -232,8 +235,8 @@ class Optimizer(Trackable):
         return sorted(here, key=lambda variable: variable.name)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
-        """Return the slot `slot_name` of `var`; a new slot has zeros of the shape and dtype of
-        `var`.
+        """Return the slot `slot_name` of `var`. A new slot is initialized to zeros of the shape and
+        dtype of `var`.
 
         op_name: the name of the new slot's ops.
         """
@@ -246,7 +249,7 @@ class Optimizer(Trackable):
     def _initialized_slot(
         self, var: Variable, initializer: Callable[..., Any], slot_name: str, op_name: str
     ) -> Variable:
-        """Return the slot `slot_name` of `var`; a new slot gets its value from `initializer`."""
+        """Return the slot `slot_name` of `var`. A new slot is initialized by `initializer`."""
         initial = initial_of_shape(var, initializer, var.shape, var.dtype.base_dtype)
         return self._slot(var, slot_name, op_name, initial)
 
@@ -259,9 +262,10 @@ class Optimizer(Trackable):
     def _create_non_slot_variable(
         self, initial_value: Any, name: str, colocate_with: Variable
     ) -> Variable:
-        """Return a variable of the optimizer itself, one per name and graph; create it if missing.
+        """Return the optimizer's own variable of this name in the graph; create it if it does not
+        exist.
 
-        It is colocated with the variable `colocate_with`.
+        It is placed on the device of the variable `colocate_with`.
         """
         key = (name, colocate_with.graph)
         if key not in self._non_slots:
@@ -291,7 +295,7 @@ class Optimizer(Trackable):
         return references + super()._checkpoint_dependencies
 
     def _call_if_callable(self, param: Any) -> Any:
-        """Return a setting, or its result if it is a function."""
+        """Return a setting, or the result of calling it if it is a function."""
         return param() if callable(param) else param
 
     # -- for subclasses
@@ -307,11 +311,17 @@ class Optimizer(Trackable):
         raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Create the op that changes rows of `var` by `grad`, in which rows may repeat."""
+        """Create the op that changes rows of `var` by `grad`.
+
+        A row may occur repeatedly in `grad`.
+        """
         return self._apply_sparse(summed_by_row(grad), var)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Create the op that changes rows of `var` by `grad`, in which each row occurs once."""
+        """Create the op that changes rows of `var` by `grad`.
+
+        Each row occurs only once in `grad`.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
@@ -324,7 +334,7 @@ class Optimizer(Trackable):
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Variable, indices: Tensor
     ) -> Any:
-        """Create the op that changes rows of a resource variable; rows may repeat.
+        """Create the op that changes rows of a resource variable. Rows may be repeated.
 
         grad: the changes of the rows. indices: the row numbers.
         """
@@ -334,8 +344,8 @@ class Optimizer(Trackable):
         return self._apply_sparse_duplicate_indices(IndexedSlices(grad, indices), handle)
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
-        """Create the op that changes rows of a resource variable, each once; subclasses may
-        override this.
+        """Create the op that changes rows of a resource variable; each row occurs only once.
+        Subclasses may override this.
         """
         return self._apply_sparse(IndexedSlices(grad, indices), handle)
 
@@ -364,7 +374,7 @@ def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
 def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
     """Return a gradient as a tensor, IndexedSlices or None.
 
-    Raise TypeError for any other value.
+    Raises TypeError for any other value.
     """
     if grad is None or isinstance(grad, IndexedSlices):
         return grad

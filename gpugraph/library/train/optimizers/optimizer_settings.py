@@ -1,4 +1,6 @@
-"""Optimizers whose step is one op: their settings as tensors, and the op with its inputs."""
+"""Optimizers whose step is a single op: they convert their settings to tensors, and create the op
+with its inputs.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class OneOpUpdate:
-    """A mixin of optimizers. Changes whole variables by the op `Apply<update>`, and rows by the op
-    `SparseApply<update>`.
+    """A mixin for optimizers whose step is a single op. Changes whole variables by the op
+    `Apply<update>`, and rows by the op `SparseApply<update>`.
 
     settings: values by the names of their tensors, in the order of the ops' inputs.
     slots: the names of the slots, in the order of the ops' inputs.
@@ -25,7 +27,7 @@ class OneOpUpdate:
     _name: str
     _slots: dict[str, dict[Variable, Variable]]
     _grad_first = False
-    """Whether the ops take the gradient before the settings."""
+    """Whether the gradient comes before the settings among the inputs of the ops."""
 
     def __init__(
         self,
@@ -42,7 +44,7 @@ class OneOpUpdate:
         self._tensors: dict[str, Tensor] = {}
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        """Create slots of zeros; subclasses override this for other initial values."""
+        """Create slots of zeros. Subclasses override this for other initial values."""
         for variable in var_list:
             for slot in self._slot_order:
                 self._zeros_slot(variable, slot, self._name)  # type: ignore[attr-defined]

@@ -26,7 +26,7 @@ def merged_apply(
 ) -> Any:
     """Apply the sums of the gradients of all replicas: `apply_gradients` within a strategy.
 
-    RuntimeError outside of replicas.
+    Raises RuntimeError outside of replicas.
     """
     context = get_replica_context()
     if context is None:
@@ -83,10 +83,10 @@ def listed_train_op(graph: Graph, operation: Any) -> Any:
 
 
 def scaled_loss(loss: Tensor) -> Tensor:
-    """Return the loss; for an estimator, divided by the number of replicas.
+    """Return the loss. In an estimator, it is divided by the number of replicas.
 
-    The sum of the gradients of all replicas is then that of the whole batch. A loss that
-    `tf.losses` has summed is not divided.
+    The sum of all replicas' gradients is then the gradient of the mean over the whole batch. A loss
+    that `tf.losses` has summed is not divided.
     """
     count = get_strategy().num_replicas_in_sync
     is_mean = count > 1 and get_loss_reduction() is ReduceOp.MEAN

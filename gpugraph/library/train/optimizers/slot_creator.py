@@ -1,4 +1,5 @@
-"""Slots: variables that optimizers keep for another variable, under its name and with its shape.
+"""Slots: variables that an optimizer creates for a variable. A slot's name starts with the
+  variable's name, and by default it has the variable's shape.
 
 Programs import these functions from `tensorflow.python.training.slot_creator`.
 """
@@ -29,7 +30,7 @@ def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool =
     """Create a variable named `<name of primary>/<name>`, not trainable, initialized to `val`.
 
     The name of the current variable scope precedes that name, even if `primary` was created in it.
-    val: a tensor, or a function that returns a tensor. colocate_with_primary: whether it is on the
+    val: a tensor, or a function that returns one. colocate_with_primary: whether the slot is on the
     device of `primary`, a variable or a tensor.
     """
     graph, shape = primary.graph, primary.shape

@@ -20,7 +20,9 @@ def checkpoint_state_path(checkpoint_dir: Any, latest_filename: str | None = Non
 
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
-    """Return the path of the meta graph of a checkpoint; all shards have the same meta graph."""
+    """Return the path of the meta graph of a checkpoint. All shards of a checkpoint share one meta
+    graph.
+    """
     filename = os.fsdecode(checkpoint_filename)
     base, mark, _ = filename.rpartition("-?????-of-")
     return f"{base if mark else filename}.{meta_graph_suffix}"
@@ -33,10 +35,10 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> Any:
-    """Return a CheckpointState of these paths, which are relative to the folder if that is
-    relative.
+    """Return a CheckpointState with these paths. They are made relative to the folder if the folder
+    is a relative path.
 
-    The path of the latest checkpoint is the last of all paths, and is added if it is missing. Raise
+    The latest checkpoint is the last of all paths; its path is added if it is missing. Raises
     ValueError unless there is one time for each path.
     """
     paths = list(all_model_checkpoint_paths or ())
@@ -135,7 +137,8 @@ def _relative(path: str, folder: str) -> str:
 
 
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> Any:
-    """Return the CheckpointState of a folder, with paths below the folder; None if there is none.
+    """Return the CheckpointState of a folder, in which relative paths are joined to the folder;
+    None if there is no state file.
 
     As in TensorFlow, an invalid state file causes a warning, and the result is None; but a state
     file without a latest checkpoint raises ValueError.
@@ -207,9 +210,9 @@ def remove_checkpoint(
 ) -> None:
     """Remove the files of a checkpoint and its meta graph, if they exist.
 
-    The index is removed before the data, so that the files left after an interruption form no
-    checkpoint. Temporary files of saves that were killed are also removed. Raise TypeError for a
-    prefix that is not a path.
+    The index is removed before the data, so that an interrupted removal leaves no valid checkpoint.
+    Temporary files of saves that were killed are also removed. Raises TypeError for a prefix that
+    is not a path.
     """
     checkpoint_prefix = os.fsdecode(checkpoint_prefix)
     patterns = [f"{checkpoint_prefix}.index", f"{checkpoint_prefix}.data-?????-of-?????"]

@@ -25,13 +25,13 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
 
     Args:
       ckpt_dir_or_file: a checkpoint, or a folder whose latest checkpoint is read.
-      assignment_map: a dict or a list of pairs from a source in the checkpoint to its target: a
-        tensor's name to the name of a variable that `tf.get_variable` created, to a variable, or to
-        the list of the parts of one; `"old_scope/"` to `"scope/"`, for all variables of a scope;
-        `"/"` is the scope of all.
+      assignment_map: a dict, or a list of pairs, from sources in the checkpoint to targets. A
+        source is a tensor's name; its target is a variable, the list of a variable's partitions, or
+        the name of a variable that `tf.get_variable` created. A source `"old_scope/"` has a target
+        `"scope/"`, for all variables of this scope; `"/"` means all variables.
     Raises:
-      ValueError: a tensor is not in the checkpoint, or its shape is not its variable's; a scope
-        without a slash; parts of several variables.
+      ValueError: a tensor is not in the checkpoint; a tensor's shape is not its variable's; a scope
+        does not end with a slash; a list has partitions of several variables.
     """
     path = checkpoint_path(ckpt_dir_or_file)
     shapes = load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map()
@@ -65,7 +65,7 @@ def is_variable_or_parts(item: Any) -> bool:
 
 
 def _by_name(name: str, store: Mapping[str, Any]) -> Any:
-    """Return the variable with this name, or the parts of a variable with this name, or None."""
+    """Return the variable with this name, or the list of its partitions, or None."""
     if name in store:
         return store[name]
     parts: list[Any] = []
@@ -119,7 +119,7 @@ def _scope_pairs(
 
 
 def _initialize(variable: Any, path: Any, tensor_name: str) -> None:
-    """Initialize a variable, or each part in a list of parts, from a tensor of a checkpoint."""
+    """Initialize a variable, or each partition in a list, from a tensor of a checkpoint."""
     if not isinstance(variable, (list, tuple)):
         initialize_from(variable, path, tensor_name, "")
         return
@@ -132,7 +132,7 @@ def _initialize(variable: Any, path: Any, tensor_name: str) -> None:
 
 
 def initialize_from(variable: Any, path: Any, tensor_name: str, slice_spec: str) -> None:
-    """Initialize a variable from a tensor of a checkpoint, or from the part `slice_spec` of the
+    """Initialize a variable from a tensor of a checkpoint, or from the slice `slice_spec` of the
     tensor.
     """
     is_resource = isinstance(variable, ResourceVariable)

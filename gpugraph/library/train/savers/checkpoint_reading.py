@@ -25,9 +25,10 @@ class CheckpointReader:
         return os.fsdecode(tensor_str) in self._reader.entries
 
     def get_tensor(self, tensor_str: Any) -> Any:
-        """Return the values of a tensor; a tensor saved in parts is returned as a whole.
+        """Return the values of a tensor. A tensor that was saved in slices is returned as a whole.
 
-        Raises NotFoundError for any other name, and DataLossError for damaged files.
+        Raises NotFoundError for a name that is not in the checkpoint, and DataLossError for damaged
+        files.
         """
         with self._reader:  # data files are open only while they are read
             value = plain_integers(self._reader.read(os.fsdecode(tensor_str)))
@@ -71,7 +72,7 @@ def checkpoint_path(path: str) -> str:
     """Return the path of a checkpoint: the path itself, or the path of a folder's latest
     checkpoint.
 
-    Raise ValueError if the folder has no checkpoint.
+    Raises ValueError if the folder has no checkpoint.
     """
     if not files.IsDirectory(path):
         return path

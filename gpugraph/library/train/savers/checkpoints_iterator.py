@@ -41,11 +41,11 @@ def checkpoints_iterator(
 ) -> Iterator[str]:
     """Yield the path of the latest checkpoint of a folder, whenever there is a new one.
 
-    A checkpoint that is followed by another checkpoint before the next check is skipped.
+    A checkpoint is skipped if a newer one is saved before the next check.
 
     min_interval_secs: the minimum number of seconds between two results. timeout: the seconds to
-    wait for a checkpoint; then the iteration ends, unless there is a `timeout_fn` and
-    `timeout_fn()` is false.
+    wait for a checkpoint. Then the iteration ends, unless there is a `timeout_fn` that returns
+    False.
     """
     path = None
     while True:

@@ -23,10 +23,11 @@ def export_meta_graph(
     save_debug_info: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Return the MetaGraphDef of a graph: nodes, collections and a saver; also write it to a file.
+    """Return the MetaGraphDef of a graph, with its nodes, collections and saver. With `filename`,
+    also write it to this file.
 
-    save_debug_info: ignored; it requests the origins of nodes, which a meta graph does not keep.
-    The other arguments are those of `export_scoped_meta_graph`
+    save_debug_info: ignored; in TensorFlow, it saves where nodes were created, which is not part of
+    a meta graph. The other arguments are those of `export_scoped_meta_graph`
     (`building/graph_files/meta_graph_export`).
     """
     del save_debug_info

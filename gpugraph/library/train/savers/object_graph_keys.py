@@ -35,7 +35,7 @@ def object_metadata(save_path: Any) -> Any:
 def read_object_graph(save_path: Any, reader: Any = None) -> Any:
     """Return the TrackableObjectGraph of a checkpoint, after a check of the objects' numbers in it.
 
-    Raise NotFoundError if there is none, and DataLossError for a malformed graph.
+    Raises NotFoundError if there is none, and DataLossError for a malformed graph.
     """
     reader = NewCheckpointReader(save_path) if reader is None else reader
     content = reader.get_tensor(OBJECT_GRAPH_PROTO_KEY)
@@ -64,7 +64,7 @@ def _loss(save_path: Any, what: str) -> DataLossError:
 def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
     """Return, by each variable's name at the time of the save, its key in a checkpoint of objects.
 
-    Raise NotFoundError for a checkpoint that has no objects.
+    Raises NotFoundError for a checkpoint that has no objects.
     """
     return {
         attribute.full_name: attribute.checkpoint_key
@@ -76,7 +76,7 @@ def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
 def saveables_by_key(var_list: Any, keys: dict[str, str]) -> list[SaveableObject]:
     """Return the saveables of variables, under their keys in a checkpoint of objects.
 
-    var_list: as in `tf.train.Saver`; None means all variables. keys: by variable name, see
+    var_list: see `tf.train.Saver`; None means all variables. keys: the keys by variable name, see
     `object_graph_key_mapping`. Raises NotFoundError for variables that `keys` does not have.
     """
     variables = all_saveable_objects() if var_list is None else var_list

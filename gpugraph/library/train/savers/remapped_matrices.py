@@ -44,9 +44,10 @@ class RemappedMatrix:
     def __call__(
         self, shape: Sequence[int], dtype: Any = dtypes.float32, partition_info: Any = None
     ) -> Any:
-        """Return the matrix, or the rows of the part that `partition_info` describes.
+        """Return the matrix. For a partitioned variable, return the rows of the partition that
+        `partition_info` describes.
 
-        Raise TypeError for a dtype other than float32, and ValueError for a wrong shape.
+        Raises TypeError for a dtype other than float32, and ValueError for a wrong shape.
         """
         height, width = self._checked(shape, as_dtype(dtype))
         offset = partition_info.single_offset([height, width]) if partition_info else 0
@@ -69,7 +70,9 @@ class RemappedMatrix:
         return loaded
 
     def _checked(self, shape: Sequence[int], dtype: Any) -> list[int]:
-        """Return the height and width in `shape`; raise an error if `shape` or `dtype` is wrong."""
+        """Return the height and width in `shape`; raise TypeError or ValueError if `dtype` or
+        `shape` is wrong.
+        """
         sizes = [int(size) for size in shape]
         if dtype != dtypes.float32:
             raise TypeError(f"Currently, only float32 is supported. Received dtype: {dtype}")
@@ -112,8 +115,8 @@ class RemappedMatrix:
         )
 
     def _remapping(self, kind: str, offset: int, count: int) -> Any:
-        """Return the positions of `count` rows or columns in the checkpoint, and how many of them
-        are there.
+        """Return the position in the checkpoint of each of `count` rows or columns, and how many of
+        them are there.
 
         The positions are None if rows or columns keep their positions. kind: "row" or "col".
         offset: the first line of the new vocabulary.
@@ -140,16 +143,17 @@ def load_and_remap_matrix_initializer(*args: Any, **options: Any) -> Callable[..
       ckpt_path: the checkpoint. old_tensor_name: the matrix, float32.
       new_row_vocab_size, new_col_vocab_size: the sizes without buckets.
       old_row_vocab_size: the number of lines to read of the old vocabulary, -1: all.
-      *_vocab_file: text files with a word in each line; without them rows or columns stay as they
-        are.
-      num_row_oov_buckets, num_col_oov_buckets: further rows and columns, from the initializer.
-      initializer: called with a shape, returns elements missing in the checkpoint; zeros by
-        default.
+      *_vocab_file: text files with a word in each line. Without them, rows or columns keep their
+        positions.
+      num_row_oov_buckets, num_col_oov_buckets: the numbers of additional rows and columns, which
+        the initializer computes.
+      initializer: a function from a shape to the elements that are missing in the checkpoint; by
+        default zeros.
       max_rows_in_memory: accepted as in TensorFlow; the matrix is read as a whole.
     Raises:
       TypeError: an initializer that is no callable.
-      ValueError: a negative number of buckets; when it is called, an old file without a new one or
-        the reverse, or no files.
+      ValueError: a negative number of buckets. When the initializer is called: an old vocabulary
+        file without a new one, or the reverse, or no vocabulary files.
     """
     matrix = RemappedMatrix(*args, **options)
     if matrix.initializer is not None and not callable(matrix.initializer):

@@ -1,4 +1,6 @@
-"""The objects of a saver, by names: variables, parts of variables, objects of programs."""
+"""The objects that a saver saves, by name: variables, partitions of variables, and SaveableObjects
+of programs.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,10 @@ _REFERENCES = ("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp", "R
 
 
 class SaveSpec:
-    """One tensor of a saveable: the tensor, the part of it that is saved, and its name.
+    """One tensor of a SaveableObject: the tensor, the slice of it that is saved, and its name.
 
-    tensor: a tensor, or a callable that creates it. dtype, device: those of the tensor, required
-      for a callable.
+    tensor: a tensor, or a callable that creates it. dtype, device: the tensor's dtype and device;
+      required for a callable.
     """
 
     def __init__(
@@ -47,12 +49,14 @@ class SaveSpec:
 
     @property
     def tensor(self) -> Any:
-        """The tensor; if it was passed as a callable, each access creates a new tensor."""
+        """The tensor. If it was passed as a callable, each access calls it and so creates a new
+        tensor.
+        """
         return self._tensor() if callable(self._tensor) else self._tensor
 
 
 class SaveableObject:
-    """An object that is saved and restored as one unit; programs derive from it.
+    """An object whose tensors are saved and restored together. Programs derive classes from it.
 
     op: the variable, or another producer of the state. specs: a `SaveSpec` for each tensor. name:
     the object's name in the checkpoint.
@@ -72,13 +76,13 @@ class SaveableObject:
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
         """Return the operation that restores the state from one tensor per spec.
 
-        restored_shapes: the shapes to which to reshape the tensors; None keeps their shapes.
+        restored_shapes: the shapes to which to reshape the tensors; None for no change.
         """
         raise NotImplementedError("Calling an abstract method.")
 
 
 class ReferenceVariableSaveable(SaveableObject):
-    """A reference variable, or a part of one."""
+    """A reference variable, or a partition of one."""
 
     def __init__(self, var: Any, slice_spec: str, name: str) -> None:
         super().__init__(var, [SaveSpec(var, slice_spec, name, dtype=var.dtype)], name)
@@ -93,7 +97,7 @@ class ReferenceVariableSaveable(SaveableObject):
 
 
 class ResourceVariableSaveable(SaveableObject):
-    """A resource variable, or a part of one.
+    """A resource variable, or a partition of one.
 
     var: the variable, or the output of a ReadVariableOp of it.
     """
@@ -155,8 +159,8 @@ def all_saveable_objects(scope: str | None = None) -> list[Any]:
 def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
     """Return a dict from names in a checkpoint to the variables and saveables of a list.
 
-    Parts of a variable become a list under the name of the whole variable. Raise TypeError unless
-    `op_list` is a list of variables, and ValueError for two variables of one name.
+    Partitions of a variable become a list under the name of the whole variable. Raises TypeError
+    unless `op_list` is a list of variables, and ValueError if two variables have the same name.
     """
     if not isinstance(op_list, (list, tuple, set)):
         raise TypeError(f"Variables to save should be passed in a dict or a list: {op_list!r}")
@@ -251,8 +255,8 @@ def _no_variable(item: Any) -> TypeError:
 
 
 def _parts(parts: list[Any], name: str) -> Iterator[SaveableObject]:
-    """Yield the saveables of the parts of one variable; raise ValueError for parts of several
-    variables.
+    """Yield a SaveableObject for each partition in a list; raise ValueError if they belong to
+    several variables.
     """
     full_name = None
     for part in parts:

@@ -39,28 +39,28 @@ class Saver:
     """Saves variables of a session in checkpoints, and restores them.
 
     Args:
-      var_list: variables and saveables, a list or a dict of them by their names in the checkpoint;
-        all global variables and SAVEABLE_OBJECTS by default.
+      var_list: a list of variables and SaveableObjects, or a dict of them by their names in the
+        checkpoint. By default: all global variables, and the collection SAVEABLE_OBJECTS.
       reshape: whether restored values take the shapes of the variables.
       sharded: whether each device's variables form a separate shard.
       max_to_keep: the number of checkpoints to keep; None or 0 keeps all.
-      keep_checkpoint_every_n_hours: the hours after which another checkpoint is kept for ever.
+      keep_checkpoint_every_n_hours: the interval in hours at which one checkpoint is never removed.
       name: the name scope of the operations, "save" by default.
-      restore_sequentially: for a `builder` that restores variables in turn; the default one reads
-        all at once, as in TensorFlow.
+      restore_sequentially: passed to a custom `builder`, which then restores variables one after
+        another. The default builder reads all at once, as in TensorFlow.
       saver_def: a SaverDef that names existing operations, in place of new ones.
       builder: a BaseSaverBuilder that adds the operations.
-      defer_build: whether `build` is called later; this excludes `var_list`.
+      defer_build: whether to create no operations until `build` is called; excludes `var_list`.
       allow_empty: whether there may be no variables.
       write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12.
       pad_step_number: whether the step is written with eight digits.
-      save_relative_paths: whether the state file has paths relative to its folder, so that the
-        folder can be moved.
-      filename: the default file name of a run.
+      save_relative_paths: whether the state file has paths relative to its folder. The folder can
+        then be moved.
+      filename: the path that is saved to if no other path is fed.
 
     Raises:
-      TypeError, ValueError: a `var_list` with anything but variables, with two of one name, or with
-        none.
+      TypeError, ValueError: `var_list` has an element that is not a variable, two variables with
+        the same name, or no elements.
     """
 
     def __init__(
@@ -171,9 +171,10 @@ class Saver:
         self.set_last_checkpoints_with_time([(path, times[0]) for path, times in present if times])
 
     def _record(self, path: str) -> None:
-        """Record a checkpoint; if there are too many, mark the oldest checkpoint for deletion.
+        """Record a checkpoint. If there are too many, mark the oldest one for removal.
 
-        A save marks at most one, as in TensorFlow, so an excess of recovered checkpoints remains.
+        As in TensorFlow, a save marks at most one checkpoint. If many checkpoints were recovered,
+        there may so be more than `max_to_keep`.
         """
         if not self.saver_def.max_to_keep:
             return
@@ -202,7 +203,9 @@ class Saver:
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Return the SaverDef without `export_scope`; None if outside of it, or not built yet."""
+        """Return the SaverDef, in which names are relative to `export_scope`. Return None if the
+        saver is outside of it, or not built yet.
+        """
         saver = self.saver_def
         if saver is None or not is_in_scope(saver.filename_tensor_name, export_scope):
             return None
@@ -252,15 +255,16 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Save the variables; an existing checkpoint is replaced completely or not at all.
+        """Save the variables. An existing checkpoint of the same path is replaced completely or not
+        at all.
 
         Args:
           sess: the session that holds the values.
-          save_path: the prefix of the files' names; the step follows a hyphen.
+          save_path: the prefix of the file names; a hyphen and the global step are appended.
           global_step: the step: a number, or a variable or tensor of it.
           latest_filename: the state file's name, "checkpoint" by default.
           meta_graph_suffix: the suffix of the meta graph's file.
-          write_meta_graph: whether the graph is written too.
+          write_meta_graph: whether to write the meta graph too.
           write_state: whether the state file is updated, and old checkpoints are removed.
           strip_default_attrs, save_debug_info: see `export_meta_graph`.
 
@@ -310,7 +314,9 @@ class Saver:
     def _save_values(
         self, sess: Any, path: str, folder: str, latest: str, suffix: str, write_state: bool
     ) -> str:
-        """Save the values; return the checkpoint's path, or a pattern for V1 shards."""
+        """Save the values. Return the checkpoint's path, or a pattern that matches its shards in
+        format V1.
+        """
         names = self.saver_def
         if self._write_version == V1:
             logging.warning("%s", V1_WARNING)
@@ -338,7 +344,7 @@ class Saver:
         Raises:
           ValueError: `save_path` is None or not a checkpoint.
           NotFoundError: a variable is not in the checkpoint. InvalidArgumentError: a variable has
-            another shape or dtype there. DataLossError: a file is damaged.
+            another shape or dtype in the checkpoint. DataLossError: a file is damaged.
         """
         if self._is_empty:
             return
@@ -359,7 +365,9 @@ class Saver:
             raise _explained(error, "a mismatch between the current graph and the graph") from error
 
     def _restore_objects(self, sess: Any, path: str) -> bool:
-        """Restore variables by name from a checkpoint of objects; return False for others."""
+        """Restore variables by name from a checkpoint of objects; return False if it is not a
+        checkpoint of objects.
+        """
         try:
             keys = object_graph_keys.object_graph_key_mapping(path)
         except errors.NotFoundError:

@@ -51,7 +51,7 @@ V1_WARNING = (
 
 
 class BaseSaverBuilder:
-    """Adds the operations that save and restore; programs derive classes from it to add other
+    """Creates the operations that save and restore. Programs derive classes from it to create other
     operations.
 
     write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12. Raises
@@ -79,7 +79,9 @@ class BaseSaverBuilder:
         return save_v2(filename_tensor, names, slices, [spec.tensor for spec in specs])
 
     def restore_op(self, filename_tensor: Any, saveable: Any, preferred_shard: int) -> list[Any]:
-        """Return the tensors of one saveable, each read from the checkpoint by a separate op."""
+        """Return the tensors of one SaveableObject. A separate op reads each of them from the
+        checkpoint.
+        """
         del preferred_shard
         return [
             restore_v2(filename_tensor, [spec.name], [spec.slice_spec], dtypes=[_dtype(spec)])[0]

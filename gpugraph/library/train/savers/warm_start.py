@@ -1,6 +1,4 @@
-"""`tf.train.warm_start`: initializes a model with variables from the checkpoint of another
-model.
-"""
+"""`tf.train.warm_start`: initializes variables from the checkpoint of another model."""
 
 from __future__ import annotations
 
@@ -35,14 +33,16 @@ def warm_start(
 
     Args:
       ckpt_to_initialize_from: a checkpoint, or a folder whose latest checkpoint is read.
-      vars_to_warm_start: a regular expression for trainable variables, a list of them for global
-        variables, a list of variables; None: only the variables that have a vocabulary.
-      var_name_to_vocab_info: a VocabInfo by the name of a variable, a matrix whose rows or columns
-        stand for words.
+      vars_to_warm_start: the variables to initialize. It is a regular expression that selects
+        trainable variables, a list of such expressions for global variables, or a list of
+        variables. None: only the variables that have a vocabulary.
+      var_name_to_vocab_info: a dict from a variable's name to a VocabInfo. The variable is a matrix
+        with a row or a column for each word.
       var_name_to_prev_var_name: a variable's name in the checkpoint, by its current name.
 
-    Raise the errors of `init_from_checkpoint`; raise ValueError for any other `vars_to_warm_start`,
-    and for names in the two dicts that no chosen variable has.
+    Raises the errors of `init_from_checkpoint`. Raises ValueError for any other
+    `vars_to_warm_start`, and if a name in one of the two dicts is not the name of a chosen
+    variable.
     """
     logging.info("Warm-starting from: %s", ckpt_to_initialize_from)
     variables = _by_name(vars_to_warm_start)
@@ -76,7 +76,7 @@ def _check_used(argument: str, names: Mapping[str, Any], variables: Mapping[str,
 def _by_name(wanted: Any) -> dict[str, list[Any]]:
     """Return the variables that `wanted` selects, by name.
 
-    The parts of a variable share an entry.
+    The partitions of a variable are in one list.
     """
     graph = get_default_graph()
     if isinstance(wanted, str) or wanted is None:
@@ -126,7 +126,8 @@ def _object_keys(checkpoint: Any, variables: Mapping[str, Any]) -> dict[str, str
 def _begin_with_vocabulary(
     parts: Sequence[Variable], tensor_name: str, checkpoint: Any, info: Any
 ) -> None:
-    """Initialize the parts of a variable with mapped rows or columns of a checkpoint's matrix.
+    """Initialize the partitions of a variable with rows or columns of a checkpoint's matrix, mapped
+    by their words.
 
     info: the VocabInfo of the variable.
     """

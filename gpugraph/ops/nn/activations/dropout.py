@@ -32,7 +32,7 @@ def dropout(
       elements of `x` are kept or dropped together. The default is the shape of `x`, so that each
       element is dropped independently.
 
-    Raise ValueError for an `x` that is not floating point, for a rate out of range, and unless
+    Raises ValueError for an `x` that is not floating point, for a rate out of range, and unless
     exactly one of `rate` and `keep_prob` is passed.
     """
     probability = _rate(rate, keep_prob)

@@ -39,9 +39,9 @@ _MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
 class _Sizes(NamedTuple):
     """The sizes of an attention: `m` queries and `n` keys of `d` elements, values of `dv` elements.
 
-    batch: the number of independent attentions. head, mma_head: the head sizes, at least d and dv,
-    for which the kernels without and with tensor cores are compiled. inner, mask: see
-    `_mask_strides`.
+    batch: the number of independent attentions. head, mma_head: the head sizes for which the
+    kernels are compiled: `head` without and `mma_head` with tensor cores; each is at least d and
+    dv. inner, mask: see `_mask_strides`.
     """
 
     batch: int

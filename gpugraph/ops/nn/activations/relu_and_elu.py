@@ -35,7 +35,7 @@ _FORWARD: dict[str, Any] = {
     "outputs": "activations: T",
     "infer": same_shape(0),
 }
-"""The arguments of `op` that all activations share."""
+"""The arguments of `op` that are the same for all activations."""
 _BACKWARD: dict[str, Any] = {"outputs": "backprops: T", "infer": _infer_backprop}
 """The arguments of `op` that all gradients of activations share."""
 

@@ -1,4 +1,4 @@
-"""More activation functions: selu, softsign, swish and crelu."""
+"""The activation functions selu, softsign, swish and crelu."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 _NARROW = 32
-"""The row size up to which matrices are processed transposed.
+"""The maximum row size at which matrices are processed transposed.
 
 NumPy reduces and broadcasts long rows faster.
 """
@@ -56,8 +56,8 @@ class Rows:
         self.column = context.scratch((1, count) if self.transposed else (count, 1), self.dtype)
 
     def view(self, array: Any) -> Any:
-        """Return `array`, of the tensor's shape or one that broadcasts, as a matrix in this
-        layout.
+        """Return `array` as a matrix in this layout. Its shape is the tensor's, or broadcasts to
+        it.
         """
         matrix = array.reshape(-1, array.shape[-1])
         return matrix.T if self.transposed else matrix
@@ -67,8 +67,8 @@ class Rows:
         return self.context.scratch(self.shape, self.dtype)
 
     def scratch_unless(self, result: Any) -> Any:
-        """Return `result` as memory for intermediate values if it is not transposed; else new
-        scratch memory.
+        """Return memory for intermediate values: `result` itself unless it is transposed, in which
+        case new scratch memory.
         """
         return self.scratch() if self.transposed else result
 

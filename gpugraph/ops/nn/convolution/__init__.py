@@ -1,3 +1,3 @@
-"""Convolution in one to three dimensions, also depthwise and transposed, and `tf.nn`'s
-functions.
+"""Convolution in one to three dimensions, depthwise convolution and transposed convolution, with
+the functions of `tf.nn`.
 """

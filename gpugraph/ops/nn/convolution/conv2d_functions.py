@@ -245,7 +245,7 @@ def separable_conv2d(
 ) -> Tensor:
     """Apply `depthwise_conv2d`, then `conv2d` with `pointwise_filter` [1, 1, c * m, out].
 
-    Raise ValueError where these two functions do, and for a pointwise filter larger than 1 x 1.
+    Raises ValueError where these two functions do, and for a pointwise filter larger than 1 x 1.
     """
     with op_scope(name, "separable_conv2d", input, depthwise_filter, pointwise_filter) as scope:
         pointwise = convert_to_tensor(pointwise_filter, name="pointwise_filter")

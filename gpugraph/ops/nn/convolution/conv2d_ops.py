@@ -100,8 +100,8 @@ class _Convolution:
 
     @property
     def is_plain(self) -> bool:
-        """Whether windows are single pixels, without strides or padding, so that the image is its
-        own columns.
+        """Whether each window is a single pixel, without strides or padding. The image then is its
+        own matrix of columns.
         """
         return (
             self.y.window == self.x.window == self.y.stride == self.x.stride == 1
@@ -111,7 +111,7 @@ class _Convolution:
         )
 
     def tiles(self) -> list[_Tile]:
-        """Return the tiles; they share one buffer for columns, and are processed one after
+        """Return the tiles. They share one buffer for columns, so they are processed one after
         another.
         """
         buffer = self.scratch(self.max_windows, self.depth)

@@ -43,8 +43,8 @@ _ATTRS = {
 
 
 class _Windows:
-    """A matrix whose rows are the elements under the windows of one volume; volumes share its
-    memory.
+    """A matrix whose rows are the elements under the windows of one volume. All volumes use the
+    same memory.
     """
 
     def __init__(self, context: KernelContext, source: Any, weights: Any, result: Any) -> None:

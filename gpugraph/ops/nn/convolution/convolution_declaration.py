@@ -29,7 +29,7 @@ OutputsOf = Callable[[Sequence[Size]], Size]
 
 
 class ConvolutionOp(NamedTuple):
-    """One of the three ops: its op type and its kernels.
+    """The op type and the kernels of one of the three ops of a convolution.
 
     bind: the NumPy kernel. gpu: a function from the layout and the NumPy kernel to the CUDA kernel.
     native: the kernel in C, if there is one.
@@ -73,10 +73,12 @@ def _infer_forward(
 
 
 def _check_groups(channels: Size, depth: Size, shape: TensorShape) -> None:
-    """Check the number of images' channels against `depth`, that of the filter.
+    """Check that the number of channels of the images equals `depth`, the number of channels of the
+    filter.
 
-    Raises ValueError unless `channels` is a multiple of `depth`. If it is a larger multiple (a
-    grouped convolution), the graph accepts it with `shape`, and the run raises UnimplementedError.
+    Raises ValueError unless `channels` is a multiple of `depth`. If it is a multiple of `depth` (a
+    grouped convolution), graph construction accepts it with the result shape `shape`, and the run
+    raises UnimplementedError.
     """
     if channels is None or depth is None or channels == depth:
         return
@@ -110,8 +112,8 @@ def _check(
 
 @contextmanager
 def _only_in_run(shape: TensorShape) -> Iterator[None]:
-    """Return a context in which a Misfit is an error only in runs; when a graph is built, the shape
-    is `shape`.
+    """Return a context manager that ignores a Misfit in graph construction, where `shape` is then
+    the shape; in a run, the Misfit is an error.
     """
     try:
         yield

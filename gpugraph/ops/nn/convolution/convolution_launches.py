@@ -44,8 +44,8 @@ _MAX_LAYERS = 65535  # CUDA's limit for the z axis of a grid, which numbers part
 
 
 class _Tiles(NamedTuple):
-    """The tile of the result that a block computes, and the tile that each group of `lanes` threads
-    computes.
+    """Two tile sizes: of the result elements that a thread block computes, and of those that each
+    group of `lanes` threads computes.
     """
 
     rows: int
@@ -65,7 +65,7 @@ class _Tiles(NamedTuple):
 
 
 class _Choice(NamedTuple):
-    """The tile sizes that one multiplier (a kernel file) offers, from large to small."""
+    """The tile sizes that one kernel file supports, from large to small."""
 
     large: _Tiles
     high: _Tiles
@@ -147,7 +147,7 @@ class _Product(NamedTuple):
         return self.copies or self.arrays
 
     def packs(self, max_load: int) -> tuple[int, int]:
-        """Return the numbers of elements per load, of the left and of the right matrix."""
+        """Return the number of elements per load of the left matrix, and of the right matrix."""
         left, right = self.loads
         return self.work.pack(left, max_load), pack_width(right, max_load)
 

@@ -1,4 +1,4 @@
-"""Convolution of any rank, by the functions for one, two and three dimensions."""
+"""`tf.nn.convolution`, which calls the function for one, two or three dimensions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def convolution(
     strides, dilation_rate (newer name: `dilations`): a number for each dimension except batch and
     channels.
 
-    Raises ValueError for inputs of another rank, and if a stride and a rate are both more than 1.
+    Raises ValueError for inputs of another rank, and if there are both a stride and a rate of more
+    than 1.
     """
     source = convert_to_tensor(input, name="input")
     weights = filters if filter is None else filter

@@ -40,7 +40,7 @@ _ATTRS = {key: attr for key, attr in CONV_ATTRS.items() if key != "use_cudnn_on_
 
 
 class _Depthwise:
-    """Views of a convolution's arrays; float16 is summed in float32."""
+    """Views of a convolution's arrays. float16 images are summed in float32."""
 
     def __init__(self, context: KernelContext, image: Any, sizes: Any, result: Any) -> None:
         self.context = context

@@ -225,7 +225,7 @@ def erosion2d(
     """Return the smallest difference of `value` [n, h, w, c] and a rotated `kernel` in each window.
 
     It is -dilation2d(-value, rotated), where `rotated` is the kernel [kh, kw, c] rotated by 180
-    degrees. Arguments and errors are those of `dilation2d`.
+    degrees. strides, rates, padding, errors: see `dilation2d`.
     """
     with op_scope(name, "erosion2d", value, kernel) as scope:
         negated = negative(value)

@@ -1,4 +1,5 @@
-"""Distributions from which candidate classes are drawn, and the random words that they consume.
+"""The distributions from which candidate classes are drawn, by the random words (see below) that
+they consume.
 
 A word is a random uint32 of the Philox generator. The same seed gives the same candidates as in
 TensorFlow: each distribution consumes as many words per class as TensorFlow's, and rejects the same

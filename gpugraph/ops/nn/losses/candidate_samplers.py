@@ -146,7 +146,7 @@ def _weights(attrs: Any) -> Weighted:
 def _in_file(name: str) -> list[float]:
     """Return, for each line of the vocabulary file, the number after its last comma.
 
-    Raise NotFoundError if there is no such file.
+    Raises NotFoundError if there is no such file.
     """
     with system_errors(name), open_to_read(name) as file:
         lines = file.read().decode().splitlines()
@@ -344,7 +344,7 @@ def all_candidate_sampler(
 ) -> Any:
     """Return all classes below `num_sampled` in order, each with an expected count of 1.
 
-    Arguments and results are those of `uniform_candidate_sampler`.
+    For the arguments and results, see `uniform_candidate_sampler`.
     """
     return _all(
         true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,

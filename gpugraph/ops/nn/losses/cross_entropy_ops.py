@@ -322,7 +322,7 @@ def softmax_cross_entropy_with_logits(
 ) -> Tensor:
     """Call `softmax_cross_entropy_with_logits_v2`, without a gradient for the labels.
 
-    Raise ValueError unless `labels` and `logits` are passed by name.
+    Raises ValueError unless `labels` and `logits` are passed by name.
     """
     _need_names("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "softmax_cross_entropy_with_logits_sg", logits, labels) as scope:

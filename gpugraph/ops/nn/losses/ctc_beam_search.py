@@ -56,8 +56,8 @@ class _Node:
         self.blank = self.labelled = self.total = _NEVER
 
     def before(self, label: int) -> float:
-        """Return the previous step's log probability of the paths that one more `label` makes
-        longer.
+        """Return the log probability, one step earlier, of the paths that become this sequence by
+        one more `label`.
         """
         return self.old_blank if label == self.label else self.old_total
 
@@ -96,7 +96,7 @@ class _Beam:
         return self.heap[0][0] if len(self.heap) == self.width else _NEVER
 
     def add(self, node: _Node) -> None:
-        """Add a node, and drop the least likely node if there are too many."""
+        """Add a node. If the beam then has too many, drop the least likely one."""
         self.entries += 1
         entry = (node.total, -self.entries, node)  # among ties, the node that was added first stays
         if len(self.heap) < self.width:

@@ -1,9 +1,9 @@
 """Connectionist temporal classification: the loss of a label sequence with unknown timing.
 
-A. Graves et al. 2006. With a blank before, between and after its labels, a sequence of L labels
-has U = 2 L + 1 places. A path is at one place at each time: it stays, moves to the next place, or
-skips a blank between two different labels. The probabilities of all paths of all sequences of a
-batch are summed together, step by step:
+A. Graves et al. 2006. With a blank before, between and after its labels, a sequence of L labels has
+U = 2 L + 1 places. A path is at one place at each time step. It stays there, moves to the next
+place, or skips the blank between two different labels. The probabilities of all paths of all
+sequences of a batch are summed together, step by step:
 
     ahead[u]  = log p(the inputs up to t, at place u at t)
     behind[u] = log p(the inputs after t, from place u at t)

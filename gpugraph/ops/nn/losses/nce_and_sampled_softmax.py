@@ -57,7 +57,7 @@ def nce_loss(
       with unique candidates.
     remove_accidental_hits: whether to ignore candidates that are true classes of the same example.
 
-    Any float dtype is supported. Raise ValueError for shapes that do not match.
+    Any float dtype is supported. Raises ValueError for shapes that do not match.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -83,8 +83,8 @@ def sampled_softmax_loss(
 ) -> Tensor:
     """Return the softmax cross entropy [batch] over the true and `num_sampled` drawn classes only.
 
-    Arguments and errors are those of `nce_loss`; seed: the seed of the default sampler. This loss
-    is for training; evaluate a model by the loss over all classes.
+    seed: the seed of the default sampler. Other arguments and errors: see `nce_loss`. This loss is
+    for training; evaluate a model by the loss over all classes.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -95,8 +95,8 @@ def sampled_softmax_loss(
 
 
 def _row_sums(x: Tensor) -> Tensor:
-    """Return the sum of each row of a matrix, as a matrix product, so that the gradient is a
-    product too.
+    """Return the sum of each row of a matrix. It is computed as a matrix product, so that its
+    gradient is one too.
     """
     columns = ones(stack([shape(x)[1], 1]), x.dtype)
     return reshape(matmul(x, columns), [-1])
@@ -116,7 +116,9 @@ def _logits(
     name: str,
     seed: int | None,
 ) -> tuple[Tensor, Tensor]:
-    """Return (logits, labels), both [batch, num_true + num_sampled], the true classes first."""
+    """Return (logits, labels), each [batch, num_true + num_sampled]; the columns of the true
+    classes come first.
+    """
     parts = list(weights) if isinstance(weights, (list, tuple)) else [weights]
     with op_scope(name, "compute_sampled_logits", *parts, biases, inputs, labels):
         source, truth = convert_to_tensor(inputs), convert_to_tensor(labels)

@@ -37,7 +37,7 @@ class _Layout(NamedTuple):
         return raw_ops.Sum(value, self.axes)
 
     def spread(self, vector: Any) -> Any:
-        """Return `vector`, with one number per channel, in a shape that broadcasts against
+        """Return `vector`, which has one number per channel, in a shape that broadcasts against
         images.
         """
         return vector if self.is_last else raw_ops.Reshape(vector, self.by_channel)
@@ -54,9 +54,7 @@ def _attrs_of(op: Any) -> dict[str, Any]:
 
 
 def _absent(grad: Any) -> bool:
-    """Return whether a gradient is None, or zeros that stand for the gradient of an unused
-    output.
-    """
+    """Return whether a gradient is None, or zeros because its output is not used."""
     return grad is None or grad.op.type in ("ZerosLike", "Zeros")
 
 
@@ -92,8 +90,8 @@ def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]
 
 
 def _through_statistics(op: Any, grads: Any) -> Any:
-    """Return the gradient of x through the outputs mean and variance; grads: the gradients of
-    these.
+    """Return the gradient of x through the outputs mean and variance. grads: the gradients of mean
+    and variance.
     """
     x, mean = op.inputs[0], op.outputs[3]
     layout = _layout(op)
@@ -111,7 +109,7 @@ def _through_statistics(op: Any, grads: Any) -> Any:
 
 
 class _Values:
-    """The terms that the second gradients share, in the dtype of the per-channel values.
+    """The terms that several of the second gradients use, in the dtype of the per-channel values.
 
     Names are those of the module's docstring; a, b and c are the incoming gradients of dx, dscale
     and doffset.

@@ -1,4 +1,6 @@
-"""Arithmetic of layers: biases by channel, mean and variance, and normalization by them."""
+"""bias_add, moments and batch_normalization: biases by channel, and normalization by mean and
+variance.
+"""
 
 from __future__ import annotations
 

@@ -231,7 +231,8 @@ def _bind_backward(
 def _subtract_statistics_part(
     work: _Images, slope: Any, centered: Any, inverse: Any, sums: tuple[Any, Any], target: Any
 ) -> list[Run]:
-    """Return steps that compute target = `slope` minus the parts from mean and variance.
+    """Return steps that compute target = `slope` minus the contributions of mean and variance to
+    the gradient.
 
     sums: dscale and doffset.
     """
@@ -254,7 +255,9 @@ def _subtract_statistics_part(
 
 
 def _channel_count(context: InferContext, channels: int | None, vectors: Sequence[int]) -> Any:
-    """Return the channels of images and inputs `vectors`; raise ValueError if they differ."""
+    """Return the number of channels of the images and of the inputs `vectors`; raise ValueError if
+    they differ.
+    """
     for index in vectors:
         (size,) = of_rank(context.shapes[index], 1, "the inputs by channel")
         check_equal(channels, size, "the images' channels and the inputs by channel")
@@ -368,10 +371,10 @@ def fused_batch_norm(
     is_training: bool = True,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalize `x` by channel, times `scale`, plus `offset`; return (y, mean, variance).
+    """Normalize `x` by channel, multiply by `scale` and add `offset`. Return (y, mean, variance).
 
-    x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW"; float16 or float32. All other
-      tensors are float32 vectors with one number per channel.
+    x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW"; float16 or float32. All tensors
+      except `x` and y are float32 vectors with one number per channel.
     is_training: whether to normalize by the mean and variance of `x`, which are then returned (the
       returned variance divides by n - 1); otherwise by the arguments `mean` and `variance`.
     epsilon: raised to 1.001e-5 if smaller.

@@ -1,4 +1,4 @@
-"""Normalization by norms and moments, composed of other ops."""
+"""Norms and moments that are composed of other ops."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def weighted_cross_entropy_with_logits(
     `pos_weight`.
 
     The loss is -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 -
-    sigmoid(logits)), computed without overflow. `targets` is an older name of `labels`. Raise
+    sigmoid(logits)), computed without overflow. `targets` is an older name of `labels`. Raises
     ValueError if the shapes differ.
     """
     chosen = either(labels, targets, "labels", "targets")

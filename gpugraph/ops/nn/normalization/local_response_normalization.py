@@ -36,8 +36,8 @@ _ATTRS = {
 
 
 class _Work:
-    """Scratch memory for images as rows of channels, and the op's attrs; float16 images are float32
-    there.
+    """Scratch memory for images as rows of channels, and the op's attrs. For float16 images it is
+    float32.
     """
 
     def __init__(self, context: KernelContext, like: Any) -> None:
@@ -169,7 +169,7 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
     """Return a function that sums over the neighbours of each channel.
 
-    The function multiplies by a matrix of 0 and 1, so that the sum has gradients.
+    The function multiplies by a matrix of zeros and ones, so that gradients exist.
     """
     depth, dtype = size_at(images, -1), images.dtype.base_dtype
     numbers = raw_ops.Range(0, depth, 1)
@@ -247,8 +247,8 @@ def local_response_normalization(
 ) -> Tensor:
     """Divide each channel of images [n, h, w, c] by a norm of its neighbours.
 
-    The result is input / (bias + alpha * sum) ** beta, where the sum is of the squares of the
-    channels up to `depth_radius` to both sides. Raises ValueError for inputs that are not of rank
-    4.
+    The result is input / (bias + alpha * sum) ** beta, where `sum` is over the squares of the
+    channels at a distance of at most `depth_radius`. Raises ValueError for inputs that are not of
+    rank 4.
     """
     return _lrn(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name)

@@ -22,7 +22,7 @@ def _refusal(message: str) -> Misfit:
 
 
 def pooled_channels(attrs: Any, channels: Size) -> Size:
-    """Return the number of resulting channels; raise a Misfit for windows that are not supported.
+    """Return the number of result channels; raise a Misfit for windows that are not supported.
 
     The Misfit, an error for attrs that do not fit the op, is an UnimplementedError in a run.
     """

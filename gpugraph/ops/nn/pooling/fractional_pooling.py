@@ -32,8 +32,8 @@ _OVERLAPPING = {"overlapping": Attr("bool", False), "T": _TYPES}
 
 
 def _share(place: Philox) -> float:
-    """Return a float in [0, 1) with 52 random bits, from the next two words (uint32) of the
-    generator.
+    """Return a float in [0, 1) that has 52 random bits. It consumes the next two words (uint32) of
+    the generator.
     """
     high, low = (int(word) for word in place.words(2))
     return float(((high & 0xFFFFF) << 32 | low) / 2**52)
@@ -133,8 +133,8 @@ def _infer_mean_grad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_slopes(context: InferContext, image: TensorShape, names: Sequence[str]) -> None:
-    """Raise a Misfit, only in a run, for inputs whose sizes are not those of the windows of
-    `image`.
+    """Check that the input sizes named by `names` are those of the windows over `image`; otherwise
+    raise a Misfit, which is an error only in a run.
 
     names: the names of the inputs after the first, which are checked.
     """

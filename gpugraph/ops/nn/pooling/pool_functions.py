@@ -1,5 +1,5 @@
-"""The public pooling functions: for sequences, images and volumes; by the input's rank; and by the
-pooling type.
+"""The public pooling functions: by dimension (sequences, images, volumes), by the input's rank, and
+by the pooling type.
 
 Sequences are pooled as images that are one pixel high.
 """
@@ -126,7 +126,7 @@ def avg_pool3d(
     """Return the mean of each window of `input` [n, d, h, w, c], over the elements inside the
     volume.
 
-    Arguments and errors are those of `max_pool3d`.
+    Arguments and errors: see `max_pool3d`.
     """
     return _pool(avg_pool3d_op, 3, input, ksize, strides, padding, data_format, name)
 
@@ -161,7 +161,7 @@ def avg_pool1d(
     """Return the mean of each window of sequences [n, steps, c], over the elements inside the
     sequence.
 
-    Arguments and errors are those of `max_pool1d`.
+    Arguments and errors: see `max_pool1d`.
     """
     return _of_sequences(avg_pool, "AvgPool1D", input, ksize, strides, padding, data_format, name)
 
@@ -197,7 +197,7 @@ def max_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Call `max_pool`; `max_pool2d` is its newer name."""
+    """The newer name of `max_pool`."""
     with op_scope(name, "MaxPool2d", input) as scope:
         return max_pool(input, ksize, strides, padding, data_format or "NHWC", scope)
 

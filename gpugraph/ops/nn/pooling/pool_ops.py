@@ -101,7 +101,7 @@ def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> 
 
 
 class _Places:
-    """The number of the largest element of each window; `calls` find it in each run.
+    """For each window, the index of its largest element. `calls` computes the indices in each run.
 
     As in TensorFlow, in images the first element counts until a larger element follows, even if it
     is NaN. In volumes, a window with only NaN and -inf has no largest element.
@@ -171,8 +171,8 @@ def _bind_max_back_back(
 
 
 def _shares(context: KernelContext, axes: Sequence[Axis], like: Any) -> Any:
-    """Return, for each window, 1 / the number of its elements inside the source; the last axis has
-    size 1.
+    """Return 1 / (the number of elements inside the source) for each window. The last axis has size
+    1.
     """
     counts = []
     for axis in axes:

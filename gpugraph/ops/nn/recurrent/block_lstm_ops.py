@@ -59,8 +59,8 @@ def _step(x: Any, weights: Sequence[Any], attrs: Any, order: Sequence[int]) -> l
 def _step_back(
     before: Any, peepholes: Sequence[Any], parts: Sequence[Any], slopes: Sequence[Any], peeps: bool
 ) -> tuple[Any, list[Any]]:
-    """Return the gradient of the previous cell state, and a list of those of i, ci, f and o before
-    activation.
+    """Return the gradient of the previous cell state, and a list of the gradients of i, ci, f and o
+    before their activation.
 
     before: the previous cell state. parts: i, cs, f, o, ci and co. slopes: the gradients of cs and
     h. peeps: whether there are peepholes.

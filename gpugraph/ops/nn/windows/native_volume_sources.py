@@ -1,8 +1,10 @@
-"""Native kernels for convolution and pooling of volumes, as stages of those of images.
+"""Native kernels for convolution and pooling of volumes, composed of the stages of the kernels for
+images.
 
-A convolution of volumes is one of images: each position of the windows along the depth is an image,
-and the elements along the depth are further channels, to which the volumes are copied. Pooling is
-over height and width first, then over depth, where rows are the pixels of all channels.
+A convolution of volumes is computed as a convolution of images: each position of the windows along
+the depth is one image, and the window's elements along the depth become additional channels. The
+volumes are copied into this form. Pooling is over height and width first, then over depth, where
+rows are the pixels of all channels.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ _MOST_ELEMENTS = 1 << 27
 
 
 class _Volumes:
-    """The stages of an op so far, over arrays whose channels are last."""
+    """The stages that an op has so far; they use arrays whose channels are last."""
 
     def __init__(self, signature: Signature, new_array: NewArray, dtype: Any) -> None:
         self.attrs, self.new_array, self.dtype = signature.attrs, new_array, dtype
@@ -86,7 +88,9 @@ def _convolution_numbers(
 
 
 def _deep(work: _Volumes, volumes: Any, z: Axis) -> Any:
-    """Return volumes with the elements of each window along the depth as further channels."""
+    """Return volumes in which the elements of each window along the depth are additional
+    channels.
+    """
     batch, _, height, width, channels = volumes.shape
     result = work.new(batch, z.out, height, width, z.window, channels)
     if z.reaches_out:
@@ -97,7 +101,7 @@ def _deep(work: _Volumes, volumes: Any, z: Axis) -> Any:
 
 
 def _deep_filter(work: _Volumes, filter: Any) -> Any:
-    """Return a filter of volumes as one of such images."""
+    """Return the filter for such images, given the filter for volumes."""
     height, width = filter.shape[1:3]
     copied = work.copied(filter.transpose(1, 2, 0, 3, 4))
     return copied.reshape(height, width, -1, filter.shape[4])

@@ -19,7 +19,7 @@ _FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
     """Return the value of an argument that has two names.
 
-    Raise ValueError if both or neither of the values are passed.
+    Raises ValueError if both or neither of the values are passed.
     """
     if value is not None and old_value is not None:
         raise ValueError(f"Cannot specify both '{name}' and '{older}'")

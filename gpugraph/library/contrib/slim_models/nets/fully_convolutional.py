@@ -1,4 +1,4 @@
-"""The common parts of AlexNet, OverFeat and the VGG networks.
+"""Functions for AlexNet, OverFeat and the VGG networks.
 
 A table of rows declares the first layers (`network_rows`); the last three layers are convolutions
 that compute the logits.
@@ -55,9 +55,9 @@ def classifier(
 ) -> Callable[..., tuple[Any, dict[str, Any]]]:  # fmt: skip
     """Return the function of the network: layers of the table `rows`, then `fc6`, `fc7` and `fc8`.
 
-    layers: the number of filters and the kernel size of `fc6` and `fc7`. drawn: the initial
-    standard deviation of the weights of these three layers; if it is given, the initial biases are
-    0.1, and 0 in `fc8`.
+    layers: the number of filters and the kernel size of `fc6` and of `fc7`. drawn: the initial
+    standard deviation of the weights of the last three layers. If it is passed, the initial biases
+    are 0.1, and 0 in `fc8`.
     """
 
     @named(

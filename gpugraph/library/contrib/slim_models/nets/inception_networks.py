@@ -1,4 +1,4 @@
-"""The common parts of inception networks: default arguments, scaled filter numbers, final
+"""Functions for all inception networks: default arguments, scaled numbers of filters, final
 layers.
 """
 
@@ -68,7 +68,7 @@ def normalized_arg_scope(
 def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
     """Return a function that scales a number of filters by `depth_multiplier`.
 
-    min_depth: the minimum of its results. Raise ValueError for a multiplier that is not positive.
+    min_depth: the minimum of its results. Raises ValueError for a multiplier that is not positive.
     """
     if depth_multiplier <= 0:
         raise ValueError(f"depth_multiplier is not greater than zero: {depth_multiplier}")
@@ -79,7 +79,7 @@ def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
 def inception_layers(padding: str = "SAME", **of_convolutions: Any) -> Iterator[None]:
     """Set stride 1 and `padding` as default arguments of the layers within the block.
 
-    of_convolutions: further default arguments of the convolutions.
+    of_convolutions: additional default arguments of the convolutions.
     """
     layers = [conv2d, max_pool2d, avg_pool2d, separable_conv2d]
     with (

@@ -35,7 +35,7 @@ def inception_v3_arg_scope(
 ) -> Scope:
     """Return the default arguments of the layers of `inception_v3`, for `arg_scope`.
 
-    batch_norm_var_collection: the collection for the moving averages. Other arguments are those of
+    batch_norm_var_collection: the collection for the moving averages. The other arguments are as in
     `batch_norm`.
     """
     return normalized_arg_scope(

@@ -25,7 +25,7 @@ Depth = Callable[[int], int]
 
 
 class LayerRow(NamedTuple):
-    """One convolution or pooling in a row.
+    """One convolution or pooling layer in a row.
 
     kind: the number of filters of a convolution, or "max" or "avg" for a pooling. options: its
     stride and padding.
@@ -39,7 +39,7 @@ class LayerRow(NamedTuple):
     def run(self, inputs: Any, depth: Depth, **arguments: Any) -> Any:
         """Return the layer's outputs.
 
-        depth: maps the number of filters in the row to the number that is used.
+        depth: a function from the number of filters in the row to the number to use.
         """
         arguments |= self.options
         if self.kind in _POOLS:
@@ -102,7 +102,7 @@ def run_until(
     """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
     it.
 
-    Raise ValueError if no row has that name.
+    Raises ValueError if no row has that name.
     """
     end_points = {}
     for name, outputs in run_rows(net, rows, depth):
@@ -134,7 +134,7 @@ def as_classifier(
 
 
 def pooled_size(net: Any, size: list[int]) -> list[int]:
-    """Return the size of a pooling window: `size`, or the size of `net` where that is smaller."""
+    """Return the size of a pooling window: `size`, but at most the size of `net`."""
     sides = net.shape.as_list()[1:3]
     return [wanted if side is None else min(side, wanted) for side, wanted in zip(sides, size)]
 

@@ -1,4 +1,4 @@
-"""The common parts of both generations of residual networks: first layers, blocks, logits."""
+"""Functions for both generations of residual networks: first layers, blocks, logits."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean
 Network = Callable[..., tuple[Any, dict[str, Any]]]
 
 UNITS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3), 200: (3, 24, 36, 3)}
-"""For each number of layers, the numbers of units of the four blocks."""
+"""By number of layers, the number of residual units in each of the four blocks."""
 
 
 def residual_block(
     unit: Callable[..., Any], scope: str, base_depth: int, num_units: int, stride: int
 ) -> Block:
-    """Return a block of `num_units` units with 4 * base_depth filters.
+    """Return a block of `num_units` residual units with 4 * base_depth filters.
 
     The last unit has `stride`.
     """
@@ -40,8 +40,8 @@ def residual_block(
 def residual_network(default_scope: str, unit: Any, normalizes_before: bool) -> Network:
     """Return a function that builds a residual network of given blocks.
 
-    unit: the function of a unit; normalizes_before: whether the network is of the second
-    generation, where a unit normalizes its inputs.
+    unit: the function that adds a residual unit. normalizes_before: whether the network is of the
+    second generation, in which a unit normalizes its inputs.
     """
 
     @named(
@@ -113,7 +113,7 @@ def _root(net: Any, is_plain: bool) -> Any:
 def sized_network(network: Network, block: Callable[..., Block], layers: int) -> Network:
     """Return the function of the residual network with `layers` layers.
 
-    block: builds a block of units, as `residual_block` does.
+    block: a function that builds a block of residual units, such as `residual_block`.
     """
     name = f"{network.__name__}_{layers}"
     strides, depths = (2, 2, 2, 1), (64, 128, 256, 512)

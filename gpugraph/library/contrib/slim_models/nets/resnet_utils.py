@@ -1,4 +1,4 @@
-"""Blocks of residual networks: sequences of units, and the control of their strides."""
+"""Blocks of residual networks: sequences of residual units, and the control of their strides."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpugraph.ops.nn.activations.relu_and_elu import relu
 
 
 class Block(NamedTuple):
-    """A sequence of units in the variable scope `scope`.
+    """A sequence of residual units in the variable scope `scope`.
 
     Unit i is the result of `unit_fn(net, rate=..., **args[i])`.
     """
@@ -67,8 +67,8 @@ def stack_blocks_dense(
 ) -> Tensor:
     """Apply the blocks one after the other.
 
-    output_stride: the ratio of input size to output size; once it is reached, further strides
-    become dilation rates of the convolutions. Raise ValueError if the strides can't reach this
+    output_stride: the ratio of input size to output size. When it is reached, further strides
+    become dilation rates of the convolutions. Raises ValueError if the strides can't reach this
     ratio.
     """
     current_stride = rate = 1

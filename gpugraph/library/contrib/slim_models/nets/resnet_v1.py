@@ -32,9 +32,11 @@ def bottleneck(
     outputs_collections: Any = None,
     scope: Any = None,
 ) -> Any:
-    """Apply a unit: relu(shortcut + three convolutions); the middle convolution has few filters.
+    """Add a residual unit: relu(shortcut + three convolutions). The middle convolution has few
+    filters.
 
-    depth: the number of filters of the last convolution. depth_bottleneck: that of the first two.
+    depth: the number of filters of the last convolution. depth_bottleneck: the number of filters of
+      the first two.
     """
     with variable_scope(scope, "bottleneck_v1", [inputs]) as within:
         if inputs.shape.as_list()[3] == depth:

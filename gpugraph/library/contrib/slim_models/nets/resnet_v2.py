@@ -32,10 +32,11 @@ def bottleneck(
     outputs_collections: Any = None,
     scope: Any = None,
 ) -> Any:
-    """Apply a unit: shortcut + three convolutions of normalized inputs; the middle one has few
-    filters.
+    """Add a residual unit: shortcut + three convolutions of the normalized inputs. The middle
+    convolution has few filters.
 
-    depth: the number of filters of the last convolution. depth_bottleneck: that of the first two.
+    depth: the number of filters of the last convolution. depth_bottleneck: the number of filters of
+      the first two.
     """
     with variable_scope(scope, "bottleneck_v2", [inputs]) as within:
         normalized = batch_norm(inputs, activation_fn=relu, scope="preact")

@@ -20,7 +20,8 @@ _MODES = ("sum", "mul", "ave", "concat", None)
 
 
 class Bidirectional(Wrapper):
-    """A recurrent layer and a copy that runs backwards; their outputs are merged step by step.
+    """A recurrent layer, together with a copy of it that runs backwards. Their outputs are merged
+    step by step.
 
     merge_mode: "concat" (along the last axis), "sum", "ave" or "mul"; None for a list of both
       outputs.
@@ -103,7 +104,7 @@ class Bidirectional(Wrapper):
         """Return the shape of the merged outputs, or with `return_state` [that shape, shapes of
         states ...].
 
-        For `merge_mode` None, a list begins with the shapes of both layers' outputs instead.
+        If `merge_mode` is None, the list begins with the shapes of the outputs of the two layers.
         """
         shapes = self.forward_layer.compute_output_shape(input_shape)
         states: list[Any] = []
@@ -119,8 +120,8 @@ class Bidirectional(Wrapper):
         return listed if len(listed) > 1 else listed[0]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask for outputs of all steps; None for last outputs and for
-        states.
+        """Return the inputs' mask if the layers return the outputs of all steps; None for last
+        outputs and for states.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         outputs = [output_mask] if self.merge_mode else [output_mask, output_mask]
@@ -136,9 +137,9 @@ class Bidirectional(Wrapper):
     ) -> Any:
         """Run both layers on the inputs.
 
-        initial_state: the states of the forward layer, then those of the backward layer; raise
-        ValueError for an odd number of states. constants: tensors that both layers receive in every
-        step.
+        initial_state: the states of the forward layer, then those of the backward layer. Raises
+        ValueError for an odd number of states. constants: tensors that the two layers receive in
+        every step.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants
@@ -159,7 +160,7 @@ class Bidirectional(Wrapper):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """Return the merged outputs, and with `return_state` the states of both layers.
+        """Return the merged outputs and, with `return_state`, the states of the two layers.
 
         The backward layer's outputs are reversed first, into the order of the inputs.
         """
@@ -204,10 +205,10 @@ class Bidirectional(Wrapper):
         return total / 2.0 if self.merge_mode == "ave" else total
 
     def reset_states(self, states: Any = None) -> None:
-        """Reset the states of both layers to zero, or to arrays.
+        """Set the states of the two layers to zero, or to the given arrays.
 
-        states: arrays for the forward layer, then for the backward layer. Raise AttributeError for
-        a layer that is not stateful; raise ValueError for states that are not a list.
+        states: arrays for the forward layer, then for the backward layer. Raises AttributeError for
+        a layer that is not stateful; raises ValueError for states that are not a list.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -233,7 +234,10 @@ class Bidirectional(Wrapper):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a layer from a dict that `get_config` returned. It has new variables."""
+        """Create a layer from a dict that `get_config` returned.
+
+        The new layer has new variables.
+        """
         arguments = dict(config)
         count = arguments.pop("num_constants", 0)
         for name in ("layer", "backward_layer"):
@@ -245,9 +249,10 @@ class Bidirectional(Wrapper):
 
 
 def _copy_of(layer: Any, **changes: Any) -> Any:
-    """Return a new layer of the same class and configuration; `changes` replaces some arguments.
+    """Return a new layer of the same class. Its configuration is the same, except for the arguments
+    in `changes`.
 
-    Raise ValueError for a layer without `go_backwards`.
+    Raises ValueError for a layer without `go_backwards`.
     """
     if not hasattr(layer, "go_backwards"):
         raise ValueError(f"A layer in both directions needs `go_backwards`: {layer!r} has none")

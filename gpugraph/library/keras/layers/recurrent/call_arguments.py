@@ -18,10 +18,12 @@ from gpugraph.library.keras.engine.layer_inputs import tensor_of_value
 def split_arguments(
     inputs: Any, initial_state: Any, constants: Any, count: int
 ) -> tuple[Any, list[Any] | None, list[Any] | None]:
-    """Return the inputs, and lists of the states and constants (or None), from a call's arguments.
+    """Split the arguments of a call into the inputs, the list of initial states and the list of
+    constants; a missing list is None.
 
-    inputs: the inputs; or a list of the inputs, the states and `count` constants. In the second
-    case, raise ValueError if states or constants are also passed as arguments.
+    inputs: the inputs themselves; or a list of the inputs, the initial states and `count`
+    constants. For such a list, raises ValueError if `initial_state` or `constants` is passed too.
+    In the second case, raise ValueError if states or constants are also passed as arguments.
     """
     if isinstance(inputs, list):
         if initial_state is not None or constants is not None:
@@ -45,11 +47,11 @@ def _listed(tensors: Any) -> list[Any] | None:
 def call_arguments(
     layer: Any, inputs: Any, initial_state: Any, constants: Any, further: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the inputs and keyword arguments with which to call a layer.
+    """Return the inputs and keyword arguments with which to call a recurrent layer.
 
-    States and constants that layers created are appended to the inputs in a list; others are
-    keyword arguments, with `further`. Set the layer's `_num_constants`. Raise ValueError if layers
-    created only some of the states and constants.
+    If the states and constants are outputs of Keras layers, they are appended to the inputs, in one
+    list. Otherwise they are passed as keyword arguments, in addition to `further`. Set the layer's
+    `_num_constants`. Raises ValueError if layers created only some of the states and constants.
     """
     if constants is not None:
         layer._num_constants = len(constants)

@@ -20,12 +20,12 @@ from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 
 
 class ConvLSTM2DCell(LSTMCell):
-    """An LSTM cell for images: convolutions with the kernels take the place of matrix products.
+    """An LSTM cell for images: it computes convolutions in place of matrix products.
 
     filters: the number of channels of outputs and states.
     kernel_size, strides, padding, data_format, dilation_rate: options of the inputs' convolution,
-      see `Conv2D`. The states have the size of this convolution's outputs; the states' convolution
-      has the padding "same", and no strides or dilation.
+      see `Conv2D`. The states have the size of the input convolution's outputs. The convolution of
+      the states has padding "same", no strides and no dilation.
     """
 
     implementation = 1
@@ -103,9 +103,9 @@ class ConvLSTM2DCell(LSTMCell):
         return output, [output, memory]
 
     def _convolved(self, images: Any, kernel: Any, masks: Any, convolve: Any) -> list[Any]:
-        """Convolve images with the four parts of a kernel, one for each gate.
+        """Convolve images with the four parts of a kernel, one per gate.
 
-        masks: a dropout mask for each part, or None.
+        masks: a list with a dropout mask for each gate, or None.
         """
         if masks is None:
             return list(split(convolve(images, kernel), 4, axis=self.channel_axis))
@@ -113,17 +113,19 @@ class ConvLSTM2DCell(LSTMCell):
         return [convolve(images * mask, part) for mask, part in zip(masks, parts, strict=True)]
 
     def input_conv(self, images: Any, kernel: Any) -> Any:
-        """Convolve the inputs of a step with a part of `kernel`."""
+        """Convolve one step's inputs with the part of `kernel` for one gate."""
         return conv2d(
             images, kernel, self.strides, self.padding, self.data_format, self.dilation_rate
         )
 
     def recurrent_conv(self, images: Any, kernel: Any) -> Any:
-        """Convolve a state with a part of `recurrent_kernel`; rows and columns are preserved."""
+        """Convolve a state with the part of `recurrent_kernel` for one gate. The number of rows and
+        columns does not change.
+        """
         return conv2d(images, kernel, (1, 1), "same", self.data_format)
 
     def state_shape(self, input_shape: TensorShape) -> TensorShape:
-        """Return the shape of outputs and states, from that of one step's inputs."""
+        """Return the shape of outputs and states, given the shape of one step's inputs."""
         sizes = input_shape.as_list()
         first = 2 if self.channel_axis == 1 else 1
         for number in range(2):
@@ -138,7 +140,8 @@ class ConvLSTM2DCell(LSTMCell):
 
 
 class ConvRNN2D(RNN):
-    """Runs a cell for images along sequences [n, steps, rows, columns, channels]; see `RNN`.
+    """A layer that runs a cell for images along sequences [n, steps, rows, columns, channels]; see
+    `RNN`.
 
     The constructor raises TypeError for a list of cells, and for `unroll`.
     """
@@ -177,7 +180,7 @@ class ConvRNN2D(RNN):
     def shapes_of_states(self) -> list[Any]:
         """Return the shapes of the states of a stateful layer.
 
-        Raise ValueError if the number of examples, rows or columns is unknown.
+        Raises ValueError if the number of examples, rows or columns is unknown.
         """
         super().shapes_of_states()
         shape = self.cell.state_shape(self._step_shape(as_shape(flatten(self.input_spec)[0].shape)))
@@ -207,7 +210,7 @@ class ConvRNN2D(RNN):
 
 
 class ConvLSTM2D(LayerOfCell, ConvRNN2D):
-    """A layer that runs a `ConvLSTM2DCell`; that class and `RNN` describe the arguments."""
+    """A layer that runs a `ConvLSTM2DCell`. For the arguments, see `ConvLSTM2DCell` and `RNN`."""
 
     cell_class = ConvLSTM2DCell
     rank_of_inputs = 5

@@ -1,8 +1,8 @@
 """CuDNNGRU and CuDNNLSTM: GRU and LSTM with variables in cuDNN's layout.
 
 cuDNN stores a kernel [size, units] as a matrix [units, size], and has separate biases for the
-inputs and the state. Once per call of the layer, the cells here convert its kernels and biases to
-those of `GRUCell` and `LSTMCell`.
+inputs and the state. Once per call of the layer, the cells in this module convert its kernels and
+biases to the layout of `GRUCell` and `LSTMCell`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class _CuDNNCell(GatedCell):
         self._forget("parameters")
 
     def parameters(self) -> tuple[Any, Any, Any]:
-        """Return kernels and bias converted to the layout of `GatedCell`; a call's first step
-        computes them.
+        """Return the kernels and the bias, converted to the layout of `GatedCell`. They are
+        converted once per call of the layer, in the first step.
         """
         key = ("parameters", get_default_graph())
         if key not in self._masks:
@@ -101,8 +101,8 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
         super().__init__(units, recurrent_activation="sigmoid", implementation=2, **kwargs)
 
     def add_bias(self) -> Any:
-        """Create the bias; with `unit_forget_bias`, the forget gate's part for the state begins as
-        1.
+        """Create the bias. With `unit_forget_bias`, the forget gate's bias for the state is
+        initialized to 1.
         """
         return add_gated_bias(self, self.bias_shape(), 5 * self.units, self.units)
 
@@ -124,7 +124,7 @@ class _CuDNNLayer(LayerOfCell):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """Return the last output or all outputs. Raise ValueError for inputs with a mask."""
+        """Return the last output or all outputs. Raises ValueError for inputs with a mask."""
         if mask is not None:
             raise ValueError(
                 f"Masking is not supported for CuDNN RNNs. Layer {self.name} has masked inputs: "

@@ -29,9 +29,9 @@ class OfCell:
 class LayerOfCell(RNN):
     """A recurrent layer that creates its cell, of `cell_class`, and accepts the cell's arguments.
 
-    The constructor's parameters are those of the cell, with `activity_regularizer` after
-    `bias_regularizer`; then the parameters of RNN that `flags` lists; and last the cell's
-    parameters that `last_arguments` lists.
+    The constructor first has the parameters of the cell, with `activity_regularizer` after
+    `bias_regularizer`; then the parameters of RNN that are listed in `flags`; and last the cell's
+    parameters that are listed in `last_arguments`.
     """
 
     cell_class: type[ConfiguredLayer]
@@ -50,9 +50,7 @@ class LayerOfCell(RNN):
 
     @classmethod
     def _constructor(cls) -> Callable[..., None]:
-        """Return the constructor of the class, with the parameters that the class's docstring
-        describes.
-        """
+        """Return the constructor of the class, whose parameters the class's docstring describes."""
         parameters = []
         for parameter in inspect.signature(cls.cell_class.__init__).parameters.values():
             if parameter.name not in ("kwargs", *cls.last_arguments):
@@ -72,7 +70,7 @@ class LayerOfCell(RNN):
         return __init__
 
     def make(self, arguments: Mapping[str, Any]) -> None:
-        """Initialize the layer with the arguments of its constructor, as a dict with an item
+        """Initialize the layer. arguments: the constructor's arguments by name, and an item
         `kwargs`.
         """
         kwargs = dict(arguments["kwargs"])
@@ -94,7 +92,10 @@ class LayerOfCell(RNN):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a layer from a dict that `get_config` returned. It has new variables."""
+        """Create a layer from a dict that `get_config` returned.
+
+        The new layer has new variables.
+        """
         return cls(**{key: value for key, value in config.items() if key != "num_constants"})
 
 
@@ -107,7 +108,7 @@ def _arguments_of(cell_class: type) -> list[str]:
 
 
 class SimpleRNN(LayerOfCell):
-    """A layer that runs a `SimpleRNNCell`; that class and `RNN` describe the arguments."""
+    """A layer that runs a `SimpleRNNCell`. For the arguments, see `SimpleRNNCell` and `RNN`."""
 
     cell_class = SimpleRNNCell
 
@@ -123,13 +124,13 @@ class SimpleRNN(LayerOfCell):
 
 
 class GRU(LayerOfCell):
-    """A layer that runs a `GRUCell`; that class and `RNN` describe the arguments."""
+    """A layer that runs a `GRUCell`. For the arguments, see `GRUCell` and `RNN`."""
 
     cell_class = GRUCell
     last_arguments = ("reset_after",)
 
 
 class LSTM(LayerOfCell):
-    """A layer that runs an `LSTMCell`; that class and `RNN` describe the arguments."""
+    """A layer that runs an `LSTMCell`. For the arguments, see `LSTMCell` and `RNN`."""
 
     cell_class = LSTMCell

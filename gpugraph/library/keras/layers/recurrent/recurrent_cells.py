@@ -22,7 +22,7 @@ from gpugraph.platform import logging
 
 
 def _required(doc: str) -> property:
-    """Return a property that raises NotImplementedError; a subclass must define it."""
+    """Return a property that raises NotImplementedError unless a subclass overrides it."""
 
     def read(cell: Any) -> Any:
         raise NotImplementedError(f"Abstract method: {type(cell).__name__} must define it. {doc}")
@@ -37,20 +37,26 @@ class AbstractRNNCell(Layer):
     output_size = _required("The size of outputs, without the batch.")
 
     def call(self, inputs: Any, states: Any) -> Any:
-        """Return the output and the list of next states, for one step's inputs and states."""
+        """Return the output and the list of next states, given the inputs and states of one
+        step.
+        """
         raise NotImplementedError(f"Abstract method: {type(self).__name__} must define `call`")
 
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """Return zeros for each state; `inputs` may replace the batch size and dtype."""
+        """Return zeros for each state.
+
+        The batch size and dtype may be given by `inputs` instead.
+        """
         return zero_state_of(self, inputs, batch_size, dtype)
 
 
 class GatedCell(DropoutCell):
-    """A cell with kernels [size, gates * units] and [units, gates * units], one part for each gate.
+    """A cell with kernels [size, gates * units] and [units, gates * units]; each gate has a part of
+    their columns.
 
-    implementation: 1 draws a separate dropout mask for each part, 2 uses a common mask.
+    implementation: 1 draws a separate dropout mask for each gate, 2 uses one mask for all gates.
     """
 
     gates = 1
@@ -65,7 +71,7 @@ class GatedCell(DropoutCell):
     bias: Any = None
 
     def keep_sizes(self, units: int, input_rate: float, recurrent_rate: float) -> None:
-        """Set the number of units and the dropout rates. Raise ValueError unless `units` is
+        """Set the number of units and the dropout rates. Raises ValueError unless `units` is
         positive.
         """
         self.units = whole_number("units", units)
@@ -94,7 +100,7 @@ class GatedCell(DropoutCell):
         return [self.gates * self.units]
 
     def build(self, input_shape: Any) -> None:
-        """Create the kernels and the bias. Raise ValueError for an unknown size of the inputs."""
+        """Create the kernels and the bias. Raises ValueError for an unknown size of the inputs."""
         depth = as_shape(input_shape).as_list()[-1]
         if depth is None:
             raise ValueError(
@@ -111,7 +117,7 @@ class GatedCell(DropoutCell):
         self.built = True
 
     def add_bias(self) -> Any:
-        """Create the bias; with `unit_forget_bias`, the part of the forget gate begins as 1."""
+        """Create the bias. With `unit_forget_bias`, the forget gate's bias is initialized to 1."""
         return add_gated_bias(self, self.bias_shape(), self.units, self.units)
 
     def parameters(self) -> tuple[Any, Any, Any]:
@@ -121,7 +127,7 @@ class GatedCell(DropoutCell):
     def masks_of(self, inputs: Any, state: Any, training: Any) -> tuple[Any, Any]:
         """Return the dropout masks for inputs and for the state.
 
-        Each is None, one mask, or a list with one mask per part of the kernel.
+        Each is None, one mask for all gates, or a list with one mask per gate.
         """
         count = self.gates if self.implementation == 1 else 1
         return (
@@ -132,7 +138,10 @@ class GatedCell(DropoutCell):
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """Return zeros for each state; `inputs` may replace the batch size and dtype."""
+        """Return zeros for each state.
+
+        The batch size and dtype may be given by `inputs` instead.
+        """
         return zero_state_of(self, inputs, batch_size, dtype)
 
 
@@ -191,7 +200,9 @@ class SimpleRNNCell(GatedCell):
         self.state_size = self.units
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output and [next state]; if `states` is a tensor, the state without a list."""
+        """Return the output and [next state]. If `states` is a tensor, return the next state
+        without a list.
+        """
         state = states[0] if is_nested(states) else states
         mask, recurrent_mask = self.masks_of(inputs, state, training)
         (total,) = products(inputs, self.kernel, mask, 1)
@@ -209,8 +220,8 @@ class GRUCell(GatedCell):
     The sum inputs @ kernel + state @ recurrent_kernel + bias has three parts. The gates z and r are
     `recurrent_activation` of the first two parts. The output and next state is z * state + (1 - z)
     * c. The candidate c is `activation` of the third part, for which the state is multiplied by r
-    first. With `reset_after`, r multiplies the product of the state and the kernel instead, as in
-    cuDNN; `bias` is then [2, 3 * units], with a row for the inputs and one for the state.
+    first. With `reset_after`, as in cuDNN, r is instead multiplied by the product of the state and
+    the kernel. The bias is then [2, 3 * units], with one row for the inputs and one for the state.
     """
 
     gates = 3
@@ -248,7 +259,9 @@ class GRUCell(GatedCell):
         return [2, 3 * self.units] if self.reset_after else [3 * self.units]
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output and [next state]; if `states` is a tensor, the state without a list."""
+        """Return the output and [next state]. If `states` is a tensor, return the next state
+        without a list.
+        """
         state = states[0] if is_nested(states) else states
         masks, recurrent_masks = self.masks_of(inputs, state, training)
         kernel, recurrent_kernel, bias = self.parameters()
@@ -277,7 +290,9 @@ class GRUCell(GatedCell):
         return output, [output] if is_nested(states) else output
 
     def _biases(self, bias: Any) -> tuple[Any, Any]:
-        """Return the parts of the inputs' and of the state's bias, two lists; None for no bias."""
+        """Return two lists: the parts of the bias for the inputs, and the parts of the bias for the
+        state. Each is None if there is no bias.
+        """
         if bias is None:
             return None, None
         if not self.reset_after:
@@ -287,7 +302,7 @@ class GRUCell(GatedCell):
 
 
 def with_biases(parts: list[Any], biases: Any) -> list[Any]:
-    """Add a bias to each part; None stands for no biases."""
+    """Add a bias to each part; add nothing if `biases` is None."""
     if biases is None:
         return parts
     return [bias_add(part, bias) for part, bias in zip(parts, biases, strict=True)]
@@ -301,7 +316,7 @@ class LSTMCell(GatedCell):
     * memory + i
     * activation(c); output = o * activation(memory). The states are the output and the memory.
 
-    unit_forget_bias: whether the bias of f begins as 1.
+    unit_forget_bias: whether the bias of f is initialized to 1.
     """
 
     gates = 4

@@ -16,8 +16,8 @@ from gpugraph.ops.nn.activations.dropout import dropout
 class DropoutCell(ConfiguredLayer):
     """A cell with dropout of its inputs and of its state.
 
-    The layer that runs the cell discards its masks before each sequence; the first step draws new
-    ones, which all steps use.
+    Before each sequence, the layer that runs the cell discards its masks. The first step draws new
+    masks, which all steps use.
     """
 
     dropout: float
@@ -54,8 +54,8 @@ class DropoutCell(ConfiguredLayer):
     def get_recurrent_dropout_mask_for_cell(
         self, inputs: Any, training: Any, count: int = 1
     ) -> Any:
-        """Return the dropout masks for the state: a list of `count` masks, or the mask itself if it
-        is 1.
+        """Return the dropout masks for the state: a list of `count` masks, or a single mask if
+        `count` is 1.
 
         Return None if the rate is 0. The first call since the last reset draws the masks.
         """
@@ -77,9 +77,9 @@ class DropoutCell(ConfiguredLayer):
 
 
 def products(values: Any, kernel: Any, masks: Any, count: int) -> list[Any]:
-    """Return the matrix products of `values` and each of the `count` parts of a kernel.
+    """Return the matrix product of `values` with each of the `count` parts of a kernel.
 
-    masks: factors for `values`: a list with one for each part, one for all parts, or None.
+    masks: factors for `values`: a list with one for each part, a single one for all parts, or None.
     """
     if isinstance(masks, list):
         parts = split(kernel, count, axis=1)

@@ -56,9 +56,9 @@ class RNN(ConfiguredLayer):
       each of which reads the outputs of the previous one.
     return_sequences: whether to return all outputs, [n, steps, ...]. return_state: whether to
       return a list of the outputs and the last states.
-    go_backwards: whether to process the steps from the last to the first; the outputs have this
-      order too.
-    stateful: whether a batch begins with the final states of the previous batch.
+    go_backwards: whether to process the steps from the last to the first. The outputs are then in
+      this order too.
+    stateful: whether a batch starts from the final states of the previous batch.
     unroll: whether to build the ops of every step separately, without a loop.
     time_major: whether the sequences are [steps, n, ...].
     zero_output_for_mask: whether the output of a masked-out step is 0 instead of the previous
@@ -120,8 +120,8 @@ class RNN(ConfiguredLayer):
     def reset_states(self, states: Any = None) -> None:
         """Set the states of a stateful layer to zeros, or to `states`, a list of arrays.
 
-        Raise AttributeError for a layer that is not stateful; raise ValueError for an unknown batch
-        size and for arrays of a wrong number or shape.
+        Raises AttributeError for a layer that is not stateful; raises ValueError for an unknown
+        batch size and for arrays of a wrong number or shape.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -149,7 +149,7 @@ class RNN(ConfiguredLayer):
     def shapes_of_states(self) -> list[Any]:
         """Return the shapes of the states of a stateful layer, with the batch size of its inputs.
 
-        Raise ValueError if the batch size is unknown.
+        Raises ValueError if the batch size is unknown.
         """
         spec = None if self.input_spec is None else flatten(self.input_spec)[0]
         batch = None if spec is None or spec.shape is None else spec.shape[int(self.time_major)]
@@ -202,8 +202,8 @@ class RNN(ConfiguredLayer):
         return [*flatten(outputs), *(known_shape(batch, size) for size in flatten(self._sizes()))]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask for outputs of all steps; None for a last output and for
-        states.
+        """Return the inputs' mask if the outputs are those of all steps; None for a last output and
+        for states.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         return (
@@ -253,7 +253,7 @@ class RNN(ConfiguredLayer):
 
         initial_state: the initial states, instead of zeros or a stateful layer's states. constants:
         tensors that each step receives in addition to its inputs. States and constants may also
-        follow the inputs in a list. Raise ValueError if only some of them were created by Keras
+        follow the inputs in a list. Raises ValueError if only some of them were created by Keras
         layers.
         """
         inputs, initial_state, constants = split_arguments(
@@ -326,7 +326,7 @@ class RNN(ConfiguredLayer):
         )
 
     def _forget_dropout(self) -> None:
-        """Discard the dropout masks of all cells, so that the first step draws new ones."""
+        """Discard the dropout masks of all cells, so that the first step draws new masks."""
         for cell in cells_of(self.cell):
             for name in ("reset_dropout_mask", "reset_recurrent_dropout_mask"):
                 if hasattr(cell, name):
@@ -351,7 +351,10 @@ class RNN(ConfiguredLayer):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a layer from a dict that `get_config` returned. It has new variables."""
+        """Create a layer from a dict that `get_config` returned.
+
+        The new layer has new variables.
+        """
         cell = deserialize_layer(config_entry(config, "cell", cls.__name__), custom_objects)
         arguments = {name: value for name, value in config.items() if name != "cell"}
         count = arguments.pop("num_constants", 0)
@@ -363,7 +366,7 @@ class RNN(ConfiguredLayer):
 def _first(structure: Any) -> Any:
     """Return the first element of a list of inputs and states, or of a list of their shapes.
 
-    A value that is not a list, or that is the shape of one input, is returned unchanged.
+    A value that is not a list, or is the shape of a single input, is returned unchanged.
     """
     is_list = isinstance(structure, list) and bool(structure)
     if is_list and not (structure[0] is None or isinstance(structure[0], int)):

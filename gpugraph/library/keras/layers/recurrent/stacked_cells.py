@@ -1,4 +1,6 @@
-"""StackedRNNCells, a cell that contains cells, and functions with which layers call any cell."""
+"""StackedRNNCells, a cell that contains cells, and functions by which layers call a cell of any
+kind.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ class StackedRNNCells(Layer):
 
     Its states are the states of all its cells.
 
-    cells: layers, or objects with `call` and `state_size`; the constructor raises ValueError for
-      others.
+    cells: layers, or objects with `call` and `state_size`. The constructor raises ValueError for
+      other objects.
     reverse_state_order: whether the last cell's states come first, as in old versions of Keras.
     """
 
@@ -36,7 +38,7 @@ class StackedRNNCells(Layer):
         super().__init__(**kwargs)
 
     def _by_state(self) -> list[Any]:
-        """Return the cells in the order in which their states follow each other in the state."""
+        """Return the cells in the order in which their states are stored."""
         return self.cells[::-1] if self.reverse_state_order else self.cells
 
     @property
@@ -91,7 +93,7 @@ class StackedRNNCells(Layer):
     def from_config(
         cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a cell from a dict that `get_config` returned. It has new variables."""
+        """Create a cell from a dict that `get_config` returned. The new cell has new variables."""
         arguments = dict(config)
         records = config_entry(config, "cells", cls.__name__)
         if not isinstance(records, (list, tuple)):
@@ -102,7 +104,9 @@ class StackedRNNCells(Layer):
 
 
 def flatten_shapes(input_shape: Any) -> list[Any]:
-    """Return the shapes in a structure of shapes as a list; a tuple of numbers is one shape."""
+    """Return the shapes in a structure of shapes as a list. A tuple of numbers is a shape, not a
+    structure.
+    """
     is_one = not isinstance(input_shape, (list, tuple)) or all(
         size is None or isinstance(size, int) for size in input_shape
     )
@@ -115,7 +119,7 @@ def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -
     No name scope is opened. A Keras cell receives a list of states, a cell of `tf.nn.rnn_cell` the
     state itself.
 
-    further: keyword arguments; each cell receives the arguments that its `call` accepts.
+    further: additional keyword arguments; each cell receives those that its `call` accepts.
     """
     nested = is_nested(states)
     if is_plain_state(cell):

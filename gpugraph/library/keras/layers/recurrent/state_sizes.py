@@ -28,12 +28,12 @@ def zero_state(state_size: Any, batch_size: Any, dtype: Any) -> Any:
 
 
 def shape_tensor(batch_size: Any, size: Any) -> Tensor:
-    """Return the shape [batch_size, *size] as a tensor. Raise ValueError if a size is unknown."""
+    """Return the shape [batch_size, *size] as a tensor. Raises ValueError if a size is unknown."""
     return concat([_vector(batch_size), _vector(size)], 0)
 
 
 def known_shape(batch_size: Any, size: Any) -> TensorShape:
-    """Return the static shape [batch_size, *size]; None stands for an unknown batch size."""
+    """Return the static shape [batch_size, *size]; `batch_size` None means that it is unknown."""
     return _known(batch_size).concatenate(_known(size))
 
 
@@ -73,7 +73,9 @@ def listed_sizes(state_size: Any) -> list[Any]:
 
 
 def output_size_of(cell: Any) -> Any:
-    """Return the size of a cell's outputs: `output_size`, or else that of the first state."""
+    """Return the size of a cell's outputs: its `output_size` or, if it has none, the size of its
+    first state.
+    """
     size = getattr(cell, "output_size", None)
     return listed_sizes(cell.state_size)[0] if size is None else size
 
@@ -89,7 +91,7 @@ def zero_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
     """Return zeros of a cell's `state_size`, for the batch size and dtype of `inputs` or of the
     arguments.
 
-    Raise ValueError if `inputs` is None and the batch size or the dtype is None too.
+    Raises ValueError if `inputs` is None and so is the batch size or the dtype.
     """
     if inputs is not None:
         batch_size, dtype = shape_of(inputs)[0], inputs.dtype
