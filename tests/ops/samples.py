@@ -252,7 +252,7 @@ UNSAMPLED = {
     ),
     **dict.fromkeys(
         ("DecodeJpeg", "EncodeJpeg", "DecodeGif", "DecodeAndCropJpeg", "ExtractJpegShape"),
-        "Pillow codes them, an extra: test_jpeg_files.py has them run",
+        "Pillow codes them, an extra: test_jpeg_functions.py has them run",
     ),
     "EncodePng": "another file is as good: test_image_files.py reads what it writes",
     **dict.fromkeys(

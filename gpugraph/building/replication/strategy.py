@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from copy import deepcopy
 from typing import Any, NoReturn
 
 from gpugraph.base.dtypes import float32, int64

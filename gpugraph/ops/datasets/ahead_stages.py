@@ -57,6 +57,7 @@ class PrefetchedElements(ThroughRows):
         """Whether the source is read without a thread."""
         buffer = self.buffer
         return self.source.ahead > 1 and not buffer.items and not buffer.is_started
+
     def fullness(self) -> tuple[int, int]:
         """Return how many elements were read ahead."""
         return len(self.buffer.items), self.buffer.capacity

@@ -19,14 +19,6 @@ def test_the_first_bytes_tell(contents, expected):
         assert session.run(tf.io.is_jpeg(contents, name="mine")) == expected
 
 
-@pytest.mark.parametrize("module", ["image", "io"])
-def test_what_needs_a_codec_names_another_way(module):
-    with pytest.raises(
-        AttributeError, match=r"there is no such codec: use PNG or JPEG files, .* tf\.py_func"
-    ):
-        _ = getattr(tf, module).decode_gif
-
-
 def smooth() -> np.ndarray:
     """Return an image that loses little by compression."""
     rows, columns = np.mgrid[:32, :48]

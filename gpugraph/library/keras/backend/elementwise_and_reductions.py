@@ -158,7 +158,9 @@ def clip(x: Any, min_value: Any, max_value: Any) -> Tensor:
     return clip_by_value(x, low, high)
 
 
-def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Tensor:
+def relu(
+    x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0
+) -> Tensor:
     """Return min(x, max_value) where x > `threshold`, else `alpha` * (x - threshold)."""
     if not alpha and not threshold and max_value in (None, 6):
         return relu_and_elu.relu(x) if max_value is None else relu_and_elu.relu6(x)
