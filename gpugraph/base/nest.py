@@ -29,6 +29,9 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """Return the leaves of `structure`, in order. A leaf is returned in a list.
 
     With `expand_composites`, a composite leaf is replaced by its component tensors.
+
+    >>> tf.nest.flatten({"b": [1, 2], "a": (3,)})
+    [3, 1, 2]
     """
     if expand_composites:
         leaves = flatten(structure)

@@ -39,6 +39,9 @@ class TensorShape:
     Raises:
       TypeError: `dims` or one of its items is neither a size nor an iterable of sizes.
       ValueError: a size is negative or not whole.
+
+    >>> tf.TensorShape([None, 3]).as_list()
+    [None, 3]
     """
 
     __slots__ = ("sizes",)

@@ -82,6 +82,10 @@ class GPUOptions(Message):
         virtual GPUs of 256 MiB each. Raises ValueError if one is negative or not an int.
       emulated_gpus: memory limits in the same form, for emulated GPUs. The host's C++ compiler
         compiles their CUDA kernels. They are slow, but otherwise behave like CUDA GPUs.
+
+    >>> config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=2))
+    >>> [device.device_type for device in tf.Session(config=config).list_devices()]
+    ['CPU', 'GPU', 'GPU']
     """
 
     class Experimental(Message):
@@ -181,6 +185,10 @@ class ConfigProto(Message):
       device_filters, isolate_session_state: only for a session on a server: the tasks that it can
         use, and whether it has separate variables.
     The other fields are TensorFlow's and have no effect here.
+
+    >>> config = tf.ConfigProto(allow_soft_placement=True)
+    >>> tf.Session(config=config).run(tf.constant(1))
+    np.int32(1)
     """
 
     class Experimental(Message):
@@ -223,6 +231,9 @@ class RunOptions(Message):
       output_partition_graphs: return the partitioned graphs in RunMetadata.
       report_tensor_allocations_upon_oom: list the allocations when memory runs out.
     The other fields are TensorFlow's and have no effect here.
+
+    >>> session.run(tf.constant(1), options=tf.RunOptions(timeout_in_ms=1000))
+    np.int32(1)
     """
 
     class Experimental(Message):
@@ -251,6 +262,14 @@ class RunMetadata(Message):
     """The report of a run: step_stats, partition_graphs and cost_graph, as messages of TensorFlow.
 
     They are built on first access. function_graphs stays empty: the runtime has no functions.
+
+    >>> metadata = tf.RunMetadata()
+    >>> options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    >>> x = tf.placeholder(tf.float32, [])
+    >>> session.run(x + 1, {x: 1}, options=options, run_metadata=metadata)
+    np.float32(2.0)
+    >>> len(metadata.step_stats.dev_stats)
+    1
     """
 
     class FunctionGraphs(Message):

@@ -115,6 +115,11 @@ class TFRecordWriter:
     A context manager; methods raise FailedPreconditionError after `close`.
 
     options: `TFRecordOptions`, or a compression type.
+
+    >>> with tf.python_io.TFRecordWriter(folder + "/file.records") as writer:
+    ...     writer.write(b"first")
+    >>> list(tf.python_io.tf_record_iterator(folder + "/file.records"))
+    [b'first']
     """
 
     def __init__(self, path: Any, options: Any = None) -> None:

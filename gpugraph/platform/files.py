@@ -52,6 +52,11 @@ class GFile:
     mode: as for `open`: "r", "w", "a", "r+", "w+", "a+", each with or without "b".
     The file is opened on the first read or write, which raises NotFoundError for a missing file,
     InvalidArgumentError for another mode, and PermissionDeniedError if the mode does not allow it.
+
+    >>> with tf.gfile.GFile(folder + "/notes.txt", "w") as file:
+    ...     file.write("one line")
+    >>> tf.gfile.GFile(folder + "/notes.txt").read()
+    'one line'
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
@@ -196,7 +201,11 @@ class GFile:
 
 @uninterrupted
 def Exists(filename: Any) -> bool:
-    """Return whether a file or folder with this path exists."""
+    """Return whether a file or folder with this path exists.
+
+    >>> tf.gfile.Exists(folder)
+    True
+    """
     return os.path.exists(_local(filename))
 
 
@@ -224,7 +233,11 @@ def Glob(filename: Any) -> list[str]:
 
     A part of a path may contain the wildcards `*`, `?`, `[...]` for one of the characters listed,
     `[^...]` or `[!...]` for one that is not listed, and a backslash before a literal character.
-    Wildcards also match names that begin with a dot."""
+    Wildcards also match names that begin with a dot.
+
+    >>> tf.gfile.Glob(folder + "/*.none")
+    []
+    """
     patterns = [filename] if isinstance(filename, (str, bytes, os.PathLike)) else filename
     return [path for pattern in patterns for path in sorted(_matching(_text(pattern)))]
 
@@ -281,6 +294,10 @@ def MakeDirs(dirname: Any) -> None:
     """Create a folder and all missing parents.
 
     Raises FailedPreconditionError if the folder or one of its parents exists as a file.
+
+    >>> tf.gfile.MakeDirs(folder + "/a/b")
+    >>> tf.gfile.IsDirectory(folder + "/a/b")
+    True
     """
     try:
         with system_errors(dirname):

@@ -122,7 +122,10 @@ def _times_called() -> int:
 
 
 def set_verbosity(v: int | str) -> None:
-    """Suppress messages below the level `v` (such as `tf.logging.INFO`)."""
+    """Suppress messages below the level `v` (such as `tf.logging.INFO`).
+
+    >>> tf.logging.set_verbosity(tf.logging.WARN)
+    """
     _logger.setLevel(v)
 
 

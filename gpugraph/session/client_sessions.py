@@ -21,6 +21,11 @@ class Session(BaseSession):
     target: `""` for this process, `"grpc://host:port"` for a server. graph: by default the default
     graph. config: devices, memory, placement, logging. The end of the `with` block closes the
     session.
+
+    >>> x = tf.placeholder(tf.float32, [])
+    >>> with tf.Session() as session:
+    ...     print(session.run(x * 2, {x: 3}))
+    6.0
     """
 
     _entered: ExitStack | None = None
@@ -68,6 +73,11 @@ class InteractiveSession(BaseSession):
     """A session that is the default session from its creation until it is closed.
 
     If a graph is passed, it is the default graph for the same time.
+
+    >>> interactive = tf.InteractiveSession()
+    >>> tf.constant(3).eval()
+    np.int32(3)
+    >>> interactive.close()
     """
 
     _active: ClassVar[weakref.WeakSet[InteractiveSession]] = weakref.WeakSet()

@@ -103,6 +103,9 @@ def assert_equal(x: Any, y: Any, data: Any, name: str | None, **options: Any) ->
 
     Raises InvalidArgumentError at graph construction if both values are constant, otherwise in the
     run.
+
+    >>> check = tf.assert_equal([1, 2], [1, 2])
+    >>> session.run(check)
     """
     with name_scope(name, "assert_equal", _values(x, y, data)):
         if x is y:

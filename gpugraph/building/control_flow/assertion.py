@@ -25,6 +25,12 @@ def Assert(
     unless all of them are string or int32 tensors.
 
     Raises TypeError if `data` is not a list or tuple, and ValueError if it is empty.
+
+    >>> x = tf.placeholder(tf.float32, [])
+    >>> with tf.control_dependencies([tf.Assert(x > 0, [x])]):
+    ...     y = tf.sqrt(x)
+    >>> session.run(y, {x: 4})
+    np.float32(2.0)
     """
     if not isinstance(data, (list, tuple)):
         raise TypeError(f"values must be a sequence: Assert takes a list of data, not {data!r}")

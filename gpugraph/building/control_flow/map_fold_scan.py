@@ -117,6 +117,9 @@ def map_fn(
     Raises TypeError if `fn` is not callable or its result is of another structure type, and
     ValueError for scalars and results of another structure. A run raises InvalidArgumentError for
     results of other dtypes, or of differing shapes.
+
+    >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])))
+    array([1, 4, 9], dtype=int32)
     """
     _check_callable(fn)
     with name_scope(name, "map", flatten(elems)):
@@ -224,6 +227,9 @@ def scan(
 
     Raises TypeError if `fn` is not callable, and ValueError for scalars and if the result of `fn`
     has another structure than `a`.
+
+    >>> session.run(tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])))
+    array([1, 3, 6], dtype=int32)
     """
     _check_callable(fn)
     with name_scope(name, "scan", flatten(elems)):

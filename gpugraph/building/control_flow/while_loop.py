@@ -62,6 +62,10 @@ def while_loop(
     Raises TypeError for functions that aren't callable, `parallel_iterations` below 1, and results
     of another structure type or dtype; raise ValueError for no loop variables, for results of
     another structure or of a shape that violates its invariant.
+
+    >>> _, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0])
+    >>> session.run(total)
+    np.int32(10)
     """
     if isinstance(loop_vars, Tensor):
         raise TypeError(f"loop_vars must be a list or tuple of tensors, not the tensor {loop_vars}")

@@ -97,6 +97,11 @@ def gradients(
     Raises LookupError for an op of an undeclared type; raise ValueError for `grad_ys` of another
     length, or of a shape that the backward pass rejects, and for tensors of several graphs; raise
     TypeError for `grad_ys` of another kind than `ys`, and for complex `ys` without `grad_ys`.
+
+    >>> x = tf.placeholder(tf.float32, [])
+    >>> (slope,) = tf.gradients(x ** 3, x)
+    >>> session.run(slope, {x: 2})
+    np.float32(12.0)
     """
     if unconnected_gradients not in ("none", "zero"):
         raise ValueError(

@@ -40,6 +40,11 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     Raises ValueError for keyword arguments and for a wrong number of gradients; raise TypeError if
     `f` does not return such a pair or creates variables other than resource variables, and if it
     reads variables but `grad_fn` does not accept them.
+
+    >>> double = tf.custom_gradient(lambda x: (x, lambda dy: 2 * dy))
+    >>> x = tf.constant(1.0)
+    >>> session.run(tf.gradients(double(x), x))
+    [np.float32(2.0)]
     """
     if not callable(f):
         raise TypeError(f"custom_gradient takes a function, not {f!r}")

@@ -27,6 +27,11 @@ def hessians(
     Shape of each: x.shape + x.shape. Raises LookupError if the first gradient contains an op
     without a gradient; raises ValueError for an x on which neither the ys nor the first gradient
     depends. `name` has no effect, as in TensorFlow.
+
+    >>> x = tf.placeholder(tf.float32, [2])
+    >>> session.run(tf.hessians(tf.reduce_sum(x ** 3), x), {x: [1, 2]})
+    [array([[ 6.,  0.],
+           [ 0., 12.]], dtype=float32)]
     """
     del name
     listed = list(xs) if isinstance(xs, (list, tuple)) else [xs]

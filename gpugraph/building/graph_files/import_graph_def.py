@@ -49,6 +49,13 @@ def import_graph_def(
 
     A node of an undeclared op type becomes an operation that fails, with the reason, in a run that
     needs it. Calls of functions in the GraphDef's library are inlined.
+
+    >>> graph = tf.Graph()
+    >>> with graph.as_default():
+    ...     c = tf.constant(3, name="three")
+    >>> (three,) = tf.import_graph_def(graph.as_graph_def(), return_elements=["three:0"])
+    >>> three.name
+    'import/three:0'
     """
     del op_dict
     graph_def = _checked_graph_def(graph_def)

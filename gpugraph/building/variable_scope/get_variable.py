@@ -55,6 +55,12 @@ def get_variable(
     Raises ValueError if the variable exists although `reuse` is False, or is missing although
     `reuse` is True; if it exists with another shape or dtype, or in other parts; and for arguments
     that exclude each other.
+
+    >>> w = tf.get_variable("w", [2, 2], initializer=tf.ones_initializer())
+    >>> session.run(w.initializer)
+    >>> session.run(w)
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
     """
     return get_variable_scope().get_variable(
         variable_store(),

@@ -55,6 +55,11 @@ def make_template(
     kwargs: arguments of `func_` in each call, unless the call passes other values.
 
     Raises ValueError if `name_` is None.
+
+    >>> scale = tf.make_template("scale", lambda x: x * tf.get_variable("w", initializer=2.0))
+    >>> a, b = scale(1.0), scale(3.0)
+    >>> [variable.name for variable in tf.global_variables()]
+    ['scale/w:0']
     """
     if kwargs:
         func_ = functools.partial(func_, **kwargs)

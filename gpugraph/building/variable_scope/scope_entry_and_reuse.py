@@ -105,6 +105,11 @@ class variable_scope:
 
     Raises TypeError if there is no name, or if it is neither a string nor a scope; raises
     ValueError for an invalid `reuse`, and for reuse under a default name.
+
+    >>> with tf.variable_scope("layer"):
+    ...     w = tf.get_variable("w", [2])
+    >>> w.name
+    'layer/w:0'
     """
 
     def __init__(

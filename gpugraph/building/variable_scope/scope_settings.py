@@ -286,7 +286,12 @@ def scope_stack(graph: Graph | None = None) -> ScopeStack:
 
 
 def get_variable_scope() -> VariableScope:
-    """Return the variable scope of this thread in the default graph."""
+    """Return the variable scope of this thread in the default graph.
+
+    >>> with tf.variable_scope("layer"):
+    ...     print(tf.get_variable_scope().name)
+    layer
+    """
     return scope_stack().current
 
 

@@ -59,6 +59,11 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
     constraint: a function that optimizers apply to the variable's value after each update.
     use_resource: whether it is a resource variable, `ResourceVariable`; by default the variable
       scope decides, else `tf.resource_variables_enabled()`.
+
+    >>> v = tf.Variable(1.0, name="v")
+    >>> session.run(v.initializer)
+    >>> session.run(v.assign_add(2.0))
+    np.float32(3.0)
     """
 
     _initializer_scope = False

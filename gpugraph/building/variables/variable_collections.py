@@ -21,7 +21,12 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables of collection GLOBAL_VARIABLES, or those whose names match `scope`."""
+    """Return the variables of collection GLOBAL_VARIABLES, or those whose names match `scope`.
+
+    >>> v = tf.Variable(1.0, name="v")
+    >>> [variable.name for variable in tf.global_variables()]
+    ['v:0']
+    """
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
@@ -36,7 +41,13 @@ def local_variables(scope: str | None = None) -> list[Any]:
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables of collection TRAINABLE_VARIABLES."""
+    """Return the variables of collection TRAINABLE_VARIABLES.
+
+    >>> v = tf.Variable(1.0, name="v")
+    >>> step = tf.Variable(0, trainable=False)
+    >>> [variable.name for variable in tf.trainable_variables()]
+    ['v:0']
+    """
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
@@ -70,6 +81,11 @@ def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operat
 def global_variables_initializer() -> Operation:
     """Return an operation that initializes all global variables that exist at the time of this
     call.
+
+    >>> v = tf.Variable([1, 2])
+    >>> session.run(tf.global_variables_initializer())
+    >>> session.run(v)
+    array([1, 2], dtype=int32)
     """
     return variables_initializer(global_variables())
 
@@ -77,12 +93,17 @@ def global_variables_initializer() -> Operation:
 def local_variables_initializer() -> Operation:
     """Return an operation that initializes all local variables that exist at the time of this
     call.
+
+    >>> session.run(tf.local_variables_initializer())
     """
     return variables_initializer(local_variables())
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """Return an operation that runs the collection TABLE_INITIALIZERS; a NoOp if that is empty."""
+    """Return an operation that runs the collection TABLE_INITIALIZERS; a NoOp if that is empty.
+
+    >>> session.run(tf.tables_initializer())
+    """
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
 
@@ -108,7 +129,12 @@ def is_variable_initialized(variable: Any) -> Tensor:
 def report_uninitialized_variables(
     var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
-    """Return a 1-D string tensor: the names of the variables that have no value yet."""
+    """Return a 1-D string tensor: the names of the variables that have no value yet.
+
+    >>> v = tf.Variable(1.0, name="v")
+    >>> session.run(tf.report_uninitialized_variables())
+    array([b'v'], dtype=object)
+    """
     chosen = global_variables() + local_variables() if var_list is None else list(var_list)
     graph = get_default_graph()
     with graph.name_scope(name):

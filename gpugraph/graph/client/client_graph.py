@@ -32,7 +32,14 @@ _VERSIONS = VersionDef(GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER)
 
 
 class Graph(Scopes, Collections):
-    """A static graph: its operations, names, scopes and collections."""
+    """A static graph: its operations, names, scopes and collections.
+
+    >>> graph = tf.Graph()
+    >>> with graph.as_default():
+    ...     c = tf.constant(1, name="c")
+    >>> [op.name for op in graph.get_operations()]
+    ['c']
+    """
 
     def __init__(self) -> None:
         Collections.__init__(self)

@@ -18,6 +18,10 @@ def get_default_graph() -> Graph:
 
     Outside of all `with graph.as_default()` blocks, it is the thread's global default graph, which
     is created on first use.
+
+    >>> x = tf.constant(1.0, name="x")
+    >>> tf.get_default_graph().get_tensor_by_name("x:0") is x
+    True
     """
     graph: Graph | None = graph_stack.top()
     if graph is None:
@@ -42,22 +46,44 @@ def reset_default_graph() -> None:
 
 
 def get_default_session() -> Any:
-    """Return the thread's default session, or None."""
+    """Return the thread's default session, or None.
+
+    >>> tf.get_default_session() is None
+    True
+    """
     return session_stack.top()
 
 
 def executing_eagerly() -> bool:
-    """Return False: operations are always built into a graph, and run by a session."""
+    """Return False: operations are always built into a graph, and run by a session.
+
+    >>> tf.executing_eagerly()
+    False
+    """
     return False
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
-    """Call `Graph.device` of the default graph."""
+    """Call `Graph.device` of the default graph.
+
+    >>> with tf.device("/cpu:0"):
+    ...     x = tf.constant(1.0)
+    >>> x.device
+    '/device:CPU:0'
+    """
     return get_default_graph().device(device_name_or_function)
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """Call `Graph.control_dependencies` of the default graph."""
+    """Call `Graph.control_dependencies` of the default graph.
+
+    >>> v = tf.Variable(1.0)
+    >>> with tf.control_dependencies([v.assign(5.0)]):
+    ...     y = tf.identity(v.read_value())
+    >>> session.run(v.initializer)
+    >>> session.run(y)
+    np.float32(5.0)
+    """
     return get_default_graph().control_dependencies(control_inputs)
 
 
@@ -90,7 +116,12 @@ def container(container_name: str) -> AbstractContextManager[str]:
 
 
 def add_to_collection(name: Any, value: Any) -> None:
-    """Call `Graph.add_to_collection` of the default graph."""
+    """Call `Graph.add_to_collection` of the default graph.
+
+    >>> tf.add_to_collection("losses", tf.constant(1.0))
+    >>> len(tf.get_collection("losses"))
+    1
+    """
     get_default_graph().add_to_collection(name, value)
 
 
@@ -100,12 +131,22 @@ def add_to_collections(names: Any, value: Any) -> None:
 
 
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:
-    """Call `Graph.get_collection` of the default graph."""
+    """Call `Graph.get_collection` of the default graph.
+
+    >>> v = tf.Variable(1.0, name="v")
+    >>> tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)[0] is v
+    True
+    """
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: Any) -> list[Any]:
-    """Call `Graph.get_collection_ref` of the default graph."""
+    """Call `Graph.get_collection_ref` of the default graph.
+
+    >>> tf.get_collection_ref("losses").append(1.5)
+    >>> tf.get_collection("losses")
+    [1.5]
+    """
     return get_default_graph().get_collection_ref(key)
 
 
@@ -116,6 +157,11 @@ class name_scope:
 
     Raises TypeError if `default_name` is not a string; raises ValueError if both names are None
     although there are values, or if the values belong to several graphs.
+
+    >>> with tf.name_scope("layer"):
+    ...     y = tf.constant(1.0, name="y")
+    >>> y.name
+    'layer/y:0'
     """
 
     def __init__(

@@ -56,6 +56,11 @@ class DatasetSources(DatasetBase):
         """Return a dataset with one element for each row of the tensors.
 
         Raises ValueError for a scalar, and if the numbers of rows differ.
+
+        >>> dataset = tf.data.Dataset.from_tensor_slices([1, 2, 3])
+        >>> following = dataset.make_one_shot_iterator().get_next()
+        >>> [int(session.run(following)) for _ in range(3)]
+        [1, 2, 3]
         """
         element = normalize_element(tensors)
         whole = type_spec_from_value(element)
@@ -88,7 +93,12 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def range(cls, *args: Any) -> Any:
-        """Return a dataset of int64 numbers; the arguments are those of Python's `range`."""
+        """Return a dataset of int64 numbers; the arguments are those of Python's `range`.
+
+        >>> following = tf.data.Dataset.range(4).batch(2).make_one_shot_iterator().get_next()
+        >>> session.run(following), session.run(following)
+        (array([0, 1]), array([2, 3]))
+        """
         if not 1 <= len(args) <= 3:
             raise ValueError(f"Invalid arguments to RangeDataset: {args}")
         start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]

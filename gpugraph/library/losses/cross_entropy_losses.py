@@ -68,6 +68,9 @@ def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -
 
     Raises ValueError for incompatible shapes. A run raises InvalidArgumentError for a label that is
     not a class.
+
+    >>> session.run(tf.losses.sparse_softmax_cross_entropy([1], [[0.0, 0.0]]))
+    np.float32(0.6931472)
     """
     labels, logits = remove_squeezable_dimensions(labels, logits, rank_difference=1)
     weights = squeezed_weights(weights, labels)

@@ -60,6 +60,11 @@ def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
 
     A run of `update` adds a batch and returns the new mean. Raises ValueError for weights of an
     incompatible shape.
+
+    >>> value, update = tf.metrics.mean([1.0, 3.0])
+    >>> session.run(tf.local_variables_initializer())
+    >>> session.run(update)
+    np.float32(2.0)
     """
     with variable_scope(name, "mean", [values, weights]):
         values = cast(values, dtypes.float32)

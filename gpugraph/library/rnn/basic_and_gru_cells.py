@@ -83,6 +83,11 @@ class GRUCell(_OneStateCell):
     The gates r and u are the two halves of sigmoid([inputs, state] gates/kernel + gates/bias); c =
     activation([inputs, r state] candidate/kernel + candidate/bias), where the activation is tanh by
     default; output = state = u state + (1 - u) c. The initial bias of the gates is 1.
+
+    >>> cell = tf.nn.rnn_cell.GRUCell(4)
+    >>> output, state = cell(tf.ones([2, 3]), cell.zero_state(2, tf.float32))
+    >>> output.shape.as_list()
+    [2, 4]
     """
 
     def __init__(

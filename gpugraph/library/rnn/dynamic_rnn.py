@@ -64,6 +64,11 @@ def dynamic_rnn(
     Raises TypeError if `cell` is not a cell. Raises ValueError if the shapes of inputs or lengths
     are incompatible, and if both initial state and dtype are missing. A run raises
     InvalidArgumentError unless there is one length for each batch entry.
+
+    >>> cell = tf.nn.rnn_cell.GRUCell(4)
+    >>> outputs, state = tf.nn.dynamic_rnn(cell, tf.ones([2, 5, 3]), dtype=tf.float32)
+    >>> outputs.shape.as_list()
+    [2, 5, 4]
     """
     check_cell("cell", cell)
     with variable_scope(scope or "rnn") as opened:

@@ -43,6 +43,11 @@ def static_rnn(
     Raises TypeError if `cell` is not a cell or `inputs` is not a list. Raises ValueError if
     `inputs` is empty, if the shapes of inputs or lengths are incompatible, and if both initial
     state and dtype are missing.
+
+    >>> cell = tf.nn.rnn_cell.GRUCell(4)
+    >>> outputs, state = tf.nn.static_rnn(cell, [tf.ones([2, 3])] * 5, dtype=tf.float32)
+    >>> len(outputs)
+    5
     """
     check_cell("cell", cell)
     check_inputs(inputs)

@@ -43,6 +43,9 @@ class FileWriter:
     Raises:
       tf.errors.OpError: the file can't be created: NotFoundError, PermissionDeniedError, or
         FailedPreconditionError for a logdir that is a file.
+
+    >>> with tf.summary.FileWriter(folder) as writer:
+    ...     writer.add_summary(session.run(tf.summary.scalar("loss", 0.5)), global_step=1)
     """
 
     def __init__(

@@ -103,6 +103,10 @@ def scalar(
 
     Raises, in a run:
       InvalidArgumentError: `tensor` is not a scalar.
+
+    >>> text = session.run(tf.summary.scalar("loss", 0.5))
+    >>> tf.Summary.FromString(text).value[0].simple_value
+    0.5
     """
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         return _collect(
@@ -121,6 +125,10 @@ def histogram(
 
     Raises, in a run:
       InvalidArgumentError: a value isn't finite.
+
+    >>> text = session.run(tf.summary.histogram("w", [1.0, 3.0]))
+    >>> tf.Summary.FromString(text).value[0].histo.sum
+    4.0
     """
     with summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
         return _collect(
@@ -150,6 +158,10 @@ def image(
 
     Raises, in a run:
       InvalidArgumentError: `tensor` has another shape.
+
+    >>> text = session.run(tf.summary.image("picture", tf.ones([1, 2, 2, 1])))
+    >>> tf.Summary.FromString(text).value[0].image.height
+    2
     """
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         if (
@@ -269,6 +281,11 @@ def merge_all(
     """Merge the summaries in collection `key` of the default graph; return None if there are none.
 
     scope: a regular expression that the start of a summary's name must match.
+
+    >>> _ = tf.summary.scalar("loss", 0.5)
+    >>> _ = tf.summary.scalar("accuracy", 0.9)
+    >>> len(tf.Summary.FromString(session.run(tf.summary.merge_all())).value)
+    2
     """
     summaries = get_default_graph().get_collection(key, scope)
     return merge(summaries, name=name) if summaries else None

@@ -20,6 +20,9 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
     The global step is the only item of the collection GLOBAL_STEP, or else the tensor
     "global_step:0". Raises TypeError if it is not an integer scalar.
+
+    >>> tf.train.get_global_step() is None
+    True
     """
     chosen = graph_or_default(graph)
     steps = chosen.get_collection(GraphKeys.GLOBAL_STEP)
@@ -64,7 +67,13 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Return the graph's global step; create it if there is none."""
+    """Return the graph's global step; create it if there is none.
+
+    >>> step = tf.train.get_or_create_global_step()
+    >>> session.run(step.initializer)
+    >>> session.run(step)
+    np.int64(0)
+    """
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
 

@@ -113,6 +113,11 @@ def piecewise_constant(
     values: numbers of one dtype; one more than there are boundaries.
 
     Raises ValueError for other lengths and dtypes.
+
+    >>> step = tf.placeholder(tf.int32, [])
+    >>> rate = tf.train.piecewise_constant(step, [10], [1.0, 0.1])
+    >>> session.run(rate, {step: 20})
+    np.float32(0.1)
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
@@ -157,6 +162,10 @@ def polynomial_decay(
     The rate is (learning_rate - end) * (1 - step / decay_steps) ** power + end, where end is
     `end_learning_rate`; after `decay_steps` it stays at end. cycle: whether the rate is reset and
     decays again instead: `decay_steps` is then replaced by its next multiple.
+
+    >>> rate = tf.train.polynomial_decay(1.0, 5, decay_steps=10, end_learning_rate=0.0)
+    >>> session.run(rate)
+    np.float32(0.5)
     """
     numbers = decay_steps, end_learning_rate, power
     with _decay(name, "PolynomialDecay", learning_rate, global_step, *numbers) as decay:

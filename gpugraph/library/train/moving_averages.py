@@ -151,6 +151,15 @@ class ExponentialMovingAverage:
     num_updates: the number of updates, an int tensor or variable. If passed, the decay is at most
       (1 + num_updates) / (10 + num_updates), so that the averages move faster at first.
     zero_debias: whether to correct averages of tensors for their start at 0.
+
+    >>> v = tf.Variable(4.0)
+    >>> average = tf.train.ExponentialMovingAverage(0.5)
+    >>> update = average.apply([v])
+    >>> session.run(tf.global_variables_initializer())
+    >>> session.run([v.assign(0.0), update])[0]
+    np.float32(0.0)
+    >>> session.run(average.average(v))
+    np.float32(4.0)
     """
 
     def __init__(

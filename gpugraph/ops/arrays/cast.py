@@ -107,6 +107,9 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     A float is truncated towards 0 to an integer; a complex number converts to a real one by
     dropping its imaginary part. IndexedSlices and SparseTensors are returned as such, with
     converted values. Strings raise UnimplementedError in a run.
+
+    >>> session.run(tf.cast([1.8, -1.8], tf.int32))
+    array([ 1, -1], dtype=int32)
     """
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, Tensor):
@@ -141,7 +144,9 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 def _cast_to(dtype: DType, name: str, default_name: str) -> UnaryFunction:
     """Return a function called `name` that casts to `dtype`."""
 
-    @named(name, f"`cast(x, {dtype.name})`.")
+    doc = f"Cast `x` to {dtype.name}, as `tf.cast(x, tf.{dtype.name})` does."
+
+    @named(name, doc)
     def to_dtype(x: Any, name: str | None = default_name) -> Tensor:
         return cast(x, dtype, name)
 

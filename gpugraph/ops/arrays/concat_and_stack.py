@@ -118,6 +118,10 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
     Raises ValueError if sizes of other axes differ, for scalars, for an empty list, and for an
     `axis` that is not a scalar. A single tensor is returned unchanged, after the check of `axis`.
+
+    >>> session.run(tf.concat([[[1, 2]], [[3, 4]]], axis=0))
+    array([[1, 2],
+           [3, 4]], dtype=int32)
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -236,6 +240,10 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Stack `values`, tensors of one shape and dtype, along a new axis.
 
     Raises ValueError if the shapes differ or `axis` is not in [-rank - 1, rank].
+
+    >>> session.run(tf.stack([[1, 2], [3, 4]], axis=1))
+    array([[1, 3],
+           [2, 4]], dtype=int32)
     """
     if axis == 0 and not contains_tensor(values):
         try:

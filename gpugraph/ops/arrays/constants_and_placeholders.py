@@ -77,6 +77,10 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     """Add a tensor of `dtype` and (partially known) `shape` to be fed in each run.
 
     A run that needs it without a feed raises InvalidArgumentError.
+
+    >>> x = tf.placeholder(tf.float32, [None, 2], name="x")
+    >>> session.run(x + 1, {x: [[1, 2]]})
+    array([[2., 3.]], dtype=float32)
     """
     return _placeholder(dtype=dtype, shape=as_shape(shape), name=name)
 
@@ -146,7 +150,11 @@ _fill = op(
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
-    """Return a tensor of shape `dims`, an int vector, filled with the scalar `value`."""
+    """Return a tensor of shape `dims`, an int vector, filled with the scalar `value`.
+
+    >>> session.run(tf.fill([2], 7))
+    array([7, 7], dtype=int32)
+    """
     return _fill(int_argument(dims), value, name=name)
 
 
@@ -219,12 +227,21 @@ def _filled(shape: Any, value: int, dtype: DType, name: str | None, default: str
 
 
 def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Return zeros of `shape`, a TensorShape or an int vector; empty strings for dtype string."""
+    """Return zeros of `shape`, a TensorShape or an int vector; empty strings for dtype string.
+
+    >>> session.run(tf.zeros([3], tf.int32))
+    array([0, 0, 0], dtype=int32)
+    """
     return _filled(shape, 0, as_dtype(dtype).base_dtype, name, "zeros")
 
 
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Return ones of `shape`, a TensorShape or an int vector; raise TypeError for dtype string."""
+    """Return ones of `shape`, a TensorShape or an int vector; raise TypeError for dtype string.
+
+    >>> session.run(tf.ones([2, 2]))
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
     return _filled(shape, 1, as_dtype(dtype).base_dtype, name, "ones")
 
 
@@ -250,6 +267,9 @@ def zeros_like(
     """Return zeros of the shape of `tensor` and of `dtype`, by default that of `tensor`.
 
     optimize: add a constant instead of a ZerosLike where the shape is known (and small).
+
+    >>> session.run(tf.zeros_like([[1.5, 2.5]]))
+    array([[0., 0.]], dtype=float32)
     """
     return _like(tensor, dtype, name, optimize, 0)
 
@@ -260,5 +280,8 @@ def ones_like(
     """Return ones of the shape of `tensor` and of `dtype`, by default that of `tensor`.
 
     optimize: add a constant instead of a OnesLike where the shape is known (and small).
+
+    >>> session.run(tf.ones_like([1.5, 2.5]))
+    array([1., 1.], dtype=float32)
     """
     return _like(tensor, dtype, name, optimize, 1)

@@ -40,6 +40,9 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     """Return a list of copies of the tensors in the list `input`, all outputs of one IdentityN.
 
     Raises TypeError if `input` is not a list, and ValueError if it is empty.
+
+    >>> session.run(tf.identity_n([1, 2]))
+    [np.int32(1), np.int32(2)]
     """
     if isinstance(input, (list, tuple)) and not input:
         raise ValueError("IdentityN needs at least one tensor")

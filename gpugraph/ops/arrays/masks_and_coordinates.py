@@ -34,6 +34,10 @@ def sequence_mask(
 
     Shape: lengths.shape + (maxlen,); `maxlen` defaults to the largest length. With another `dtype`
     the elements are 1 and 0. Raises ValueError if maxlen is not a scalar.
+
+    >>> session.run(tf.sequence_mask([1, 3]))
+    array([[ True, False, False],
+           [ True,  True,  True]])
     """
     with op_scope(name, "SequenceMask", lengths, maxlen):
         counts = convert_to_tensor(lengths)
@@ -67,6 +71,10 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     or (n, m) with `indexing="ij"`. In grids of higher rank, "xy" exchanges the first two axes.
     Raises ValueError for another `indexing`, and TypeError for keywords other than `indexing` and
     `name`.
+
+    >>> session.run(tf.meshgrid([1, 2], [3, 4])[1])
+    array([[3, 3],
+           [4, 4]], dtype=int32)
     """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs:

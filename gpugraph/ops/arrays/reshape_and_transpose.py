@@ -144,6 +144,10 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
 
     One size may be -1: it is inferred from the others. A wrong number of elements raises ValueError
     if it is known when the op is added, else InvalidArgumentError in a run.
+
+    >>> session.run(tf.reshape([1, 2, 3, 4, 5, 6], [2, -1]))
+    array([[1, 2, 3],
+           [4, 5, 6]], dtype=int32)
     """
     return _reshape(tensor, int_argument(shape), name=name)
 
@@ -180,6 +184,10 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     """Insert an axis of size 1 at position `axis`; raise ValueError outside [-rank - 1, rank].
 
     dim: an older name of `axis`; raise ValueError unless exactly one of the two is passed.
+
+    >>> session.run(tf.expand_dims([1, 2], axis=1))
+    array([[1],
+           [2]], dtype=int32)
     """
     if (axis is None) == (dim is None):
         raise ValueError("expand_dims takes one of 'axis' and its older name 'dim'")
@@ -224,6 +232,9 @@ def squeeze(
 
     squeeze_dims: an older name of `axis`. Raises ValueError for an axis outside [-rank, rank) or of
     a size other than 1.
+
+    >>> session.run(tf.squeeze([[[1], [2]]]))
+    array([1, 2], dtype=int32)
     """
     if axis is not None and squeeze_dims is not None:
         raise ValueError("squeeze takes one of 'axis' and its older name 'squeeze_dims'")
@@ -301,6 +312,11 @@ def transpose(
 
     With `conjugate` and a complex dtype, also conjugate the elements. Raises ValueError if `perm`
     is not a permutation of the axes.
+
+    >>> session.run(tf.transpose([[1, 2, 3], [4, 5, 6]]))
+    array([[1, 4],
+           [2, 5],
+           [3, 6]], dtype=int32)
     """
     if isinstance(a, Tensor) and perm is not None and not conjugate:
         return _transpose(a, int_argument(perm), name=name or "transpose")
@@ -352,6 +368,9 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     """Return the inverse permutation y of an int vector x: y[x[i]] = i.
 
     Raises InvalidArgumentError in a run if x is not a permutation of 0, 1, ..., n - 1.
+
+    >>> session.run(tf.invert_permutation([2, 0, 1]))
+    array([1, 2, 0], dtype=int32)
     """
     return _invert_permutation(int_argument(x), name=name)
 
@@ -396,5 +415,9 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Broadcast `input` to `shape`: repeat it along axes of size 1 and along new leading axes.
 
     Raises ValueError if the shapes are incompatible.
+
+    >>> session.run(tf.broadcast_to([1, 2], [2, 2]))
+    array([[1, 2],
+           [1, 2]], dtype=int32)
     """
     return _broadcast_to(input, int_argument(shape), name=name)

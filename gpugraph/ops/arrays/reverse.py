@@ -77,5 +77,8 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """Reverse the order of the elements of `tensor` along each axis in the int vector `axis`.
 
     Raises ValueError for an axis outside [-rank, rank) or listed twice.
+
+    >>> session.run(tf.reverse([1, 2, 3], axis=[0]))
+    array([3, 2, 1], dtype=int32)
     """
     return _reverse(tensor, int_argument(axis), name=name)

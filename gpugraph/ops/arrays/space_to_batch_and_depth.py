@@ -128,6 +128,9 @@ def space_to_depth(
 
     Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c] for `data_format` NHWC. Raises ValueError if
     height or width is not a multiple of block_size.
+
+    >>> session.run(tf.space_to_depth(tf.ones([1, 2, 2, 1]), 2)).shape
+    (1, 1, 1, 4)
     """
     return raw_ops.SpaceToDepth(input, block_size=block_size, data_format=data_format, name=name)
 
@@ -329,6 +332,9 @@ def batch_to_space(
     """Apply `batch_to_space_nd` to height and width of a 4-D `input`.
 
     block_size: one int for both axes; if it is None, `block_shape`, a vector of two ints, is used.
+
+    >>> session.run(tf.batch_to_space(tf.ones([4, 1, 1, 1]), [[0, 0], [0, 0]], 2)).shape
+    (1, 2, 2, 1)
     """
     return batch_to_space_nd(input, _square(block_size, block_shape), crops, name)
 

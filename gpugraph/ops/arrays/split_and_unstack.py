@@ -74,6 +74,10 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 
     num: the size of the axis, needed only if it is not known statically. Raises ValueError if it is
     neither passed nor known, or differs from the known size.
+
+    >>> first, second = tf.unstack([[1, 2], [3, 4]])
+    >>> session.run(second)
+    array([3, 4], dtype=int32)
     """
     source = convert_to_tensor(value, name="value")
     if num is None:
@@ -214,6 +218,10 @@ def split(
     `num_or_size_splits` is the number of equal parts or an int vector of their sizes, one of which
     may be -1. num: the number of parts, needed only for a vector of unknown length. Raises
     ValueError if the parts do not add up to the size of the axis.
+
+    >>> first, rest = tf.split([1, 2, 3], [1, 2])
+    >>> session.run(rest)
+    array([2, 3], dtype=int32)
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)):
         return _split(axis, value, num_split=int(num_or_size_splits), name=name)

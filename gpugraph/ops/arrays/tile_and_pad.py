@@ -94,6 +94,9 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """Repeat `input` along each axis: `multiples[i]` times along axis i.
 
     multiples: an int vector with one number for each axis; otherwise raise ValueError.
+
+    >>> session.run(tf.tile([1, 2], [2]))
+    array([1, 2, 1, 2], dtype=int32)
     """
     return _tile(input, int_argument(multiples), name=name)
 
@@ -352,6 +355,10 @@ def pad(
     mode: CONSTANT adds `constant_values`, a scalar; SYMMETRIC and REFLECT mirror the tensor at its
     border, with and without a copy of the border element. Raises ValueError for any other mode, and
     for mirrored paddings larger than the tensor (REFLECT: than its size - 1).
+
+    >>> session.run(tf.pad([[1, 2]], [[0, 1], [1, 0]]))
+    array([[0, 1, 2],
+           [0, 0, 0]], dtype=int32)
     """
     mode = text_of("mode", mode).upper()
     if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):

@@ -90,7 +90,10 @@ _declare(
 
 
 def no_op(name: str | None = None) -> Operation:
-    """Add an operation that computes nothing. It only has control inputs, or is one."""
+    """Add an operation that computes nothing. It only has control inputs, or is one.
+
+    >>> session.run(tf.no_op())
+    """
     return raw_ops.NoOp(name=name)
 
 
@@ -100,6 +103,12 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
     If the inputs are on several devices, those on each device are first joined by one NoOp there.
     The returned operation is then on the device of the enclosing `tf.device`. Raises TypeError for
     objects that are not part of a graph.
+
+    >>> v = tf.Variable(1.0)
+    >>> w = tf.Variable(2.0)
+    >>> session.run(tf.group(v.initializer, w.initializer))
+    >>> session.run(v + w)
+    np.float32(3.0)
     """
     graph = get_default_graph()
     parts_of_graph = nest.flatten(inputs, expand_composites=True)
@@ -130,6 +139,9 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
 
     None is returned as None, and IndexedSlices as IndexedSlices. Raises ValueError if there is no
     tensor.
+
+    >>> session.run(tf.tuple([tf.constant(1), tf.constant(2)]))
+    [np.int32(1), np.int32(2)]
     """
     values = [
         value if value is None or isinstance(value, IndexedSlices) else convert_to_tensor(value)

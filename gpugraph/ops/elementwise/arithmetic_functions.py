@@ -141,7 +141,11 @@ def _is_complex(part: Any) -> bool:
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return (x - y)(x - y), elementwise; for complex numbers, |x - y|²."""
+    """Return (x - y)(x - y), elementwise; for complex numbers, |x - y|².
+
+    >>> session.run(tf.squared_difference([1.0, 2.0], [4.0, 2.0]))
+    array([9., 0.], dtype=float32)
+    """
     if not any(map(_is_complex, (x, y))):
         return _squared_difference_op(x, y, name=name)
     with op_scope(name, "SquaredDifference", x, y) as scope:
@@ -289,6 +293,9 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
 
     A single tensor is returned unchanged. Raises ValueError for an empty list, and for shapes that
     differ.
+
+    >>> session.run(tf.add_n([[1, 2], [3, 4], [5, 6]]))
+    array([ 9, 12], dtype=int32)
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("add_n takes a list of at least one tensor of the same dtype and shape")

@@ -214,6 +214,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     `x` and `y` have the same shape and dtype; `condition` has their shape, is a scalar, or is a
     vector that selects along their first axis. Raises ValueError if only one of `x` and `y` is
     passed.
+
+    >>> session.run(tf.where([True, False], [1, 2], [3, 4]))
+    array([1, 4], dtype=int32)
     """
     if x is None and y is None:
         return raw_ops.Where(condition, name=name)

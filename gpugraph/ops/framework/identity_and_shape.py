@@ -152,6 +152,10 @@ def shape(
     """Return the shape of `input` as an int vector.
 
     optimize: whether to return a constant if the shape is fully known.
+
+    >>> x = tf.placeholder(tf.float32, [None, 3])
+    >>> session.run(tf.shape(x), {x: np.ones((2, 3))})
+    array([2, 3], dtype=int32)
     """
     element = as_dtype(out_type)
     if isinstance(input, (Composite, SparseTensorValue)):
@@ -194,7 +198,11 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
 
 
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
-    """Return the number of elements of `input`, an int scalar; a constant if it is known."""
+    """Return the number of elements of `input`, an int scalar; a constant if it is known.
+
+    >>> session.run(tf.size([[1, 2, 3], [4, 5, 6]]))
+    np.int32(6)
+    """
     element = as_dtype(out_type)
     if isinstance(input, (Composite, SparseTensorValue)):
         with op_scope(name, "Size", input.dense_shape) as scope:
@@ -209,7 +217,11 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """Return the rank of `input`, an int32 scalar; a constant if it is known."""
+    """Return the rank of `input`, an int32 scalar; a constant if it is known.
+
+    >>> session.run(tf.rank([[1, 2]]))
+    np.int32(2)
+    """
     if isinstance(input, (Composite, SparseTensorValue)):
         return _size(input.dense_shape, name=name or "Rank")
     source = convert_to_tensor(input, name="input")

@@ -6,6 +6,15 @@ In an example, `tf` is this package, `np` is NumPy, and `session` is a session o
 from __future__ import annotations
 
 EXAMPLES = {
+    "Sum": ("tf.reduce_sum([[1, 2], [3, 4]], axis=0)", "array([4, 6], dtype=int32)"),
+    "Mean": ("tf.reduce_mean([[1.0, 2.0], [3.0, 4.0]])", "np.float32(2.5)"),
+    "Max": ("tf.reduce_max([[1, 5], [3, 4]], axis=1)", "array([5, 4], dtype=int32)"),
+    "Min": ("tf.reduce_min([[1, 5], [3, 4]], axis=1)", "array([1, 3], dtype=int32)"),
+    "Prod": ("tf.reduce_prod([2, 3, 4])", "np.int32(24)"),
+    "All": ("tf.reduce_all([True, False])", "np.False_"),
+    "Any": ("tf.reduce_any([True, False])", "np.True_"),
+    "ArgMax": ("tf.argmax([[1, 5], [3, 4]], axis=1)", "array([1, 0])"),
+    "ArgMin": ("tf.argmin([[1, 5], [3, 4]], axis=1)", "array([0, 0])"),
     "Square": ("tf.square([1.0, 2.0])", "array([1., 4.], dtype=float32)"),
     "Sqrt": ("tf.sqrt([4.0, 9.0])", "array([2., 3.], dtype=float32)"),
     "Rsqrt": ("tf.rsqrt([4.0, 16.0])", "array([0.5 , 0.25], dtype=float32)"),
@@ -16,7 +25,7 @@ EXAMPLES = {
     "Exp": ("tf.exp([0.0])", "array([1.], dtype=float32)"),
     "Mul": ("tf.multiply([1, 2], [3, 4])", "array([3, 8], dtype=int32)"),
     "Sub": ("tf.subtract([5, 6], [1, 2])", "array([4, 4], dtype=int32)"),
-    "AddV2": ("tf.add([1, 2], 10)", "array([11, 12], dtype=int32)"),
+    "Add": ("tf.add([1, 2], 10)", "array([11, 12], dtype=int32)"),
     "Pow": ("tf.pow([2, 3], [3, 2])", "array([8, 9], dtype=int32)"),
     "FloorMod": ("tf.mod([5, -5], 3)", "array([2, 1], dtype=int32)"),
     "Equal": ("tf.equal([1, 2], [1, 3])", "array([ True, False])"),

@@ -67,6 +67,10 @@ def constant(
 
     Raises TypeError for a value of another kind than `dtype`, and ValueError for a value that does
     not fit `shape`.
+
+    >>> session.run(tf.constant([[1, 2], [3, 4]]))
+    array([[1, 2],
+           [3, 4]], dtype=int32)
     """
     if is_tensor_proto(value):
         dtype_of_proto = as_dtype(value.dtype).base_dtype
@@ -132,6 +136,9 @@ def convert_to_tensor(
 
     Raises ValueError for a tensor of another dtype than `dtype`, and TypeError if there is no
     conversion.
+
+    >>> tf.convert_to_tensor([1.0, 2.0]).shape
+    TensorShape([Dimension(2)])
     """
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):

@@ -217,6 +217,10 @@ def extract_image_patches(
     reach beyond them.
 
     Raises ValueError for other forms of these arguments.
+
+    >>> ones, two = [1, 1, 1, 1], [1, 2, 2, 1]
+    >>> session.run(tf.extract_image_patches(tf.ones([1, 4, 4, 1]), two, two, ones, "VALID")).shape
+    (1, 2, 2, 4)
     """
     return raw_ops.ExtractImagePatches(
         images,

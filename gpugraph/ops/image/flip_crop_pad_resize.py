@@ -69,7 +69,11 @@ def _reverse(source: Tensor, *axes: int) -> Any:
 
 
 def flip_left_right(image: Any) -> Tensor:
-    """Mirror one or several images left to right. Raises ValueError for other ranks."""
+    """Mirror one or several images left to right. Raises ValueError for other ranks.
+
+    >>> session.run(tf.image.flip_left_right(tf.reshape([1, 2], [1, 2, 1]))).ravel()
+    array([2, 1], dtype=int32)
+    """
     with op_scope(None, "flip_left_right", image):
         source, height = as_images(image)
         return _reverse(source, height + 1)

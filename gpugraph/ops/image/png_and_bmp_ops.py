@@ -248,6 +248,10 @@ def decode_png(
 
     Raises TypeError for other dtypes. A run raises InvalidArgumentError for a file that is no PNG
     file, and UnimplementedError for an interlaced one.
+
+    >>> png = tf.image.encode_png(tf.zeros([2, 3, 1], tf.uint8))
+    >>> session.run(tf.image.decode_png(png)).shape
+    (2, 3, 1)
     """
     wanted = _check_type(dtype, _PNG_TYPES)
     return _decode_png(contents, channels=channels, dtype=wanted, name=name)

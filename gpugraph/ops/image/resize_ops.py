@@ -335,6 +335,9 @@ def resize_bilinear(
     i is centered at i + 0.5, instead of at i.
 
     Raises ValueError for other ranks and for sizes that are not positive.
+
+    >>> session.run(tf.image.resize_bilinear(tf.ones([1, 2, 2, 1]), [4, 4])).shape
+    (1, 4, 4, 1)
     """
     return raw_ops.ResizeBilinear(
         images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name

@@ -186,6 +186,9 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
 
     Raises ValueError for other `batch_dims`; a run raises InvalidArgumentError for coordinates out
     of range.
+
+    >>> session.run(tf.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]]))
+    array([2, 3], dtype=int32)
     """
     count = constant_value(batch_dims) if isinstance(batch_dims, Tensor) else batch_dims
     if count is None:

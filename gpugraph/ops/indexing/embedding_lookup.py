@@ -43,6 +43,9 @@ def embedding_lookup(
 
     The result has shape ids.shape + params.shape[1:]. Raises ValueError without params and for
     another strategy; a run raises InvalidArgumentError for row numbers out of range.
+
+    >>> session.run(tf.nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 1]))
+    array([3., 3.], dtype=float32)
     """
     del validate_indices
     if params is None:

@@ -239,6 +239,9 @@ def gather(
     batch_dims: the number of leading axes that params and indices share. validate_indices: ignored.
     The result has shape params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:].
     A run raises InvalidArgumentError for an index outside [0, size of the axis).
+
+    >>> session.run(tf.gather([10, 20, 30], [2, 0]))
+    array([30, 10], dtype=int32)
     """
     del validate_indices
     first = constant_value(axis) if isinstance(axis, Tensor) else axis or batch_dims
@@ -260,6 +263,9 @@ def boolean_mask(
     axis: the first axis of `tensor` that the mask covers, by default 0; the mask's shape must be
     the sizes of the axes from there on. Raises ValueError for any other shape, for a scalar mask
     and for a mask of unknown rank.
+
+    >>> session.run(tf.boolean_mask([1, 2, 3], [True, False, True]))
+    array([1, 3], dtype=int32)
     """
     with op_scope(name, "boolean_mask", tensor, mask):
         source = convert_to_tensor(tensor, name="tensor")

@@ -126,6 +126,10 @@ def one_hot(
     [0, depth) gives only `off_value`. dtype: by default the dtype of the two values, else float32.
 
     Raises TypeError if the dtypes of values and `dtype` differ.
+
+    >>> session.run(tf.one_hot([0, 2], depth=3))
+    array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
     """
     with op_scope(name, "one_hot", indices, depth, on_value, off_value) as scope:
         values = [(on_value, 1, "on_value"), (off_value, 0, "off_value")]
@@ -258,6 +262,9 @@ def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
     """Return (y, idx): the distinct elements of vector x in order of appearance, and x = y[idx].
 
     out_idx: the dtype of idx, int32 or int64. Raises ValueError if x is not a vector.
+
+    >>> session.run(tf.unique([5, 7, 5]))
+    Unique(y=array([5, 7], dtype=int32), idx=array([0, 1, 0], dtype=int32))
     """
     return _unique(x, out_idx=out_idx, name=name)
 
@@ -328,6 +335,9 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
 
     The size of the first axis is the largest index + 1. If an index occurs several times, its last
     slice is used. Slices at missing indices are 0. Raises ValueError for empty lists.
+
+    >>> session.run(tf.dynamic_stitch([[0, 2], [1]], [[10, 30], [20]]))
+    array([10, 20, 30], dtype=int32)
     """
     return dynamic_stitch_op(list(indices), list(data), name=name)
 

@@ -146,6 +146,9 @@ def sort(
 
     Raises ValueError for another direction, for an axis that is not a constant, and, if the rank is
     unknown, for an axis other than the last.
+
+    >>> session.run(tf.sort([3, 1, 2]))
+    array([1, 2, 3], dtype=int32)
     """
     return _sort(values, axis, direction, False, name)
 

@@ -119,6 +119,10 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 
     begin, size: int vectors with one entry per axis. A size of -1 means all remaining elements.
     Raises ValueError for a part that is not inside `input_`.
+
+    >>> session.run(tf.slice([[1, 2, 3], [4, 5, 6]], begin=[0, 1], size=[2, 2]))
+    array([[2, 3],
+           [5, 6]], dtype=int32)
     """
     return _slice(input_, int_argument(begin), int_argument(size), name=name)
 

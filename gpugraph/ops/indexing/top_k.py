@@ -140,6 +140,10 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
 
     Of equal elements the one with the lower index comes first. If `sorted` is False, the order is
     unspecified. Raises ValueError for a scalar and for rows of fewer than k elements.
+
+    >>> values, indices = tf.nn.top_k([1, 5, 3], k=2)
+    >>> session.run(values), session.run(indices)
+    (array([5, 3], dtype=int32), array([1, 2], dtype=int32))
     """
     return _top_k(input, k, sorted=sorted, name=name)
 
@@ -216,6 +220,9 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
     predictions: [batch, classes]; targets: [batch], class numbers. Classes that tie with the k-th
     are included. The result is False for a target outside [0, classes), and for a row that is not
     finite.
+
+    >>> session.run(tf.nn.in_top_k([[0.1, 0.9]], targets=[1], k=1))
+    array([ True])
     """
     with op_scope(name, "in_top_k", predictions, targets):
         return _in_top_k(predictions, targets, k, name=name)

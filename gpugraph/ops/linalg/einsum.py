@@ -171,6 +171,10 @@ def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     diagonal is taken.
 
     Raises ValueError for equations that don't fit the inputs, and for inputs of unknown rank.
+
+    >>> session.run(tf.einsum("ij,jk->ik", tf.ones([2, 3]), tf.ones([3, 1])))
+    array([[3.],
+           [3.]], dtype=float32)
     """
     with op_scope(name, "einsum", *inputs):
         labels, output = _parse(equation, len(inputs))

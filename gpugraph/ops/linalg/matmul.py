@@ -235,6 +235,10 @@ def matmul(
 
     Raises ValueError if the inner sizes differ, if a rank is below 2, and if an operand is to be
     both transposed and adjoint.
+
+    >>> session.run(tf.matmul([[1, 2], [3, 4]], [[1], [1]]))
+    array([[3],
+           [7]], dtype=int32)
     """
     del a_is_sparse, b_is_sparse
     if transpose_a and adjoint_a:

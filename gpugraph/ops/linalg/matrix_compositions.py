@@ -52,6 +52,10 @@ def eye(
     """Return identity matrices, of shape batch_shape + [num_rows, num_columns].
 
     num_columns: by default num_rows. batch_shape: a list or vector of ints; by default [].
+
+    >>> session.run(tf.eye(2))
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
     """
     element = as_dtype(dtype)
     with op_scope(name, "eye", num_rows, num_columns, batch_shape):
@@ -214,6 +218,9 @@ def norm(
       1.
 
     Raises ValueError for other orders and axes.
+
+    >>> session.run(tf.norm([3.0, 4.0]))
+    np.float32(5.0)
     """
     if keepdims is not None and keep_dims is not None:
         raise ValueError("Cannot specify both 'keep_dims' and 'keepdims'.")

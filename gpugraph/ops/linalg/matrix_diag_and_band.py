@@ -237,6 +237,10 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
 
     num_lower, num_upper: the number of diagonals to keep below and above the main diagonal; a
     negative number keeps all. A run raises InvalidArgumentError for numbers larger than the matrix.
+
+    >>> session.run(tf.matrix_band_part(tf.ones([2, 2]), -1, 0))
+    array([[1., 0.],
+           [1., 1.]], dtype=float32)
     """
     limits = [
         np.int64(whole_number("num_lower or num_upper", n)) if isinstance(n, int) else n

@@ -163,6 +163,10 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
 
     Raises ValueError for matrices that are not square; a run raises InvalidArgumentError for
     singular matrices.
+
+    >>> session.run(tf.matrix_inverse([[2.0, 0.0], [0.0, 4.0]]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]], dtype=float32)
     """
     return _matrix_inverse(input, adjoint=adjoint, name=name)
 

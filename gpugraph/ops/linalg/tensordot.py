@@ -37,6 +37,9 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
     Raises ValueError if the lists differ in length or n exceeds a rank, and IndexError for an axis
     outside the rank; a run raises InvalidArgumentError for sizes that don't fit.
+
+    >>> session.run(tf.tensordot([[1, 2]], [[3], [4]], axes=1))
+    array([[11]], dtype=int32)
     """
     with op_scope(name, "Tensordot", a, b) as scope:
         left = convert_to_tensor(a, name="a")

@@ -32,6 +32,9 @@ class FixedLenFeature(
 
     default_value: the value for examples without the feature. None means that the feature is
       required.
+
+    >>> tf.FixedLenFeature([2], tf.float32).shape
+    [2]
     """
 
     __slots__ = ()

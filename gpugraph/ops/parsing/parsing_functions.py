@@ -70,6 +70,12 @@ def parse_single_example(
     examples.
 
     example_names: the example's name, a scalar, for error messages.
+
+    >>> floats = tf.train.FloatList(value=[1.0, 2.0])
+    >>> features = tf.train.Features(feature={"x": tf.train.Feature(float_list=floats)})
+    >>> text = tf.train.Example(features=features).SerializeToString()
+    >>> session.run(tf.parse_single_example(text, {"x": tf.FixedLenFeature([2], tf.float32)}))
+    {'x': array([1., 2.], dtype=float32)}
     """
     raw = _checked(features)
     default = "ParseSingleExample"

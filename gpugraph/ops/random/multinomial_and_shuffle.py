@@ -204,6 +204,9 @@ def multinomial(
 
     Raises ValueError for logits that are not a matrix; a run raises InvalidArgumentError if there
     are no classes.
+
+    >>> session.run(tf.multinomial([[0.0, -100.0]], num_samples=3, seed=1))
+    array([[0, 0, 0]])
     """
     options = num_samples, output_dtype, seed
     return _classes(_multinomial_op, (name, "multinomial"), logits, options)
@@ -284,7 +287,11 @@ _random_shuffle = op(
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """Return `value` with its rows (slices along the first axis) in random order."""
+    """Return `value` with its rows (slices along the first axis) in random order.
+
+    >>> sorted(session.run(tf.random_shuffle([1, 2, 3], seed=1)).tolist())
+    [1, 2, 3]
+    """
     return _random_shuffle(value, **seeds_of(seed), name=name)
 
 
@@ -295,6 +302,9 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     """Return a part of `value` with the sizes `size`, at a random position.
 
     A run raises InvalidArgumentError if `value` is smaller than `size`.
+
+    >>> session.run(tf.random_crop(tf.range(10), [4], seed=1)).shape
+    (4,)
     """
     with op_scope(name, "random_crop", value, size) as scope:
         value = convert_to_tensor(value, name="value")

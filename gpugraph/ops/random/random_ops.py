@@ -186,6 +186,9 @@ def random_uniform(
 
     maxval: 1 by default for floating point numbers; raise ValueError without it for int32 and
     int64. A run raises InvalidArgumentError for integers if minval >= maxval.
+
+    >>> session.run(tf.random_uniform([2], maxval=10, dtype=tf.int32, seed=1)).shape
+    (2,)
     """
     minval, maxval, wanted = bounds(minval, maxval, dtype)
     with op_scope(name, "random_uniform", shape, minval, maxval) as scope:
@@ -230,7 +233,11 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return normal random numbers of shape `shape`."""
+    """Return normal random numbers of shape `shape`.
+
+    >>> session.run(tf.random_normal([2, 3], seed=1)).shape
+    (2, 3)
+    """
     inputs = shape, mean, stddev
     return scale(_random_normal, "random_normal", inputs, dtype, name, lambda: seeds_of(seed))
 
@@ -245,6 +252,9 @@ def truncated_normal(
 ) -> Tensor:
     """Return normal random numbers of shape `shape`; numbers beyond 2 stddev from the mean are
     redrawn.
+
+    >>> session.run(tf.truncated_normal([3], seed=1)).shape
+    (3,)
     """
     inputs = shape, mean, stddev
     return scale(_truncated_normal, "truncated_normal", inputs, dtype, name, lambda: seeds_of(seed))

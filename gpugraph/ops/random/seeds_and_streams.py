@@ -71,6 +71,10 @@ def _truncated(name: str, seed: Any) -> int:
 def set_random_seed(seed: int) -> None:
     """Set the default graph's seed, which makes random ops that are created from now on
     reproducible.
+
+    >>> tf.set_random_seed(1)
+    >>> session.run(tf.random_uniform([2], maxval=100, dtype=tf.int32)).shape
+    (2,)
     """
     get_default_graph().seed = seed
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from inspect import cleandoc
 from math import prod
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ from gpugraph.kernel import Arg, Call, KernelContext, Launch, Reduction, Signatu
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.op_examples import example_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.reductions.axis_launches import Axis, best_position
 from gpugraph.ops.reductions.reduction_ops import INTEGER_MIN, MAX, MIN
@@ -164,7 +166,7 @@ def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str)
     InvalidArgumentError if it has size 0. `dimension` is an older name of `axis`.
     """
 
-    @named(op_type.lower(), doc)
+    @named(op_type.lower(), cleandoc(doc) + example_of(op_type))
     def public(
         input: Any,
         axis: Any = None,

@@ -31,6 +31,9 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
     The limits are scalars, or broadcast to `t`. Raises ValueError if the broadcast result would
     have another shape than `t`.
+
+    >>> session.run(tf.clip_by_value([-2.0, 0.5, 3.0], -1.0, 1.0))
+    array([-1. ,  0.5,  1. ], dtype=float32)
     """
     with op_scope(name, "clip_by_value", t, clip_value_min, clip_value_max) as scope:
         values = _values(t)
@@ -114,6 +117,10 @@ def clip_by_global_norm(
       is infinite or NaN, all elements become NaN, which makes the failure visible. Raises TypeError
       if `t_list` is not a sequence.
     Source: Pascanu et al., arXiv:1211.5063.
+
+    >>> clipped, norm = tf.clip_by_global_norm([[3.0, 4.0]], 1.0)
+    >>> session.run(norm)
+    np.float32(5.0)
     """
     _check_sequence(t_list)
     norm: Tensor = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)

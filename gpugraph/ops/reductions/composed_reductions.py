@@ -74,6 +74,9 @@ def count_nonzero(
     """Return the number of nonzero elements along `axis` (see `reduce_sum`), a tensor of `dtype`.
 
     `input` is another name of `input_tensor`; raise ValueError if both or neither are passed.
+
+    >>> session.run(tf.count_nonzero([0, 1, 2]))
+    np.int64(2)
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     source = either(input, input_tensor, "input", "input_tensor")
@@ -170,7 +173,11 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """Return the fraction of the elements that are 0: a float32 scalar, NaN for an empty tensor."""
+    """Return the fraction of the elements that are 0: a float32 scalar, NaN for an empty tensor.
+
+    >>> session.run(tf.nn.zero_fraction([0, 1, 0, 2]))
+    np.float32(0.5)
+    """
     with op_scope(name, "zero_fraction", value):
         tensor = convert_to_tensor(value, name="value")
         count = size(tensor, out_type=dtypes.int64)

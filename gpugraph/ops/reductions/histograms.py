@@ -135,6 +135,9 @@ def bincount(
     `maxlength`; larger numbers are not counted. weights: a tensor of the shape of `arr`. If it is
     passed, the result is, for each number, the sum of the weights of its occurrences, in the dtype
     of the weights. A run raises InvalidArgumentError for negative numbers.
+
+    >>> session.run(tf.bincount([0, 2, 2]))
+    array([1, 0, 2], dtype=int32)
     """
     with op_scope(None, "bincount"):
         numbers = convert_to_tensor(arr, dtypes.int32, name="arr")

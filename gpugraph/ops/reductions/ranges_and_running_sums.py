@@ -107,6 +107,9 @@ def range(
     `range(n)` starts at 0. Without `dtype`, the result has the widest dtype of the arguments, in
     the order int32, int64, bfloat16, float32, float64. Raises ValueError if delta is 0 or leads
     away from the limit.
+
+    >>> session.run(tf.range(2, 10, 3))
+    array([2, 5, 8], dtype=int32)
     """
     if limit is None:
         start, limit = 0, start
@@ -325,6 +328,9 @@ def cumsum(
 
     exclusive: whether each sum excludes the element at its position: [0, a, a + b]. reverse:
     whether sums run from the end: [a + b + c, b + c, c].
+
+    >>> session.run(tf.cumsum([1, 2, 3]))
+    array([1, 3, 6], dtype=int32)
     """
     return _cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 

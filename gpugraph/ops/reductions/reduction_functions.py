@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from inspect import cleandoc
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_examples import example_of
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -99,6 +101,7 @@ def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFun
 
 def _public_of(op_function: OpFunction, doc: str) -> ReductionFunction:
     """Return the public function of a reduction op: `reduce_sum` for Sum."""
+    doc = cleandoc(doc) + example_of(op_function.op_def.name)
     return _public(partial(reduce_with, op_function), f"reduce_{op_function.__name__}", doc)
 
 
@@ -155,5 +158,9 @@ reduce_logsumexp = _public(
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
-    """Return half the sum of the squares of all elements of a floating point tensor, a scalar."""
+    """Return half the sum of the squares of all elements of a floating point tensor, a scalar.
+
+    >>> session.run(tf.nn.l2_loss([3.0, 4.0]))
+    np.float32(12.5)
+    """
     return raw_ops.L2Loss(t, name=name)

@@ -40,6 +40,9 @@ def sparse_to_dense(
     sparse_values: shape (n,), or a scalar for all indices. A run raises InvalidArgumentError for
       indices out of bounds, and with `validate_indices` for indices that are out of order or
       repeated.
+
+    >>> session.run(tf.sparse_to_dense([1], [3], [7]))
+    array([0, 7, 0], dtype=int32)
     """
     return raw_ops.SparseToDense(
         sparse_indices,

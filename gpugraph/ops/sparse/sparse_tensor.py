@@ -36,6 +36,11 @@ class SparseTensor(Composite):
     constructor raises ValueError for other ranks, and if their static shapes contradict each other.
 
     The operators `sparse * dense` and `sparse / dense` compute only the elements present.
+
+    >>> sparse = tf.SparseTensor([[0, 1], [1, 0]], [5, 6], [2, 2])
+    >>> session.run(tf.sparse_tensor_to_dense(sparse))
+    array([[0, 5],
+           [6, 0]], dtype=int32)
     """
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
@@ -196,6 +201,11 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 
     shape: the dense shape, as far as known (None for unknown sizes); a feed always contains the
     whole shape. A run that needs the SparseTensor without a feed raises InvalidArgumentError.
+
+    >>> x = tf.sparse_placeholder(tf.float32, [2, 2])
+    >>> session.run(tf.sparse_tensor_to_dense(x), {x: ([[0, 1]], [5.0], [2, 2])})
+    array([[0., 5.],
+           [0., 0.]], dtype=float32)
     """
     label = {part: f"{name}/{part}" if name else None for part in ("shape", "values", "indices")}
     rank = None

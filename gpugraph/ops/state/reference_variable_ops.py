@@ -258,6 +258,10 @@ def assign(
 
     `ref` may also be a slice of a variable, `variable[1:3]`. Raises ValueError if `value` does not
     have the variable's shape, unless `validate_shape` is False.
+
+    >>> v = tf.Variable(1.0)
+    >>> session.run(tf.assign(v, 5.0))
+    np.float32(5.0)
     """
     if _is_of_replicas(ref):
         return _change_copies("assign", ref, value, name)
@@ -279,6 +283,11 @@ def assign_add(
     """Add `value` to the variable `ref`.
 
     Return the reference, or the resource variable after it.
+
+    >>> v = tf.Variable(1.0)
+    >>> session.run(v.initializer)
+    >>> session.run(tf.assign_add(v, 2.0))
+    np.float32(3.0)
     """
     if _is_of_replicas(ref):
         return _change_copies("assign_add", ref, value, name)

@@ -69,6 +69,9 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 
     The tensors must have the same shape; a scalar is joined at every index. Raises ValueError for
     different shapes.
+
+    >>> session.run(tf.string_join(["a", "b"], separator="-"))
+    b'a-b'
     """
     return _string_join(inputs, separator=separator, name=name)
 

@@ -149,6 +149,11 @@ def string_split(
     string has no parts in either case.
 
     Raises ValueError for any other rank, and NotImplementedError for ragged results.
+
+    >>> words = tf.string_split(["a b", "c"])
+    >>> session.run(tf.sparse_tensor_to_dense(words, default_value=""))
+    array([[b'a', b'b'],
+           [b'c', b'']], dtype=object)
     """
     _refuse_ragged(result_type)
     separator = delimiter if sep is None else sep

@@ -107,6 +107,9 @@ def as_string(
       negative.
 
     A run raises InvalidArgumentError for formats that contradict each other or don't fit the dtype.
+
+    >>> session.run(tf.as_string([1, 2]))
+    array([b'1', b'2'], dtype=object)
     """
     return _as_string(
         input,

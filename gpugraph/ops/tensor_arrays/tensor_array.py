@@ -52,6 +52,10 @@ class TensorArray:
       ValueError: neither size nor handle is passed, or both are, or a handle together with an
         argument that only a new array can have; a handle without a flow.
       TypeError: the handle is not a tensor.
+
+    >>> array = tf.TensorArray(tf.int32, 2).write(0, 5).write(1, 6)
+    >>> session.run(array.stack())
+    array([5, 6], dtype=int32)
     """
 
     def __init__(

@@ -36,6 +36,9 @@ class Dense(ConfiguredLayer):
       `tf.get_variable`. The first call raises ValueError for inputs whose last size is unknown, and
       later calls for another last size. Calls raise TypeError for inputs that are not floating
       point numbers.
+
+    >>> tf.keras.layers.Dense(4, activation="relu")(tf.ones([2, 3])).shape.as_list()
+    [2, 4]
     """
 
     def __init__(

@@ -22,6 +22,10 @@ class Sequential(Model):
     is built by the first call, `build(input_shape)` or `fit`. Raises TypeError for an object that
     is not a layer. Raises ValueError for layers with several outputs, and for two layers with the
     same name.
+
+    >>> model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=[2])])
+    >>> model.count_params()
+    3
     """
 
     def __init__(self, layers: Any = None, name: str | None = None) -> None:

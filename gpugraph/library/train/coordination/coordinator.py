@@ -29,6 +29,11 @@ class Coordinator:
 
     clean_stop_exception_types: the exceptions that are an ordinary end and are not raised; by
     default OutOfRangeError, which reports the end of an input.
+
+    >>> coordinator = tf.train.Coordinator()
+    >>> coordinator.request_stop()
+    >>> coordinator.should_stop()
+    True
     """
 
     def __init__(

@@ -48,6 +48,11 @@ class QueueRunner:
     Raises ValueError if the queue or the operations are missing, or if both a queue and a
     QueueRunnerDef are passed; TypeError if `queue_closed_exception_types` is not a tuple of error
     classes.
+
+    >>> queue = tf.FIFOQueue(10, tf.int32)
+    >>> runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
+    >>> runner.name
+    'fifo_queue'
     """
 
     def __init__(
@@ -278,6 +283,9 @@ def start_queue_runners(
     sess: a session, by default the default session. Raises ValueError if there is no session, and
     TypeError if `sess` is another object. For a monitored session, which has already started its
     runners, the list is empty.
+
+    >>> tf.train.start_queue_runners(session)
+    []
     """
     if sess is None:
         sess = get_default_session()

@@ -6,7 +6,11 @@ from typing import Any, NamedTuple
 
 
 class SessionRunArgs(NamedTuple):
-    """A hook's additions to a run: fetches in any structure, feeds and RunOptions."""
+    """A hook's additions to a run: fetches in any structure, feeds and RunOptions.
+
+    >>> tf.train.SessionRunArgs("loss:0").fetches
+    'loss:0'
+    """
 
     fetches: Any
     feed_dict: Any = None

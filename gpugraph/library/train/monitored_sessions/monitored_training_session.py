@@ -69,6 +69,12 @@ def MonitoredTrainingSession(
       max_wait_secs: the maximum number of seconds that a worker waits for its chief.
       summary_dir: the folder of summaries; `checkpoint_dir` if None.
       save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
+
+    >>> step = tf.train.get_or_create_global_step()
+    >>> count = tf.assign_add(step, 1)
+    >>> with tf.train.MonitoredTrainingSession() as monitored:
+    ...     print(monitored.run(count))
+    1
     """
     scaffold = scaffold or Scaffold()
     folder, saved_to = summary_dir or checkpoint_dir, checkpoint_dir

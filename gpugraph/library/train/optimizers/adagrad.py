@@ -23,6 +23,11 @@ class AdagradOptimizer(OneOpUpdate, Optimizer):
     """accumulator += gradient**2; var -= learning_rate * gradient / sqrt(accumulator).
 
     Slot: "accumulator", which starts at `initial_accumulator_value`, which must be above 0.
+
+    >>> v = tf.Variable(4.0)
+    >>> train = tf.train.AdagradOptimizer(0.5).minimize(tf.square(v))
+    >>> session.run(tf.global_variables_initializer())
+    >>> session.run(train)
     """
 
     def __init__(

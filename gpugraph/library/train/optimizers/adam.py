@@ -26,6 +26,13 @@ class AdamOptimizer(OneOpUpdate, Optimizer):
     (sqrt(v) + eps).
 
     lr_t = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t). Slots: "m", "v".
+
+    >>> v = tf.Variable(4.0)
+    >>> train = tf.train.AdamOptimizer(0.5).minimize(tf.square(v))
+    >>> session.run(tf.global_variables_initializer())
+    >>> session.run(train)
+    >>> session.run(v)
+    np.float32(3.5)
     """
 
     def __init__(

@@ -16,7 +16,15 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class GradientDescentOptimizer(OneOpUpdate, Optimizer):
-    """var -= learning_rate * gradient."""
+    """var -= learning_rate * gradient.
+
+    >>> v = tf.Variable(4.0)
+    >>> train = tf.train.GradientDescentOptimizer(0.25).minimize(tf.square(v))
+    >>> session.run(v.initializer)
+    >>> session.run(train)
+    >>> session.run(v)
+    np.float32(2.0)
+    """
 
     def __init__(
         self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
@@ -44,6 +52,13 @@ class MomentumOptimizer(OneOpUpdate, Optimizer):
     """accum = momentum * accum + gradient; var -= learning_rate * accum (or Nesterov's form).
 
     Slot: "momentum". Source: Sutskever et al., 2013.
+
+    >>> v = tf.Variable(4.0)
+    >>> train = tf.train.MomentumOptimizer(0.25, momentum=0.9).minimize(tf.square(v))
+    >>> session.run(tf.global_variables_initializer())
+    >>> session.run(train)
+    >>> session.run(v)
+    np.float32(2.0)
     """
 
     def __init__(

@@ -16,6 +16,11 @@ class RMSPropOptimizer(OneOpUpdate, Optimizer):
 
     Slots: "rms", the running mean of the gradient's square, which starts at ones; "momentum"; and
     with `centered` "mg", the running mean of the gradient, whose square is subtracted from rms.
+
+    >>> v = tf.Variable(4.0)
+    >>> train = tf.train.RMSPropOptimizer(0.1).minimize(tf.square(v))
+    >>> session.run(tf.global_variables_initializer())
+    >>> session.run(train)
     """
 
     def __init__(

@@ -170,7 +170,11 @@ def _under(folder: str, path: str) -> str:
 
 
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
-    """Return the path of the latest checkpoint of a folder, or None."""
+    """Return the path of the latest checkpoint of a folder, or None.
+
+    >>> tf.train.latest_checkpoint(folder) is None
+    True
+    """
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None:
         return None

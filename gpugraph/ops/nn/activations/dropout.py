@@ -34,6 +34,9 @@ def dropout(
 
     Raises ValueError for an `x` that is not floating point, for a rate out of range, and unless
     exactly one of `rate` and `keep_prob` is passed.
+
+    >>> session.run(tf.nn.dropout(tf.ones([4]), rate=0.0))
+    array([1., 1., 1., 1.], dtype=float32)
     """
     probability = _rate(rate, keep_prob)
     with op_scope(name, "dropout", x):

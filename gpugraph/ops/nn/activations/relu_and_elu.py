@@ -247,7 +247,11 @@ op(
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """Return `features` where positive, else alpha * features, elementwise; ints become float32."""
+    """Return `features` where positive, else alpha * features, elementwise; ints become float32.
+
+    >>> session.run(tf.nn.leaky_relu([-1.0, 1.0]))
+    array([-0.2,  1. ], dtype=float32)
+    """
     source = convert_to_tensor(features, name="features")
     if source.dtype.is_integer:
         source = raw_ops.Cast(source, DstT=dtypes.float32)

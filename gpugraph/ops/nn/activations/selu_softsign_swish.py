@@ -134,7 +134,11 @@ def swish(features: Any) -> Tensor:
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
-    """Concatenate relu of `features` and of -`features` along `axis`."""
+    """Concatenate relu of `features` and of -`features` along `axis`.
+
+    >>> session.run(tf.nn.crelu([1.0, -2.0]))
+    array([1., 0., 0., 2.], dtype=float32)
+    """
     with op_scope(name, "CRelu", features) as scope:
         source = convert_to_tensor(features, name="features")
         return relu(concat([source, -source], axis, name=scope))

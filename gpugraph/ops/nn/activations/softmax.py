@@ -267,6 +267,9 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
 
     axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
     rank).
+
+    >>> session.run(tf.nn.softmax([0.0, 0.0]))
+    array([0.5, 0.5], dtype=float32)
     """
     return _along(_softmax_op, logits, either(axis, dim, "axis", "dim"), name)
 
@@ -276,5 +279,8 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any
 
     axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
     rank).
+
+    >>> session.run(tf.nn.log_softmax([0.0, 0.0]))
+    array([-0.6931472, -0.6931472], dtype=float32)
     """
     return _along(_log_softmax_op, logits, either(axis, dim, "axis", "dim"), name)

@@ -70,6 +70,12 @@ def conv2d(
 
     Raises ValueError for windows that are larger than the image, for mismatched channels, and for
     strides or dilations of batch or channels that are not 1.
+
+    >>> images, kernel = tf.ones([1, 3, 3, 1]), tf.ones([2, 2, 1, 1])
+    >>> y = tf.nn.conv2d(images, kernel, strides=[1, 1, 1, 1], padding="VALID")
+    >>> session.run(y)[0, ..., 0]
+    array([[4., 4.],
+           [4., 4.]], dtype=float32)
     """
     weights = one_of("filters", filters, "filter", filter)
     attrs = window_attrs(strides, padding, data_format, dilations)
@@ -142,6 +148,11 @@ def conv2d_transpose(
 
     output_shape: the shape of the result [n, oh, ow, out]; a `conv2d` of an input of that shape
     must give the shape of `value`; otherwise raise ValueError.
+
+    >>> kernel = tf.ones([2, 2, 1, 1])
+    >>> y = tf.nn.conv2d_transpose(tf.ones([1, 1, 1, 1]), kernel, [1, 2, 2, 1], [1, 2, 2, 1])
+    >>> session.run(y).shape
+    (1, 2, 2, 1)
     """
     source = one_of("input", input, "value", value)
     weights = one_of("filters", filters, "filter", filter)
@@ -224,6 +235,10 @@ def depthwise_conv2d(
     """Call `depthwise_conv2d_native`.
 
     rate (newer name: `dilations`): the vertical and the horizontal dilation.
+
+    >>> images, kernel = tf.ones([1, 4, 4, 3]), tf.ones([2, 2, 3, 2])
+    >>> tf.nn.depthwise_conv2d(images, kernel, [1, 1, 1, 1], "SAME").shape.as_list()
+    [1, 4, 4, 6]
     """
     rates = either(dilations, rate, "dilations", "rate")
     with op_scope(name, "depthwise", input, filter) as scope:

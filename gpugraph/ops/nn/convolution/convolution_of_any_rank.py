@@ -37,6 +37,10 @@ def convolution(
 
     Raises ValueError for inputs of another rank, and if there are both a stride and a rate of more
     than 1.
+
+    >>> images, kernel = tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4])
+    >>> tf.nn.convolution(images, kernel, padding="SAME").shape.as_list()
+    [1, 8, 8, 4]
     """
     source = convert_to_tensor(input, name="input")
     weights = filters if filter is None else filter

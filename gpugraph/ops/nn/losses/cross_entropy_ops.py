@@ -276,6 +276,10 @@ def softmax_cross_entropy_with_logits_v2(
     labels: probability distributions, of the logits' shape; cast to the logits' dtype. The result
     has the shape of the logits without `axis`. Labels and logits both have gradients. float16 and
     bfloat16 are computed in float32.
+
+    >>> labels, logits = [[0.0, 1.0]], [[0.0, 0.0]]
+    >>> session.run(tf.nn.softmax_cross_entropy_with_logits_v2(labels, logits))
+    array([0.6931472], dtype=float32)
     """
     chosen = either(axis, dim, "axis", "dim")
     _need_names("softmax_cross_entropy_with_logits", None, labels, logits)
@@ -323,6 +327,10 @@ def softmax_cross_entropy_with_logits(
     """Call `softmax_cross_entropy_with_logits_v2`, without a gradient for the labels.
 
     Raises ValueError unless `labels` and `logits` are passed by name.
+
+    >>> labels, logits = [[0.0, 1.0]], [[0.0, 0.0]]
+    >>> session.run(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    array([0.6931472], dtype=float32)
     """
     _need_names("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "softmax_cross_entropy_with_logits_sg", logits, labels) as scope:
@@ -342,6 +350,10 @@ def sparse_softmax_cross_entropy_with_logits(
 
     Raises ValueError for mismatched shapes and unless labels and logits are passed by name; a run
     raises InvalidArgumentError for a label out of range.
+
+    >>> losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[1], logits=[[0.0, 0.0]])
+    >>> session.run(losses)
+    array([0.6931472], dtype=float32)
     """
     _need_names("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "SparseSoftmaxCrossEntropyWithLogits", labels, logits):
@@ -381,6 +393,9 @@ def sigmoid_cross_entropy_with_logits(
     With x = logits and z = labels, the result is computed as max(x, 0) - x * z + log(1 +
     exp(-|x|)), which never overflows. Raises ValueError if the shapes differ and unless both are
     passed by name.
+
+    >>> session.run(tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0], logits=[0.0]))
+    array([0.6931472], dtype=float32)
     """
     _need_names("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "logistic_loss", logits, labels) as scope:

@@ -153,6 +153,9 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
     Channels are the last axis (data_format "N...C" or "NHWC", the default) or the second axis
     ("NC..." or "NCHW"). Raises ValueError for another `data_format`, for a value of rank 0 or 1,
     and for a different number of channels.
+
+    >>> session.run(tf.nn.bias_add([[1.0, 2.0]], [10.0, 20.0]))
+    array([[11., 22.]], dtype=float32)
     """
     if data_format is None or data_format in ("NHWC", "NWC", "NDHWC", "N...C"):
         layout = "NHWC"
@@ -193,6 +196,9 @@ def moments(
 
     float16 is averaged in float32. `shift` has no effect. With `keepdims` (older name: `keep_dims`)
     the reduced axes stay, with size 1.
+
+    >>> session.run(tf.nn.moments(tf.constant([1.0, 3.0]), axes=[0]))
+    (np.float32(2.0), np.float32(1.0))
     """
     del shift
     keep = bool(keep_dims if keepdims is None else keepdims)
@@ -231,6 +237,10 @@ def batch_normalization(
     """Return (x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
 
     All arguments broadcast against `x`; `offset` and `scale` may be None.
+
+    >>> y = tf.nn.batch_normalization([1.0, 3.0], 2.0, 1.0, 0.0, 1.0, variance_epsilon=0.0)
+    >>> session.run(y)
+    array([-1.,  1.], dtype=float32)
     """
     with op_scope(name, "batchnorm", x, mean, variance, scale, offset):
         source = convert_to_tensor(x, name="x")

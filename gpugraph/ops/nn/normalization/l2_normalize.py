@@ -43,6 +43,9 @@ def l2_normalize(
     """Return x / sqrt(max(sum(x ** 2), epsilon)).
 
     The sum is over `axis` (older name: `dim`), by default over all axes.
+
+    >>> session.run(tf.nn.l2_normalize([3.0, 4.0], axis=0))
+    array([0.6, 0.8], dtype=float32)
     """
     chosen = either(axis, dim, "axis", "dim")
     with op_scope(name, "l2_normalize", x) as scope:

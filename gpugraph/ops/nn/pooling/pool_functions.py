@@ -72,6 +72,10 @@ def max_pool(
 
     Raises ValueError for windows that are larger than the image. Windows over the batch, or over
     channels in combination with pixels, are not supported.
+
+    >>> images = tf.reshape(tf.range(4.0), [1, 2, 2, 1])
+    >>> session.run(tf.nn.max_pool(images, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")).ravel()
+    array([3.], dtype=float32)
     """
     source, layout = one_of("value", value, "input", input), image_format(data_format)
     return _pool(max_pool_op, 2, source, ksize, strides, padding, layout, name or "MaxPool")
@@ -92,6 +96,10 @@ def avg_pool(
     width), or one for each dimension. padding: "SAME" or "VALID".
 
     Raises ValueError for windows that are larger than the image, or over batch or channels.
+
+    >>> images = tf.reshape(tf.range(4.0), [1, 2, 2, 1])
+    >>> session.run(tf.nn.avg_pool(images, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")).ravel()
+    array([1.5], dtype=float32)
     """
     source, layout = one_of("value", value, "input", input), image_format(data_format)
     return _pool(avg_pool_op, 2, source, ksize, strides, padding, layout, name or "AvgPool")
