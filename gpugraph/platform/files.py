@@ -55,7 +55,8 @@ class GFile:
 
     >>> with tf.gfile.GFile(folder + "/notes.txt", "w") as file:
     ...     file.write("one line")
-    >>> tf.gfile.GFile(folder + "/notes.txt").read()
+    >>> with tf.gfile.GFile(folder + "/notes.txt") as file:
+    ...     file.read()
     'one line'
     """
 

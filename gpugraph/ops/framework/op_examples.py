@@ -13,7 +13,7 @@ EXAMPLES = {
     "Prod": ("tf.reduce_prod([2, 3, 4])", "np.int32(24)"),
     "All": ("tf.reduce_all([True, False])", "np.False_"),
     "Any": ("tf.reduce_any([True, False])", "np.True_"),
-    "ArgMax": ("tf.argmax([[1, 5], [3, 4]], axis=1)", "array([1, 0])"),
+    "ArgMax": ("tf.argmax([[1, 5], [3, 4]], axis=1)", "array([1, 1])"),
     "ArgMin": ("tf.argmin([[1, 5], [3, 4]], axis=1)", "array([0, 0])"),
     "Square": ("tf.square([1.0, 2.0])", "array([1., 4.], dtype=float32)"),
     "Sqrt": ("tf.sqrt([4.0, 9.0])", "array([2., 3.], dtype=float32)"),
