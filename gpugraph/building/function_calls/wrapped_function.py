@@ -44,17 +44,17 @@ class WrappedFunction(ConcreteFunction):
         del input_signature
         graph = self.graph
         captured = {inner: outer for outer, inner in graph.captures.items()}
-        given = [_element(graph, feed) for feed in flatten(feeds)]
+        feed_tensors = [_element(graph, feed) for feed in flatten(feeds)]
         wanted = map_structure(lambda fetch: _element(graph, fetch), fetches)
-        for element in [*given, *flatten(wanted)]:
+        for element in [*feed_tensors, *flatten(wanted)]:
             if element.graph is not graph:
                 raise ValueError(
                     "Can only prune function whose feeds and fetches are from this graph "
                     f"({graph}). Input {element} is from graph {element.graph}"
                 )
-        if not all(isinstance(feed, Tensor) for feed in given):
+        if not all(isinstance(feed, Tensor) for feed in feed_tensors):
             raise ValueError("Feeds must be tensors.")
-        arguments = [feed for feed in given if feed not in captured]
+        arguments = [feed for feed in feed_tensors if feed not in captured]
         inside: list[Any] = []
 
         def call(*tensors: Tensor) -> Any:
@@ -87,16 +87,16 @@ def _tensors(results: Any) -> list[Tensor]:
 
 def _needed(fetches: Sequence[Any], known: set[Tensor]) -> list[Operation]:
     """Return the operations on which fetches depend, except for those of known tensors."""
-    made = {tensor.op for tensor in known}
+    known_ops = {tensor.op for tensor in known}
     waiting = [getattr(one, "op", one) for one in fetches if one not in known]
-    found: dict[Operation, None] = {}
+    needed: dict[Operation, None] = {}
     while waiting:
         op = waiting.pop()
-        if op not in found and op not in made:
-            found[op] = None
+        if op not in needed and op not in known_ops:
+            needed[op] = None
             waiting += [tensor.op for tensor in op.inputs if tensor not in known]
             waiting += op.control_inputs
-    return sorted(found, key=lambda op: op._id)
+    return sorted(needed, key=lambda op: op._id)
 
 
 def wrap_function(

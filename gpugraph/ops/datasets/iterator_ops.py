@@ -146,14 +146,14 @@ class IteratorResource:
 
     def _stages(self) -> list[Stage]:
         """Return the dataset and those from which it reads, each once, in a certain order."""
-        found: dict[int, Stage] = {}
+        stages: dict[int, Stage] = {}
         left = [self.stage]
         while left:
             stage = left.pop()
-            if stage is not None and id(stage) not in found:
-                found[id(stage)] = stage
+            if stage is not None and id(stage) not in stages:
+                stages[id(stage)] = stage
                 left += stage.inputs()
-        return list(found.values())
+        return list(stages.values())
 
     def end_of_session(self) -> None:
         """Drop the position: end its threads and close its files."""
