@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not native_examples.IS_USUAL, reason="CPython's 
 @pytest.fixture(autouse=True)
 def _compiled():
     if prepare_source("host_examples.h", "bytes").get(wait=True) is None:
-        pytest.skip("there is no C compiler")
+        pytest.skip("native code is off, or there is no C compiler")
     with tf.Graph().as_default():
         yield
 
