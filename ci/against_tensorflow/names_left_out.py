@@ -172,9 +172,13 @@ _REORDERED_SINCE += ("raw_ops.OneShotIterator", "raw_ops.OptionsDataset")
 
 _ARGUMENTS_LEFT_OUT = """
 contrib.eager.make_template: create_graph_function_
+contrib.graph_editor.TransformerInfo: info
 contrib.eager.Variable: distribute_strategy dtype variable_def
 """
-"""Arguments of 1.15 that gpugraph lacks, or has in another order: they concern eager execution."""
+"""Arguments of 1.15 that gpugraph lacks, or has in another order: they concern eager execution.
+
+A TransformerInfo is only returned by copies of graphs.
+"""
 
 
 def is_reordered(name: str) -> bool:

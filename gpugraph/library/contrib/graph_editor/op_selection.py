@@ -284,9 +284,14 @@ def get_backward_walk_ops(
 def get_walks_intersection_ops(
     forward_seed_ops: Any, backward_seed_ops: Any, forward_inclusive: bool = True,
     backward_inclusive: bool = True, within_ops: Any = None, within_ops_fn: Filter | None = None,
-    control_inputs: bool = False, control_outputs: Any = None,
+    control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None,
 ) -> list[Operation]:  # fmt: skip
-    """Return the operations of a forward walk that a backward walk visits too."""
+    """Return the operations of a forward walk that a backward walk visits too.
+
+    control_ios: a ControlOutputs; it stands for `control_inputs` and `control_outputs`.
+    """
+    if control_ios is not None:
+        control_inputs, control_outputs = True, control_ios
     forward = get_forward_walk_ops(
         forward_seed_ops, forward_inclusive, within_ops, within_ops_fn,
         control_outputs=control_outputs,
