@@ -27,11 +27,11 @@ class DeviceForecast(NamedTuple):
     reached at `node`. busy: seconds in which the device computes. nodes: how many it runs.
     """
 
-    lasting: int
-    peak: int
-    node: str
     busy: float
+    node: str
+    lasting: int
     nodes: int
+    peak: int
 
 
 class TransferForecast(NamedTuple):
@@ -99,7 +99,7 @@ def _device_forecast(record: GraphRecord, device: str) -> DeviceForecast:
     nodes = [node for node in record.nodes if node.device == device]
     peak_node = record.nodes[live.index(peak)].name if live else ""
     busy = sum(node.seconds for node in nodes if node.received is None)
-    return DeviceForecast(lasting, peak, peak_node, busy, len(nodes))
+    return DeviceForecast(busy, peak_node, lasting, len(nodes), peak)
 
 
 def _transfers(record: GraphRecord) -> list[TransferForecast]:

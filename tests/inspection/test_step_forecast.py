@@ -42,7 +42,8 @@ def test_devices_run_side_by_side() -> None:
 
 def test_memory_and_transfers() -> None:
     forecast = StepForecast(record())
-    assert forecast.devices[ONE][:3] == (4096, 4096 + 2048, "recv")
+    device = forecast.devices[ONE]
+    assert (device.lasting, device.peak, device.node) == (4096, 4096 + 2048, "recv")
     assert [tuple(item) for item in forecast.transfers] == [(TWO, ONE, 1, 1024)]
     assert forecast.variables == {(ONE, "w"): 4096}
     text = forecast.text({ONE: 5000})

@@ -41,6 +41,12 @@ _OUTSIDE = (
     "strategy scope. Try to make sure your code looks similar to the following.\n"
     "with strategy.scope():\n  model=_create_model()\n  model.compile(...)"
 )
+_ASYNCHRONOUS = (
+    "Models of `tf.keras` cannot be compiled in the scope of {}, whose workers do not wait for "
+    "each other. Use tf.keras.estimator.model_to_estimator with "
+    "RunConfig(train_distribute=strategy), or a training function of your own with "
+    "strategy.experimental_run_v2; MultiWorkerMirroredStrategy trains models in several processes"
+)
 
 
 def strategy_to_train(model: Any) -> Any:
@@ -53,15 +59,8 @@ def strategy_to_train(model: Any) -> Any:
     if strategy is None:
         return None
     count, extended = strategy.num_replicas_in_sync, strategy.extended
-    is_asynchronous = extended._first_replica() is None
-    if is_asynchronous:
-        raise ValueError(
-            f"Models of `tf.keras` cannot be compiled in the scope of {type(strategy).__name__}, "
-            "whose workers do not wait for each other. Use tf.keras.estimator.model_to_estimator "
-            "with RunConfig(train_distribute=strategy), or a training function of your own with "
-            "strategy.experimental_run_v2; MultiWorkerMirroredStrategy trains models in several "
-            "processes"
-        )
+    if extended._first_replica() is None:
+        raise ValueError(_ASYNCHRONOUS.format(type(strategy).__name__))
     return strategy if count > 1 else None
 
 

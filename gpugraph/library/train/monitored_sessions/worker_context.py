@@ -63,21 +63,24 @@ def is_over_copies(strategy: Any) -> bool:
     )  # fmt: skip
 
 
-class _Current(threading.local):
-    context: WorkerContext | None = None
+class _Entered(threading.local):
+    """The contexts that a thread has entered, the innermost last."""
+
+    def __init__(self) -> None:
+        self.contexts: list[WorkerContext] = []
 
 
-_CURRENT = _Current()
+_ENTERED = _Entered()
 
 
 @contextmanager
 def entered_worker(context: WorkerContext) -> Iterator[None]:
     """Let the monitored sessions of the block be those of a worker."""
-    old, _CURRENT.context = _CURRENT.context, context
+    _ENTERED.contexts.append(context)
     try:
         yield
     finally:
-        _CURRENT.context = old
+        _ENTERED.contexts.pop()
 
 
 def worker_context(master: str) -> WorkerContext | None:
@@ -86,8 +89,8 @@ def worker_context(master: str) -> WorkerContext | None:
 
     master: the target of sessions, unless a context was entered.
     """
-    if _CURRENT.context is not None:
-        return _CURRENT.context
+    if _ENTERED.contexts:
+        return _ENTERED.contexts[-1]
     strategy = get_strategy()
     if not is_over_copies(strategy):
         return None
