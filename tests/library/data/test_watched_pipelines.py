@@ -62,7 +62,8 @@ def test_a_slow_pipeline_has_an_empty_buffer_and_a_slow_step_a_full_one():
     slow_input = by_kind(watch_of(D.range(50).map(slow(0.005)).prefetch(4), 10))["Prefetch"]
     assert slow_input.filled / slow_input.takes < 0.3
     assert slow_input.spent > 20_000_000  # the step waits for elements
-    slow_step = by_kind(watch_of(D.range(50).prefetch(4), 10, pause=0.01))["Prefetch"]
+    quick_input = D.range(50).map(slow(0.001)).prefetch(4)  # a thread reads it
+    slow_step = by_kind(watch_of(quick_input, 10, pause=0.02))["Prefetch"]
     assert slow_step.filled / slow_step.takes > 0.7
     assert slow_step.capacity == 4
 
