@@ -155,7 +155,7 @@ def test_the_commands_show_pipelines(tmp_path, capsys):
     program, trace = tmp_path / "program.py", tmp_path / "trace.json"
     program.write_text(PROGRAM)
     assert main(["explain", str(program)]) == 0
-    text = capsys.readouterr().err.partition("-- pipelines of data\n")[2]
+    text = capsys.readouterr().out.partition("-- pipelines of data\n")[2]
     assert text.startswith("pipeline of 'OneShotIterator':\n  Prefetch ")
     assert "6 elements" in text
     assert main(["trace", "-o", str(trace), str(program)]) == 0
