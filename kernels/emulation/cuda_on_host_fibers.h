@@ -37,7 +37,7 @@ enum Status { kFine = 0, kBadArguments = 1, kMisaligned = 716, kFailed = 719, kT
 // The parameters of a launch, filled in by Python: all fields have 64 bits.
 struct Launch {
   int64_t grid[3], block[3], shared_bytes;
-  int64_t backwards;  // 1: threads and blocks from the last to the first; 2 and more: in an order by this seed
+  int64_t backwards;  // 1: threads and blocks from the last to the first; 2 and more: blocks in an order by this seed, threads backwards if it is odd
   char *stacks;       // room for `kMostThreads` + 1 stacks
   int64_t stack_bytes;
   char *shared;       // dynamic shared memory, aligned to 128 bytes

@@ -42,6 +42,12 @@ GG_UNCHECKED static bool is_watched(uintptr_t at) {
   return false;
 }
 
+GG_UNCHECKED static size_t offset_of(uintptr_t at) {
+  for (int64_t i = 0; i < block.launch->num_watched; i++)
+    if (is_between(at, reinterpret_cast<void *>(block.launch->watched[2 * i]), size_t(block.launch->watched[2 * i + 1]))) return at - uintptr_t(block.launch->watched[2 * i]);
+  return 0;
+}
+
 // Whether nothing orders an earlier access before the current one.
 GG_UNCHECKED static bool is_unordered(const Access &old, const Access &now, bool shared) {
   if (old.serial != now.serial) return false;
@@ -66,8 +72,9 @@ GG_UNCHECKED static void access(const void *address, size_t bytes, bool writes) 
     if (after_write || (writes && is_unordered(cell.read, now, shared))) {
       const Access old = after_write ? cell.write : cell.read;
       is_racing = false;
-      fail(kFailed, "a race: it %s byte %#zx (%zu bytes), which thread %d of block %lld %s, without a barrier between",
-           writes ? "writes" : "reads", size_t(at), bytes, old.thread, (long long)old.block, after_write ? "wrote" : "read");
+      const size_t offset = shared ? at - uintptr_t(is_between(at, block.launch->shared, size_t(block.launch->shared_bytes)) ? block.launch->shared : __start_gg_shared) : offset_of(at);
+      fail(kFailed, "a race: it %s byte %zu of %s (%zu bytes), which thread %d of block %lld %s, without a barrier between",
+           writes ? "writes" : "reads", offset, shared ? "shared memory" : "an array", bytes, old.thread, (long long)old.block, after_write ? "wrote" : "read");
     }
     // A write forgets reads: each of them was ordered before it.
     if (writes) cell.write = now, cell.read = Access{};

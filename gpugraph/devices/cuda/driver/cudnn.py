@@ -94,10 +94,10 @@ class Descriptor:
         self._kept: list[Any] = []
         self.kind = kind
         self.value: int | None = None
-        made = ctypes.c_void_p()
+        pointer = ctypes.c_void_p()
         number = NUMBERS[f"CUDNN_BACKEND_{kind}_DESCRIPTOR"]
-        self._check("create", library.cudnnBackendCreateDescriptor(number, ctypes.byref(made)))
-        self.value = made.value
+        self._check("create", library.cudnnBackendCreateDescriptor(number, ctypes.byref(pointer)))
+        self.value = pointer.value
 
     def set(self, name: str, kind: str, *values: Any) -> Descriptor:
         """Set an attribute to values of a type, by their names without CUDNN_ATTR_ and CUDNN_TYPE_.
@@ -126,11 +126,11 @@ class Descriptor:
 
     def descriptors(self, name: str, kind: str, most: int) -> list[Descriptor]:
         """Return an attribute's values, up to a number of descriptors of type `kind`."""
-        made = [Descriptor(self._library, kind) for _ in range(most)]
-        for descriptor in made:
+        descriptors = [Descriptor(self._library, kind) for _ in range(most)]
+        for descriptor in descriptors:
             descriptor._kept.append(self)  # the graph, for a configuration of an engine
-        array = (ctypes.c_void_p * most)(*(descriptor.value for descriptor in made))
-        return made[: self.get(name, _DESCRIPTOR, array)]
+        array = (ctypes.c_void_p * most)(*(descriptor.value for descriptor in descriptors))
+        return descriptors[: self.get(name, _DESCRIPTOR, array)]
 
     def _check(self, action: str, status: int) -> None:
         if status:
@@ -240,10 +240,10 @@ class Cudnn:
     def _plan(
         self, convolution: Convolution, graph: _Graph, handle: _Handle, workspace_bytes: int
     ) -> Descriptor | None:
-        made = Descriptor(self._library, "OPERATIONGRAPH")
-        made.set("OPERATIONGRAPH_HANDLE", "HANDLE", handle.value)
-        made.set("OPERATIONGRAPH_OPS", _DESCRIPTOR, *graph.operations).finalized()
-        for configuration in self._configurations(made):
+        description = Descriptor(self._library, "OPERATIONGRAPH")
+        description.set("OPERATIONGRAPH_HANDLE", "HANDLE", handle.value)
+        description.set("OPERATIONGRAPH_OPS", _DESCRIPTOR, *graph.operations).finalized()
+        for configuration in self._configurations(description):
             if not _is_exact(configuration, convolution):
                 continue
             plan = Descriptor(self._library, "EXECUTION_PLAN")
@@ -266,12 +266,12 @@ class Cudnn:
             heuristic.set("ENGINEHEUR_OPERATION_GRAPH", _DESCRIPTOR, graph)
             heuristic.set("ENGINEHEUR_MODE", "HEUR_MODE", mode)
             try:
-                found = heuristic.finalized().descriptors(
+                configurations = heuristic.finalized().descriptors(
                     "ENGINEHEUR_RESULTS", "ENGINECFG", _MAX_CONFIGURATIONS
                 )
             except _NotSupportedError:
                 continue
-            yield from found
+            yield from configurations
 
     def _launcher(self, handle: _Handle, plan: Descriptor, pack: Descriptor) -> Callable[[], None]:
         execute = self._library.cudnnBackendExecute
@@ -349,13 +349,13 @@ class _Operations:
         shape.set("CONVOLUTION_POST_PADDINGS", "INT64", *it.after)
         name, kind, *tensors = _OPERATIONS[it.kind]
         prefix = f"OPERATION_CONVOLUTION_{name}"
-        made = Descriptor(self._library, f"OPERATION_{kind}")
-        made.set(f"{prefix}_CONV_DESC", _DESCRIPTOR, shape.finalized())
+        operation = Descriptor(self._library, f"OPERATION_{kind}")
+        operation.set(f"{prefix}_CONV_DESC", _DESCRIPTOR, shape.finalized())
         for tensor, descriptor in zip(tensors, (images, filter, results)):
-            made.set(f"{prefix}_{tensor}", _DESCRIPTOR, descriptor)
-        made.set(f"{prefix}_ALPHA", self._scalar, 1.0)
-        made.set(f"{prefix}_BETA", self._scalar, 0.0)
-        return made.finalized()
+            operation.set(f"{prefix}_{tensor}", _DESCRIPTOR, descriptor)
+        operation.set(f"{prefix}_ALPHA", self._scalar, 1.0)
+        operation.set(f"{prefix}_BETA", self._scalar, 0.0)
+        return operation.finalized()
 
     def _pointwise(
         self, kind: str, operands: Sequence[Descriptor], target: Descriptor
@@ -363,12 +363,12 @@ class _Operations:
         mode = Descriptor(self._library, "POINTWISE")
         mode.set("POINTWISE_MODE", "POINTWISE_MODE", f"CUDNN_POINTWISE_{kind}")
         mode.set("POINTWISE_MATH_PREC", "DATA_TYPE", self._compute)
-        made = Descriptor(self._library, "OPERATION_POINTWISE")
-        made.set("OPERATION_POINTWISE_PW_DESCRIPTOR", _DESCRIPTOR, mode.finalized())
+        operation = Descriptor(self._library, "OPERATION_POINTWISE")
+        operation.set("OPERATION_POINTWISE_PW_DESCRIPTOR", _DESCRIPTOR, mode.finalized())
         for name, operand in zip("XB", operands):
-            made.set(f"OPERATION_POINTWISE_{name}DESC", _DESCRIPTOR, operand)
-        made.set("OPERATION_POINTWISE_YDESC", _DESCRIPTOR, target)
-        return made.finalized()
+            operation.set(f"OPERATION_POINTWISE_{name}DESC", _DESCRIPTOR, operand)
+        operation.set("OPERATION_POINTWISE_YDESC", _DESCRIPTOR, target)
+        return operation.finalized()
 
 
 def _is_exact(configuration: Descriptor, convolution: Convolution) -> bool:
@@ -376,10 +376,10 @@ def _is_exact(configuration: Descriptor, convolution: Convolution) -> bool:
     engines = configuration.descriptors("ENGINECFG_ENGINE", "ENGINE", 1)
     notes = (ctypes.c_int * 64)()
     count = engines[0].get("ENGINE_NUMERICAL_NOTE", "NUMERICAL_NOTE", notes) if engines else 0
-    found = set(notes[:count])
+    numbers = set(notes[:count])
     names = ["REDUCED_PRECISION_REDUCTION", "NONDETERMINISTIC", "FFT", "WINOGRAD"]
     names += [f"WINOGRAD_TILE_{size}x{size}" for size in (4, 6, 13)]
     if not convolution.tf32:
         names.append("DOWN_CONVERT_INPUTS")
         names += ["TENSOR_CORE"] if convolution.dtype == "float32" else []
-    return found.isdisjoint(NUMBERS[f"CUDNN_NUMERICAL_NOTE_{name}"] for name in names)
+    return numbers.isdisjoint(NUMBERS[f"CUDNN_NUMERICAL_NOTE_{name}"] for name in names)

@@ -12,8 +12,8 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.config.environment import setting
 
 SWITCH = "GPUGRAPH_CUDA_CHECKS"
-SHUFFLED = 12345
-"""The seed of the order of blocks."""
+SHUFFLED = 12346
+"""The seed of the order of blocks; it is even, so the threads of a block keep their order."""
 
 _FLAGS: dict[str, tuple[str, ...]] = {
     "races": (
