@@ -215,6 +215,10 @@ python.util.tf_inspect: _inspect=inspect
 train.queue_runner: QueueRunner=tf.train.QueueRunner
     add_queue_runner=tf.train.add_queue_runner start_queue_runners=tf.train.start_queue_runners
 python.summary.summary_op_util: internals.summary_internals
+python.tpu.tpu_function: get_tpu_context=internals.tpu_internals.get_tpu_context
+    TpuContext=internals.tpu_internals.TpuContext
+contrib.tpu.python.tpu.tpu_function: get_tpu_context=internals.tpu_internals.get_tpu_context
+    TpuContext=internals.tpu_internals.TpuContext
 python.tpu.tensor_tracer: TensorTracer=internals.tpu_internals.TensorTracer
 python.tools.freeze_graph: internals.file_internals
 test.mock: unittest.mock
@@ -250,8 +254,22 @@ contrib.slim.dataset: Dataset=internals.slim_internals.Dataset
 contrib.slim.(evaluation python.slim.evaluation): tf.contrib.slim
     evaluate_once=internals.slim_evaluation.evaluate_once
     evaluation_loop=internals.slim_evaluation.evaluation_loop
-contrib.predictor: internals.predictors
-contrib.predictor.(predictor predictor_factories): internals.predictors
+contrib.learn.monitors:
+    replace_monitors_with_hooks=internals.learn_run_config.replace_monitors_with_hooks
+contrib.learn.python.learn.monitors:
+    replace_monitors_with_hooks=internals.learn_run_config.replace_monitors_with_hooks
+contrib.learn: RunConfig=internals.learn_run_config.RunConfig
+contrib.learn.python.learn.estimators.run_config: RunConfig=internals.learn_run_config.RunConfig
+contrib.saved_model: get_signature_def_by_key=internals.predictors.get_signature_def_by_key
+contrib.saved_model.python.saved_model.signature_def_utils:
+    get_signature_def_by_key=internals.predictors.get_signature_def_by_key
+contrib.predictor:
+    from_estimator=internals.predictors.from_estimator
+    from_saved_model=internals.predictors.from_saved_model
+contrib.predictor.predictor: Predictor=internals.predictors.Predictor
+contrib.predictor.predictor_factories:
+    from_estimator=internals.predictors.from_estimator
+    from_saved_model=internals.predictors.from_saved_model
 contrib.training: evaluate_once=repeated.evaluate_once
     evaluate_repeatedly=repeated.evaluate_repeatedly
     get_or_create_eval_step=repeated.get_or_create_eval_step

@@ -331,10 +331,11 @@ class LayerWeights(LayerLosses):
         """Add a variable to the layer's lists of variables; for a partitioned one, add its parts.
 
         trainable: whether to train the variable; a part whose own `trainable` is False is not
-          trained, unless that is only because the layer is not trainable.
+          trained, unless that is only because the layer is not trainable. A variable getter of the
+          program may return a tensor, which counts as trained.
         """
         for part in variable_parts(variable):
-            is_trained = trainable and (part.trainable or not self.trainable)
+            is_trained = trainable and (getattr(part, "trainable", True) or not self.trainable)
             weights = self._trainable_weights if is_trained else self._non_trainable_weights
             if not any(part is weight for weight in weights):
                 weights.append(part)
