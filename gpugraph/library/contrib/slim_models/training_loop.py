@@ -188,13 +188,13 @@ def train(
 
 def _refuse_without_folder(summary_op: Any, saver: Any, trace_every_n_steps: Any) -> None:
     """Raise ValueError for arguments about files, if there is no folder for them."""
-    given = {
+    excluded = {
         "summary_op": summary_op is not _OPEN,
         "saver": saver is not None,
         "trace_every_n_steps": trace_every_n_steps is not None,
     }
-    for name, is_given in given.items():
-        if is_given:
+    for name, is_passed in excluded.items():
+        if is_passed:
             raise ValueError(f"Cannot provide {name} because logdir=None")
 
 
