@@ -5,6 +5,7 @@
     python ci/libraries.py calls FOLDER [--list]          compare calls with the signatures here
     python ci/libraries.py attributes FOLDER [--list]     and attributes with the classes here
     python ci/libraries.py run FOLDER [PROGRAM...]        run the programs of library_programs/
+    python ci/libraries.py test FOLDER [LIBRARY...]       run the tests that the libraries ship
 
 `names` reads the sources of all libraries below FOLDER (imports, and chains of attributes below
 `tensorflow`), and counts the names: those that are here, those that are refused at the call with a
@@ -17,6 +18,7 @@ uses.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -28,6 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from library_calls import Call, fault_of_call, lacks, read_calls
+from library_tests import test_files
 from library_versions import VERSIONS
 from names_of_version_1 import Version1
 
@@ -36,6 +39,8 @@ from gpugraph.tensorflow_import.missing_names import advice, shown
 from gpugraph.tensorflow_import.program_check import check_source
 
 _ROOT = str(Path(__file__).resolve().parents[1])
+_TESTS = "{:40} {:>6} {:>8} {:>8} {:>8}"
+_OUTCOMES = ("passed", "skipped", "failed")
 _COLUMNS = "{:40} {:>6} {:>6} {:>8} {:>8} {:>6} {:>7}"
 
 
@@ -127,13 +132,57 @@ def unpack(archive: Path) -> None:
             whole.extractall(archive.parent, filter="data")
 
 
+def import_path(library: Path) -> Path:
+    """Return the folder of an unpacked library that belongs on Python's path."""
+    (inner, *_) = [*(path.parent for path in library.glob("*/setup.py")), library]
+    return inner / "src" if (inner / "src").is_dir() else inner
+
+
+def environment_of(folder: Path) -> dict[str, str]:
+    """Return the environment in which programs find the unpacked libraries.
+
+    Further packages come from PYTHONPATH, or from the environment of this Python.
+    """
+    paths = [str(import_path(path)) for path in sorted(folder.iterdir()) if path.is_dir()]
+    further = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    joined = [_ROOT, *paths, *(path for path in further if path and path != _ROOT)]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(joined)}
+
+
+def run_tests(folder: Path, chosen: list[str], limit: int, every: int, results: Path) -> int:
+    """Run the tests that libraries ship, and print a table; return how many tests failed.
+
+    The outcomes, with the reason of each failure, are written to `results`, a file by library.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    program = str(Path(__file__).with_name("library_tests.py"))
+    print(_TESTS.format("library", "files", "passed", "skipped", "failed"))
+    failed = 0
+    for library in sorted(path for path in folder.iterdir() if path.is_dir()):
+        if (chosen and library.name.rpartition("-")[0] not in chosen) or not test_files(library):
+            continue
+        result = results / f"{library.name}.json"
+        command = [sys.executable, "-W", "ignore", "-m", "gpugraph", "run", program]
+        command += [str(library), str(result), "--limit", str(limit), "--every", str(every)]
+        subprocess.run(command, env=environment_of(folder), stderr=subprocess.DEVNULL)
+        outcomes = json.loads(result.read_text()).values()
+        counts = [sum(outcome["counts"][key] for outcome in outcomes) for key in _OUTCOMES]
+        print(_TESTS.format(library.name, len(outcomes), *counts), flush=True)
+        failed += counts[-1]
+    return failed
+
+
+def programs_of_libraries() -> list[Path]:
+    """Return the programs over libraries, the short ones first."""
+    folder = Path(__file__).parent / "library_programs"
+    return [*sorted(folder.glob("*.py")), *sorted(folder.glob("longer/*.py"))]
+
+
 def run_programs(folder: Path, chosen: list[str]) -> int:
     """Run the programs with the unpacked libraries on the path; return how many failed."""
-    programs = sorted((Path(__file__).parent / "library_programs").glob("*.py"))
-    paths = [str(path) for path in sorted(folder.iterdir()) if path.is_dir()]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([_ROOT, *paths])}
+    environment = environment_of(folder)
     failed = 0
-    for program in programs:
+    for program in programs_of_libraries():
         if chosen and program.stem not in chosen:
             continue
         began = time.monotonic()
@@ -210,7 +259,16 @@ def main() -> int:
     run = commands.add_parser("run", help="run the programs over the libraries")
     run.add_argument("folder", type=Path)
     run.add_argument("programs", nargs="*")
+    shipped = commands.add_parser("test", help="run the tests that the libraries ship")
+    shipped.add_argument("folder", type=Path)
+    shipped.add_argument("libraries", nargs="*")
+    shipped.add_argument("--limit", type=int, default=120, help="processor seconds for each file")
+    shipped.add_argument("--every", type=int, default=1, help="run one file in so many")
+    shipped.add_argument("--results", type=Path, default=Path("library_test_results"))
     options = parser.parse_args()
+    if options.command == "test":
+        arguments = options.limit, options.every, options.results
+        return int(run_tests(options.folder, options.libraries, *arguments) > 0)
     if options.command == "run":
         return run_programs(options.folder, options.programs)
     if options.command == "install":

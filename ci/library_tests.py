@@ -3,9 +3,9 @@
     gpugraph run ci/library_tests.py FOLDER RESULT [--limit SECONDS] [--files PATTERN...]
 
 FOLDER is one library's unpacked package. Each test file runs by pytest in a separate child of this
-process, which has imported TensorFlow already, within a time limit. RESULT becomes JSON: for each
-file the number of tests that passed, were skipped and failed, and the last line of each failure.
-`ci/libraries.py test` calls this for each library.
+process, which has imported TensorFlow already, within a limit of processor time. RESULT becomes
+JSON: for each file the number of tests that passed, were skipped and failed, and the last line of
+each failure. `ci/libraries.py test` calls this for each library.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 _MEMORY = 8 << 30
+_PATIENCE = 8
 _FOUND = re.compile(r"(test_.*|.*_test|.*_tests|tests)\.py$")
 
 
@@ -74,13 +75,15 @@ def _run_file(path: Path, sender: Connection, limit: int) -> None:
     import pytest  # noqa: PLC0415  (a child imports it, for its own hooks)
 
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, 2 * limit))
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
     os.setpgid(0, 0)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     outcomes = _Outcomes()
-    signal.signal(signal.SIGTERM, lambda *_: _send(sender, outcomes, f"over {limit} s"))
+    for ending in (signal.SIGTERM, signal.SIGXCPU):
+        signal.signal(ending, lambda *_: _send(sender, outcomes, f"over {limit} s"))
     sys.argv[1:] = []
     _mark_flags_as_parsed()
     options = [
@@ -128,7 +131,7 @@ def run_files(files: list[Path], folder: Path, limit: int, result: Path) -> dict
         sender.close()
         outcome = {"counts": {"passed": 0, "skipped": 0, "failed": 1}, "reasons": {"": "died"}}
         try:
-            if not receiver.poll(limit):
+            if not receiver.poll(_PATIENCE * limit):
                 child.terminate()
             if receiver.poll(10):
                 outcome = receiver.recv()

@@ -24,7 +24,6 @@ _TOOLS = "it is a part of TensorFlow's own build, and has no functions for progr
 _STORES = "only files of the operating system are read: mount the files to read"
 _MONOTONIC = "there is no monotonic attention: use BahdanauAttention or LuongAttention"
 _REVERSIBLE = "there are no reversible blocks: use tf.recompute_grad, which saves memory too"
-_TRAIN = "run the train op in a tf.train.MonitoredTrainingSession"
 _NOT_LITE = "models are run by a Session, not by TensorFlow Lite"
 _QUEUES = "use tf.data, or tf.train.batch, tf.train.shuffle_batch and other queues"
 
@@ -138,7 +137,6 @@ saved_model: use tf.saved_model, or the save of a tf.keras.Model
 seq2seq.BahdanauMonotonicAttention seq2seq.LuongMonotonicAttention:
     {_MONOTONIC}
 session_bundle: it predates TensorFlow 1.0: use tf.saved_model
-slim.learning.train slim.learning.train_step: {_TRAIN}
 solvers: there are no iterative solvers: use tf.linalg.solve, or tf.while_loop
 specs: write the layers with tf.contrib.layers, instead of naming them in a text
 stat_summarizer: use run_metadata of Session.run

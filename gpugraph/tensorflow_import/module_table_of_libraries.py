@@ -87,11 +87,12 @@ python.framework.test_util: IsMklEnabled=internals.wrapped_runtime.IsMklEnabled
     InstallStackTraceHandler=internals.training_internals.do_nothing
     is_xla_enabled=internals.wrapped_runtime.IsMklEnabled
     assert_meta_graph_protos_equal=tf.test.assert_equal_graph_def
-keras.estimator: model_to_estimator=internals.estimator_models.model_to_estimator
+keras.estimator:
+    model_to_estimator=gpugraph.tensorflow_import.estimator_parts.estimator_models.model_to_estimator
 python.keras.models: tf.keras.models
-    clone_and_build_model=internals.estimator_models.clone_and_build_model
+    clone_and_build_model=gpugraph.tensorflow_import.estimator_parts.estimator_models.clone_and_build_model
 python.keras.backend: tf.keras.backend
-    _initialize_variables=internals.estimator_models._initialize_variables
+    _initialize_variables=gpugraph.tensorflow_import.estimator_parts.estimator_models._initialize_variables
     track_variable=gpugraph.library.keras.backend.keras_session.track_variable
 python.keras.utils.generic_utils: internals.keras_internals
 python.keras.utils.losses_utils:
@@ -216,6 +217,10 @@ python.util.tf_inspect: _inspect=inspect
 train.queue_runner: QueueRunner=tf.train.QueueRunner
     add_queue_runner=tf.train.add_queue_runner start_queue_runners=tf.train.start_queue_runners
 python.summary.summary_op_util: internals.summary_internals
+python.tpu.tpu_function: get_tpu_context=internals.tpu_internals.get_tpu_context
+    TpuContext=internals.tpu_internals.TpuContext
+contrib.tpu.python.tpu.tpu_function: get_tpu_context=internals.tpu_internals.get_tpu_context
+    TpuContext=internals.tpu_internals.TpuContext
 python.tpu.tensor_tracer: TensorTracer=internals.tpu_internals.TensorTracer
 python.tools.freeze_graph: internals.file_internals
 test.mock: unittest.mock
@@ -255,8 +260,25 @@ contrib.slim.dataset: Dataset=internals.slim_internals.Dataset
 contrib.slim.(evaluation python.slim.evaluation): tf.contrib.slim
     evaluate_once=internals.slim_evaluation.evaluate_once
     evaluation_loop=internals.slim_evaluation.evaluation_loop
-contrib.predictor: internals.predictors
-contrib.predictor.(predictor predictor_factories): internals.predictors
+contrib.learn.monitors:
+    replace_monitors_with_hooks=gpugraph.tensorflow_import.estimator_parts.learn_run_config.replace_monitors_with_hooks
+contrib.learn.python.learn.monitors:
+    replace_monitors_with_hooks=gpugraph.tensorflow_import.estimator_parts.learn_run_config.replace_monitors_with_hooks
+contrib.learn: RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_config.RunConfig
+contrib.learn.python.learn.estimators.run_config:
+    RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_config.RunConfig
+contrib.saved_model:
+    get_signature_def_by_key=gpugraph.tensorflow_import.estimator_parts.predictors.get_signature_def_by_key
+contrib.saved_model.python.saved_model.signature_def_utils:
+    get_signature_def_by_key=gpugraph.tensorflow_import.estimator_parts.predictors.get_signature_def_by_key
+contrib.predictor:
+    from_estimator=gpugraph.tensorflow_import.estimator_parts.predictors.from_estimator
+    from_saved_model=gpugraph.tensorflow_import.estimator_parts.predictors.from_saved_model
+contrib.predictor.predictor:
+    Predictor=gpugraph.tensorflow_import.estimator_parts.predictors.Predictor
+contrib.predictor.predictor_factories:
+    from_estimator=gpugraph.tensorflow_import.estimator_parts.predictors.from_estimator
+    from_saved_model=gpugraph.tensorflow_import.estimator_parts.predictors.from_saved_model
 contrib.training: evaluate_once=repeated.evaluate_once
     evaluate_repeatedly=repeated.evaluate_repeatedly
     get_or_create_eval_step=repeated.get_or_create_eval_step

@@ -13,6 +13,7 @@ from typing import Any
 from gpugraph.base.dimensions import Dimension
 from gpugraph.base.shapes import TensorShape
 from gpugraph.building.variables.partitioned_variable import PartitionedVariable
+from gpugraph.building.variables.variable import Variable
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.node_messages import op_def_message
 from gpugraph.graph.client.operation import Operation
@@ -135,6 +136,25 @@ def _override_operator(operator: str, function: Any) -> None:
     setattr(Tensor, operator, function)
 
 
+def _overload_operator(cls: type, operator: str) -> None:
+    """Define a Python operator of a class of variables by that of `value()`.
+
+    This is `Variable._OverloadOperator(operator)`.
+    """
+    function = getattr(Tensor, operator)
+
+    def run(variable: Any, *args: Any) -> Any:
+        return function(variable.value(), *args)
+
+    setattr(cls, operator, run)
+
+
+def _overload_all_operators(cls: type) -> None:
+    """Define all Python operators by those of `value()` (`Variable._OverloadAllOperators()`)."""
+    for operator in Tensor.OVERLOADABLE_OPERATORS - {"__eq__", "__ne__"}:
+        _overload_operator(cls, operator)
+
+
 PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
     Operation: {
         "_colocation_dict": property(lambda op: dict(_scope_places(op).colocations)),
@@ -163,6 +183,10 @@ PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
         "_rank": lambda tensor: tensor.shape.rank,
         "_shape_tuple": _shape_tuple,
         "_value_index": property(lambda tensor: tensor.value_index),
+    },
+    Variable: {
+        "_OverloadAllOperators": classmethod(_overload_all_operators),
+        "_OverloadOperator": classmethod(_overload_operator),
     },
     PartitionedVariable: {"_get_variable_list": lambda variable: list(variable)},
     TensorShape: {"_dims": property(_dims), "_v2_behavior": False},

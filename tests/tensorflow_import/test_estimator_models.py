@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.tensorflow_import.internals import estimator_models, predictors
+from gpugraph.tensorflow_import.estimator_parts import estimator_models, predictors
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(16, 3).astype(np.float32)

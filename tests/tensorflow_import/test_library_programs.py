@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = sorted((ROOT / "ci" / "library_programs").glob("*.py"))
+PROGRAMS = sorted((ROOT / "ci" / "library_programs").rglob("*.py"))
 FOLDER = os.environ.get("GPUGRAPH_LIBRARIES", "")
 
 
 def test_there_are_programs() -> None:
-    assert len(PROGRAMS) >= 16
+    assert len(PROGRAMS) >= 35
 
 
 @pytest.mark.exhaustive

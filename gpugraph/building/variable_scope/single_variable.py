@@ -50,7 +50,7 @@ def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
         synchronization=spec.synchronization,
         aggregation=spec.aggregation,
     )
-    if spec.regularizer is not None:
+    if spec.regularizer:  # An empty dict counts as none, as in TensorFlow.
         _regularize(variable, spec)
     return variable
 

@@ -146,7 +146,7 @@ class Bernoulli(_Discrete):
         self._start_discrete(locals(), classes=False)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        uniform = random_uniform(self._sample_shape(n), dtype=self.probs.dtype, seed=seed)
+        uniform = random_uniform(self._noise_shape(n), dtype=self.probs.dtype, seed=seed)
         return cast(less(uniform, self.probs), self.dtype)
 
     def _log_prob(self, event: Any) -> Any:

@@ -139,7 +139,7 @@ class Distribution(DistributionParameters):
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         raise NotImplementedError(f"sample is not implemented: {type(self).__name__}")
 
-    def _sample_shape(self, n: Any) -> Tensor:
+    def _noise_shape(self, n: Any) -> Tensor:
         """Return the shape of n samples of scalar events: [n] + batch_shape."""
         return concat([[n], self.batch_shape_tensor()], 0)
 

@@ -109,7 +109,7 @@ class Exponential(Gamma):
         tiny = np.finfo(
             self.dtype.as_numpy_dtype
         ).tiny  # keeps the argument of log away from 0, whose logarithm is infinite
-        sampled = random_uniform(self._sample_shape(n), tiny, 1.0, self.dtype, seed)
+        sampled = random_uniform(self._noise_shape(n), tiny, 1.0, self.dtype, seed)
         return -log(sampled) / self.rate
 
     def _log_survival_function(self, x: Any) -> Any:

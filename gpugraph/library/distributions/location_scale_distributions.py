@@ -70,7 +70,7 @@ class Normal(_LocationScale):
         self._start(locals(), FULLY_REPARAMETERIZED, positive=["scale"])
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        noise = random_normal(self._sample_shape(n), 0.0, 1.0, self.dtype, seed)
+        noise = random_normal(self._noise_shape(n), 0.0, 1.0, self.dtype, seed)
         return noise * self.scale + self.loc
 
     def _log_prob(self, x: Any) -> Any:
@@ -122,7 +122,7 @@ class Laplace(_LocationScale):
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         dtype = self.dtype.as_numpy_dtype
         low = np.nextafter(dtype(-1.0), dtype(0.0))  # starts above -1, since log1p(-1) is infinite
-        uniform = random_uniform(self._sample_shape(n), low, 1.0, self.dtype, seed)
+        uniform = random_uniform(self._noise_shape(n), low, 1.0, self.dtype, seed)
         return self.loc - self.scale * sign(uniform) * log1p(-absolute(uniform))
 
     def _log_prob(self, x: Any) -> Any:
@@ -167,7 +167,7 @@ class StudentT(_LocationScale):
         self._start(locals(), FULLY_REPARAMETERIZED, positive=["df"])
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        normal = random_normal(self._sample_shape(n), dtype=self.dtype, seed=seed)
+        normal = random_normal(self._noise_shape(n), dtype=self.dtype, seed=seed)
         df = self.df * ones(self.batch_shape_tensor(), dtype=self.dtype)
         gamma = random_gamma([n], 0.5 * df, 0.5, self.dtype, derived_seed(seed, "student_t"))
         return normal * rsqrt(gamma / df) * self.scale + self.loc
@@ -241,7 +241,7 @@ class Uniform(Distribution):
             return self.high - self.low
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        samples = random_uniform(self._sample_shape(n), dtype=self.dtype, seed=seed)
+        samples = random_uniform(self._noise_shape(n), dtype=self.dtype, seed=seed)
         return self.low + samples * self.range()
 
     def _prob(self, x: Any) -> Any:

@@ -145,29 +145,45 @@ class OperatorShape:
     def tensor_rank_tensor(self, name: str = "tensor_rank_tensor") -> Tensor:
         """Return the rank of the dense tensor, as an int32 scalar."""
         with self._scope(name):
-            return size(self._whole_shape())
+            rank = self.tensor_rank
+            return size(self._whole_shape()) if rank is None else constant(rank, int32)
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
         """Return the shape without the two axes of the matrix, as an int32 vector."""
         with self._scope(name):
+            known = self.batch_shape
+            if known.is_fully_defined():
+                return constant(known.as_list(), int32)
             return self._whole_shape()[:-2]
 
     def domain_dimension_tensor(self, name: str = "domain_dimension_tensor") -> Tensor:
         """Return the number of columns, as an int32 scalar."""
-        with self._scope(name):
-            return self._whole_shape()[-1]
+        return self._dimension(self.domain_dimension, -1, name)
 
     def range_dimension_tensor(self, name: str = "range_dimension_tensor") -> Tensor:
         """Return the number of rows, as an int32 scalar."""
+        return self._dimension(self.range_dimension, -2, name)
+
+    def _dimension(self, known: Dimension, axis: int, name: str) -> Tensor:
+        """Return the size of an axis: a constant if it is known, so that others are static too."""
         with self._scope(name):
-            return self._whole_shape()[-2]
+            if known.value is not None:
+                return constant(known.value, int32)
+            return self._whole_shape()[axis]
 
     # -- helpers of the methods
 
     @contextmanager
-    def _scope(self, name: str, *values: Any) -> Iterator[None]:
+    def _scope(self, name: str | None = None, *values: Any) -> Iterator[None]:
         with name_scope(self._name), name_scope(name, values=list(values)):
             yield
+
+    _name_scope = _scope
+    """TensorFlow's name of this method, which subclasses of programs call."""
+
+    def _check_input_dtype(self, arg: Tensor) -> None:
+        """Raise TypeError unless a tensor has the operator's dtype."""
+        self._argument(arg, "arg")
 
     def _argument(self, value: Any, name: str) -> Tensor:
         tensor = convert_to_tensor(value, name=name)

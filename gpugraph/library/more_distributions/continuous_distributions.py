@@ -68,7 +68,7 @@ class Cauchy(_Located):
         self._start(locals(), FULLY_REPARAMETERIZED, positive=["scale"])
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        chances = random_uniform(self._sample_shape(n), 0.0, 1.0, self.dtype, seed)
+        chances = random_uniform(self._noise_shape(n), 0.0, 1.0, self.dtype, seed)
         return self._quantile(chances)
 
     def _log_prob(self, x: Any) -> Any:
@@ -116,7 +116,7 @@ class Logistic(_Located):
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         tiny = np.finfo(self.dtype.as_numpy_dtype).tiny
-        chances = random_uniform(self._sample_shape(n), tiny, 1.0, self.dtype, seed)
+        chances = random_uniform(self._noise_shape(n), tiny, 1.0, self.dtype, seed)
         return (log(chances) - log1p(-chances)) * self.scale + self.loc
 
     def _log_prob(self, x: Any) -> Any:
@@ -167,7 +167,7 @@ class HalfNormal(Distribution):
         self._start(locals(), FULLY_REPARAMETERIZED, positive=["scale"])
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        noise = random_normal(self._sample_shape(n), 0.0, 1.0, self.dtype, seed)
+        noise = random_normal(self._noise_shape(n), 0.0, 1.0, self.dtype, seed)
         return absolute(noise * self.scale)
 
     def _prob(self, x: Any) -> Any:
@@ -282,7 +282,7 @@ class Kumaraswamy(Beta):
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         tiny = np.finfo(self.dtype.as_numpy_dtype).tiny
-        chances = random_uniform(self._sample_shape(n), tiny, 1.0, self.dtype, seed)
+        chances = random_uniform(self._noise_shape(n), tiny, 1.0, self.dtype, seed)
         return self._quantile(chances)
 
     def _quantile(self, p: Any) -> Any:

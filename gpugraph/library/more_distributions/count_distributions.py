@@ -95,7 +95,7 @@ class Geometric(_CountDistribution):
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         tiny = np.finfo(self.dtype.as_numpy_dtype).tiny
-        chances = random_uniform(self._sample_shape(n), tiny, 1.0, self.dtype, seed)
+        chances = random_uniform(self._noise_shape(n), tiny, 1.0, self.dtype, seed)
         return floor(log(chances) / log1p(-self.probs))
 
     def _log_prob(self, k: Any) -> Any:

@@ -28,6 +28,7 @@ _CALLS = {
     "numpy": {
         "array": "own.of_numpy.array_of_the_time",
         "asanyarray": "own.of_numpy.array_of_the_time",
+        "issubdtype": "own.of_numpy.issubdtype_of_the_time",
         "reshape": "own.of_numpy.reshape_of_the_time",
     },
     "onnx.helper": {"make_attribute": "own.of_data_files.make_attribute"},

@@ -106,6 +106,7 @@ scipy.signal: *gaussian,hamming,hann,blackman,bartlett,kaiser=scipy.signal.windo
     *boxcar,triang,general_gaussian,tukey=scipy.signal.windows
     hanning=scipy.signal.windows.hann
 scipy.special: errprint=own.of_python.do_nothing
+scipy.optimize.optimize: *_status_message,OptimizeResult=scipy.optimize._optimize
 scipy.linalg: pinv2=scipy.linalg.pinv tri=numpy.tri tril=numpy.tril triu=numpy.triu
 scipy.stats: chisqprob=scipy.stats.chi2.sf itemfreq=own.of_numpy.itemfreq
     median_absolute_deviation=scipy.stats.median_abs_deviation binom_test=scipy.stats.binomtest

@@ -190,3 +190,18 @@ def reshape_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
     reshape.__wrapped__ = function  # type: ignore[attr-defined]
     reshape.__name__, reshape.__doc__ = function.__name__, function.__doc__
     return reshape
+
+
+_KINDS = {float: np.floating, int: np.signedinteger, complex: np.complexfloating, str: np.str_}
+
+
+def issubdtype_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `np.issubdtype` for which `float`, `int` and `complex` are kinds of all sizes."""
+
+    def issubdtype(arg1: Any, arg2: Any) -> bool:
+        kind = _KINDS.get(arg2, arg2) if isinstance(arg2, type) else arg2
+        return bool(function(arg1, kind))
+
+    issubdtype.__wrapped__ = function  # type: ignore[attr-defined]
+    issubdtype.__name__, issubdtype.__doc__ = function.__name__, function.__doc__
+    return issubdtype

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 
 class TensorTracer:
     """The tracer of tensors on TPUs. It is never enabled."""
@@ -10,3 +12,24 @@ class TensorTracer:
     def is_enabled() -> bool:
         """Return False."""
         return False
+
+
+class TpuContext:
+    """The number of shards of a computation on TPUs, None outside of one."""
+
+    number_of_shards: int | None = None
+
+    def set_number_of_shards(self, number_of_shards: int) -> NoReturn:
+        """Raise NotImplementedError."""
+        raise NotImplementedError(
+            "TpuContext.set_number_of_shards: there are no TPUs: GPUs are used where there are "
+            "kernels"
+        )
+
+
+_CONTEXT = TpuContext()
+
+
+def get_tpu_context() -> TpuContext:
+    """Return the context, which no computation on TPUs has changed."""
+    return _CONTEXT

@@ -1,4 +1,4 @@
-"""`tf.contrib.slim.learning`: a training op from a loss."""
+"""`tf.contrib.slim.learning`: a training op from a loss, and the training loop."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from gpugraph.library.contrib.layers.train_op_creation import (
     add_gradients_summaries as add_gradients_summaries,
     clip_gradient_norms as clip_gradient_norms,
     multiply_gradients as multiply_gradients,
+)
+from gpugraph.library.contrib.slim_models.training_loop import (
+    train as train,
+    train_step as train_step,
 )
 from gpugraph.library.train import Optimizer
 

@@ -332,11 +332,12 @@ class LayerWeights(LayerLosses):
         """Add a variable to the layer's lists of variables. For a partitioned variable, add its
         partitions.
 
-        trainable: whether to train the variable. A partition with `trainable` False is not trained,
-          unless it is False only because the layer is not trainable.
+        trainable: whether to train the variable; a part whose own `trainable` is False is not
+          trained, unless that is only because the layer is not trainable. A variable getter of the
+          program may return a tensor, which counts as trained.
         """
         for part in variable_parts(variable):
-            is_trained = trainable and (part.trainable or not self.trainable)
+            is_trained = trainable and (getattr(part, "trainable", True) or not self.trainable)
             weights = self._trainable_weights if is_trained else self._non_trainable_weights
             if not any(part is weight for weight in weights):
                 weights.append(part)

@@ -108,7 +108,7 @@ class Supervisor:
         if is_chief:
             default = FileWriter(self._logdir) if self._logdir and summary_writer is _OPEN else None
             self.summary_writer = default if summary_writer is _OPEN else summary_writer
-        self._graph_is_written = False
+        self._graph_is_written = self._writer_is_closed = False
         self._check_devices()
         self.session_manager = session_manager or SessionManager(
             local, self.ready_op, self.ready_for_local_init_op, self._graph, recovery_wait_secs,
@@ -296,10 +296,11 @@ class Supervisor:
                 ignore_live_threads=ignore_live_threads,
             )
         finally:
-            if close_summary_writer and self.summary_writer is not None:
+            closes = close_summary_writer and not self._writer_is_closed
+            if closes and self.summary_writer is not None:
                 self.summary_writer.add_session_log(SessionLog(status=SessionLog.STOP))
                 self.summary_writer.close()
-                self._graph_is_written = False
+                self._graph_is_written, self._writer_is_closed = False, True
         self._check_devices()
 
     @contextlib.contextmanager

@@ -25,14 +25,14 @@ class CheckpointReader:
         return os.fsdecode(tensor_str) in self._reader.entries
 
     def get_tensor(self, tensor_str: Any) -> Any:
-        """Return the values of a tensor. A tensor that was saved in slices is returned as a whole.
+        """Return the values of a tensor, a NumPy scalar for a scalar; parts are joined.
 
         Raises NotFoundError for a name that is not in the checkpoint, and DataLossError for damaged
         files.
         """
         with self._reader:  # data files are open only while they are read
             value = plain_integers(self._reader.read(os.fsdecode(tensor_str)))
-        return value if value.ndim or value.dtype != object else value[()]
+        return value if value.ndim else value[()]
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Return the shape of each tensor, a list of sizes."""

@@ -106,6 +106,19 @@ def from_saved_model(
     return Predictor(graph, session, _tensors(graph, input_names), _tensors(graph, output_names))
 
 
+def get_signature_def_by_key(meta_graph_def: Any, signature_def_key: str) -> Any:
+    """Return a signature of a MetaGraphDef; raise ValueError if there is none of this key.
+
+    This is a function of `tf.contrib.saved_model`.
+    """
+    if signature_def_key not in meta_graph_def.signature_def:
+        raise ValueError(
+            f"No SignatureDef with key '{signature_def_key}' found in MetaGraphDef. It has "
+            f"{sorted(meta_graph_def.signature_def)}"
+        )
+    return meta_graph_def.signature_def[signature_def_key]
+
+
 def _signature(meta: Any, key: str | None, export_dir: Any) -> Any:
     key = DEFAULT_SERVING_SIGNATURE_DEF_KEY if key is None else key
     if key not in meta.signature_def:

@@ -1,0 +1,1 @@
+"""Names of TensorFlow for estimators: models, predictors and settings of their runs."""
