@@ -83,7 +83,10 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "client nodes",
         "functions",
     ),
-    "base/sizes": ("size_traces", "size_functions size_tables", "size_arrays"),
+    "base/sizes": (
+        *("size_literals size_values", "size_traces", "size_functions size_tables"),
+        "size_arrays",
+    ),
     "memory": (
         "allocator_stats arena_planning",
         "arena_stacking",

@@ -44,9 +44,10 @@ from gpugraph.base.sizes import OpenSizeError, SizeTrace, SizeValues
 from gpugraph.compile.analysis.flow_analysis import flow
 from gpugraph.compile.analysis.step_time_model import recomputed_part
 from gpugraph.compile.binding.binder import Binder, bind, bind_by
+from gpugraph.compile.binding.bound_sets import UnitOfSizes, can_open
 from gpugraph.compile.binding.fitting_advice import advice
 from gpugraph.compile.binding.graph_recording import graph_record
-from gpugraph.compile.binding.open_plan import OpenPlan, UnitOfSizes, can_open
+from gpugraph.compile.binding.open_plan import OpenPlan
 from gpugraph.compile.binding.open_program import NotOpenError
 from gpugraph.compile.binding.open_programs import open_programs
 from gpugraph.compile.binding.size_reports import NotReportedError as NotReportedError, Reports

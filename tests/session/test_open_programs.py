@@ -120,7 +120,7 @@ ALL: dict[str, Step] = {**STEPS, **BY_VALUES, **LOOPS}
 
 BY_NUMPY = {
     *("ReverseSequence", "TensorArrayV3", "TensorArrayScatterV3", "TensorArrayGatherV3"),
-    *("Range", "Sum", "Max", "FloorMod", "TensorArraySizeV3", "AddN", "Fill", "Assert"),
+    *("Range", "Sum", "Max", "FloorMod", "TensorArraySizeV3", "AddN", "Fill", "Assert", "Softmax"),
 }
 """The ops of these steps that are bound to arrays for each set of shapes."""
 

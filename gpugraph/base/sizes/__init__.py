@@ -12,12 +12,10 @@ from gpugraph.base.sizes.size_functions import (
     range_length as range_length,
     whole as whole,
 )
-from gpugraph.base.sizes.size_tables import SizeTable as SizeTable
-from gpugraph.base.sizes.size_traces import (
+from gpugraph.base.sizes.size_literals import (
     OpenSizeError as OpenSizeError,
-    Size as Size,
-    SizeTrace as SizeTrace,
-    SizeValues as SizeValues,
-    hint as hint,
     literals_refused as literals_refused,
 )
+from gpugraph.base.sizes.size_tables import SizeTable as SizeTable
+from gpugraph.base.sizes.size_traces import Size as Size, SizeTrace as SizeTrace, hint as hint
+from gpugraph.base.sizes.size_values import SizeValues as SizeValues

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.sizes.size_traces import Size, SizeValues, Terms
+from gpugraph.base.sizes.size_traces import Size
+from gpugraph.base.sizes.size_values import SizeValues, Terms
 
 _LIMIT = float(1 << 62)
 

@@ -15,14 +15,13 @@ for all inputs that meet every condition. For other inputs `SizeTrace.values` re
 from __future__ import annotations
 
 import operator
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from math import prod
 from typing import Any
 
-Terms = tuple[tuple[tuple[int, ...], int], ...]
-"""A polynomial in normal form: by monomial (the sorted numbers of its atoms) the coefficient."""
+from gpugraph.base.sizes.size_literals import LITERALS, OpenSizeError
+from gpugraph.base.sizes.size_values import SizeValues, Terms, value_of
 
 _EMPTY: tuple[int, ...] = ()
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {"//": operator.floordiv, "%": operator.mod}
@@ -31,29 +30,6 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
 }
-
-
-class OpenSizeError(NotImplementedError):
-    """A Size was used as an int inside `literals_refused`."""
-
-
-class _Literals(threading.local):
-    are_refused = False
-
-
-_literals = _Literals()
-
-
-@contextmanager
-def literals_refused() -> Iterator[None]:
-    """Raise OpenSizeError in this thread where a Size is used as an int, instead of recording a
-    condition: generated code would contain the number, and hold for one value of the size alone.
-    """
-    before, _literals.are_refused = _literals.are_refused, True
-    try:
-        yield
-    finally:
-        _literals.are_refused = before
 
 
 class SizeTrace:
@@ -128,11 +104,11 @@ class SizeTrace:
                 if name in self._reports:
                     atoms.append(reported[name])
                     continue
-                atoms.append(_OPERATIONS[name](_value(left, atoms), _value(right, atoms)))
+                atoms.append(_OPERATIONS[name](value_of(left, atoms), value_of(right, atoms)))
         except ZeroDivisionError:
             return None
         for name, left, right, outcome in self.conditions:
-            if _COMPARISONS[name](_value(left, atoms), _value(right, atoms)) is not outcome:
+            if _COMPARISONS[name](value_of(left, atoms), value_of(right, atoms)) is not outcome:
                 return None
         return SizeValues(atoms)
 
@@ -158,7 +134,7 @@ class SizeTrace:
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._atoms)
-            operands = [_value(terms, self._hints) for terms in key[1:]]
+            operands = [value_of(terms, self._hints) for terms in key[1:]]
             self._hints.append(_OPERATIONS[name](*operands))
             self._atoms.append(key)
             self.natural.append(_least(left) >= 0 and _least(right) >= 0)
@@ -177,25 +153,7 @@ class SizeTrace:
             return 0
         if len(normal) == 1 and normal[0][0] == _EMPTY:
             return normal[0][1]
-        return Size(self, normal, _value(normal, self._hints))
-
-
-class SizeValues:
-    """The values of a trace's Sizes for one set of inputs.
-
-    atoms: the values of the inputs, then those of the operations of `SizeTrace.apply`.
-    """
-
-    def __init__(self, atoms: Sequence[int]) -> None:
-        self.atoms = atoms
-
-    def of(self, size: Any) -> Any:
-        """Return the value of a Size; return any other value unchanged."""
-        return _value(size.terms, self.atoms) if type(size) is Size else size
-
-    def shape(self, sizes: Iterable[Any]) -> tuple[Any, ...]:
-        """Return the values of a shape."""
-        return tuple([self.of(size) for size in sizes])
+        return Size(self, normal, value_of(normal, self._hints))
 
 
 class Size:
@@ -313,7 +271,7 @@ class Size:
         return bool(self != 0)
 
     def __index__(self) -> int:
-        if _literals.are_refused:
+        if LITERALS.are_refused:
             raise OpenSizeError("a size is open")
         self.trace.decide("==", self, self.hint)
         return self.hint
@@ -327,7 +285,7 @@ class Size:
         return f"{self.hint}?"  # in reports; in generated code it would be a syntax error
 
     def __format__(self, spec: str) -> str:
-        if _literals.are_refused:
+        if LITERALS.are_refused:
             raise OpenSizeError("a size is open")
         return format(repr(self), spec)
 
@@ -355,15 +313,6 @@ def _terms(value: Any) -> Terms:
         return value.terms
     number = operator.index(value)
     return ((_EMPTY, number),) if number else ()
-
-
-def _value(terms: Terms, atoms: Sequence[int]) -> int:
-    total = 0
-    for monomial, n in terms:
-        for number in monomial:
-            n *= atoms[number]
-        total += n
-    return total
 
 
 def _as_size(trace: SizeTrace, value: Any) -> Size:

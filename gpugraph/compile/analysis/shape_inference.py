@@ -23,8 +23,9 @@ from gpugraph.base.dtypes import OBJECTS
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import Size, size_array
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
-from gpugraph.compile.unit.compile_unit import TensorId, Unit, inference_error
+from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.compile.unit.guards import Flow
+from gpugraph.compile.unit.inference_errors import inference_error
 from gpugraph.graph.inference_context import InferContext, ShapeRule
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass

@@ -54,12 +54,12 @@ class OpenGroup(StepGroup):
     def parts(self, traced: bool) -> Iterator[Step]:  # type: ignore[override]
         """Yield the steps of a run, each when the one before it has run."""
         self._run.begin()
-        loops = {loop.begin: loop for loop in self.program.loops if not self._is_inner(loop.begin)}
+        loops = {loop[0]: loop for loop in self.program.loops if not self._is_inner(loop[0])}
         parts, self._next = self.program.parts, 0
         while self._next < len(parts):
             begin = self._next
             if begin in loops:
-                end, step = loops[begin].end, loops[begin].step
+                _, end, step = loops[begin]
             else:
                 end, step = begin + 1, parts[begin].step
                 while end < len(parts) and parts[end].step is step and end not in loops:
@@ -74,7 +74,7 @@ class OpenGroup(StepGroup):
             yield replace(step, run=run, code=code, kind=kind, group=None)
 
     def _is_inner(self, begin: int) -> bool:
-        return any(loop.begin < begin < loop.end for loop in self.program.loops)
+        return any(first < begin < end for first, end, _ in self.program.loops)
 
     def _interpret(self, begin: int, end: int) -> None:
         """Run instructions one by one until the next one is not among those of [begin, end)."""

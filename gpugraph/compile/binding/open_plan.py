@@ -16,94 +16,36 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gpugraph.base.sizes import SizeTrace, SizeValues
+from gpugraph.base.sizes import SizeValues
 from gpugraph.compile.binding.binder import Binder
+from gpugraph.compile.binding.bound_sets import BoundSet, SetKey, Shapes, UnitOfSizes
 from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches, reader_if_alive
 from gpugraph.compile.binding.open_binding import OpenBinder, run_of
 from gpugraph.compile.binding.open_group import OpenGroup
 from gpugraph.compile.binding.open_program import OpenProgram
-from gpugraph.compile.binding.open_steps import AccessStep, Opened, ReportStep, StepKey
+from gpugraph.compile.binding.open_steps import Opened, ReportStep, StepKey
 from gpugraph.compile.binding.open_words import OpenWords
-from gpugraph.compile.binding.size_reports import Report, Reports
-from gpugraph.compile.control_flow.native_while_loops import NativeLoop
-from gpugraph.compile.memory.arena_layout import Relayout
+from gpugraph.compile.binding.size_reports import Report
 from gpugraph.compile.memory.arena_records import arena_records
 from gpugraph.compile.memory.arena_refusal import arena_refused
-from gpugraph.compile.steps.compiled_stretch import CompiledStretch
-from gpugraph.compile.steps.stretch import Stretch
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.guards import ALWAYS
-from gpugraph.compile.unit.unit_sizes import OpenParts
 from gpugraph.devices.native import OpenCall, Words, block_of
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.memory import ArenaPlan
 from gpugraph.ops.tensor_arrays.element_store import kind_number
-from gpugraph.plan import (
-    FeedSlot,
-    FetchSlot,
-    Plan,
-    PlanKey,
-    Run,
-    Step,
-    UnfitReportError,
-    UnfitShapesError,
-    all_steps,
-)
+from gpugraph.plan import FetchSlot, Plan, Run, Step, UnfitReportError, UnfitShapesError
 
-_KINDS = ("kernel", "guard", "copy", "flag")
 _LINE = 64
 
 MOST_SETS = 256
 """The maximum number of sets of shapes whose words and bound steps an open plan keeps."""
-
-Shapes = tuple[tuple[int, ...], ...]
-
-_Key = tuple[Shapes, tuple[int, ...]]
-"""A set of shapes, and the sizes that kernels report."""
-
-
-class UnitOfSizes(NamedTuple):
-    """A compiled unit with open sizes, and what binding it for values needs."""
-
-    parts: OpenParts
-    relayout: Relayout
-    trace: SizeTrace
-    reports: Reports | None = None
-
-
-class _Set(NamedTuple):
-    """One set of shapes, bound.
-
-    words: of all blocks. pointers: the blocks of the native steps. releases: whether the GIL is
-    released. constants: pairs of an array that calls read, and its value. runs: of the steps by
-    NumPy. owned: memory that is released with the set. keep: other objects that its calls use.
-    starts: the addresses of storages, by id. accesses: callables of accesses to containers.
-    """
-
-    words: Any
-    pointers: Any
-    releases: bool
-    constants: Sequence[tuple[Any, Any]]
-    runs: Sequence[Run]
-    feeds: tuple[FeedSlot, ...]
-    fetches: tuple[FetchSlot, ...]
-    key: PlanKey
-    owned: list[Any]
-    keep: Any
-    values: SizeValues
-    starts: Mapping[int, int]
-    accesses: dict[AccessStep, Run]
-
-    def release(self) -> None:
-        """Release the memory that only steps of this set use."""
-        while self.owned:
-            self.owned.pop().release()
 
 
 class OpenPlan:
@@ -123,8 +65,8 @@ class OpenPlan:
         """
         self.plan, self.binder, self.unit = plan, binder, unit
         self._values_of, self._lock = values_of, lock
-        self._sets: OrderedDict[_Key, _Set] = OrderedDict()
-        self._current: _Key | None = None
+        self._sets: OrderedDict[SetKey, BoundSet] = OrderedDict()
+        self._current: SetKey | None = None
         self._reported = {name: unit.trace.reported[name] for name in unit.trace.report_names}
         opened = unit.parts.unit
         self._open = OpenBinder.of(binder, unit.parts)
@@ -199,7 +141,7 @@ class OpenPlan:
         for _, step in reports:
             step.write()
 
-    def _select_reported(self, current: _Key, since: int) -> None:
+    def _select_reported(self, current: SetKey, since: int) -> None:
         """Let the rest of the run of a set of shapes have the reported sizes. UnfitShapesError if
         they need another plan, UnfitReportError if they need more memory.
         """
@@ -212,25 +154,29 @@ class OpenPlan:
                 raise UnfitReportError(is_larger=True)
         self._select(key, self._sets.get(current), since)
 
-    def _select(self, key: _Key, before: _Set | None = None, since: int = 0) -> None:
-        found = self._sets.get(key)
-        if found is None:
-            found = self._bind(key, before, since)
-            self._sets[key] = found
+    def _select(self, key: SetKey, before: BoundSet | None = None, since: int = 0) -> None:
+        bound_set = self._sets.get(key)
+        if bound_set is None:
+            bound_set = self._bind(key, before, since)
+            self._sets[key] = bound_set
             while len(self._sets) > MOST_SETS:
                 self._sets.popitem(last=False)[1].release()
         else:
             self._sets.move_to_end(key)
-            self._words.blocks.write(self._words.written, found.words)
-        self._words.blocks.write(self._pointers, found.pointers)
-        for kept, value in found.constants:
+            self._words.blocks.write(self._words.written, bound_set.words)
+        self._words.blocks.write(self._pointers, bound_set.pointers)
+        for kept, value in bound_set.constants:
             kept[...] = value
-        for current, run in zip(self.program.bound, found.runs):
+        for current, run in zip(self.program.bound, bound_set.runs):
             current.run = run
-        self._code.set_long(found.releases)
+        self._code.set_long(bound_set.releases)
         sizes = self.program.sizes
-        sizes.values, sizes.starts, sizes.runs = found.values, found.starts, found.accesses
-        self.plan.set_ends(found.feeds, found.fetches, found.key)
+        sizes.values, sizes.starts, sizes.runs = (
+            bound_set.values,
+            bound_set.starts,
+            bound_set.accesses,
+        )
+        self.plan.set_ends(bound_set.feeds, bound_set.fetches, bound_set.key)
         self._current = key
 
     def described(self, shapes: Shapes) -> Plan:
@@ -304,7 +250,7 @@ class OpenPlan:
             for storage in self._storages
         )
 
-    def _bind(self, key: _Key, before: _Set | None = None, since: int = 0) -> _Set:
+    def _bind(self, key: SetKey, before: BoundSet | None = None, since: int = 0) -> BoundSet:
         """Bind a set of shapes; the words are written.
 
         before: the set of this run so far, whose NumPy steps up to index `since` stay as they are.
@@ -321,7 +267,7 @@ class OpenPlan:
         starts = [arena + offset for offset in layout.offsets] + self._aside_starts(values)
         words, releases, tables = self._words.bind(sizes, starts)
         ends = FeedsAndFetches(binder, None)
-        return _Set(
+        return BoundSet(
             words,
             pointers,
             releases or bool(calls),
@@ -340,7 +286,7 @@ class OpenPlan:
             {},
         )
 
-    def _bound_runs(self, binder: Binder, before: _Set | None, since: int) -> list[Run]:
+    def _bound_runs(self, binder: Binder, before: BoundSet | None, since: int) -> list[Run]:
         """Return the callables of the steps by NumPy."""
         kept = [] if before is None or before.owned else list(before.runs[:since])
         return kept + [step.bind(binder) for step in self.program.bound[len(kept) :]]
@@ -415,27 +361,6 @@ class OpenPlan:
                     self.plan.stale = True
                     raise arena_refused(self._resolved(shapes), device)
                 leases[name] = larger
-
-
-def can_open(plan: Plan, unit: Unit) -> bool:
-    """Return whether a plan can be opened now: it has one device, its variables have values, and
-    all steps have their final code.
-    """
-    if not plan.warm or unit.parallel or plan.runs_once or len(unit.device_types) != 1:
-        return False
-    if len(unit.arena_sizes) > 1 or set(unit.device_types.values()) != {"CPU"}:
-        return False
-    is_final = True
-    for step in all_steps(plan.steps):
-        group = step.group
-        if isinstance(group, Stretch):
-            code = group.code
-            is_final &= isinstance(code, CompiledStretch) and code.advance()
-        elif isinstance(group, NativeLoop):
-            is_final &= group.is_compiled()
-        elif group is None and step.kind not in _KINDS:
-            return False
-    return is_final and any(step.kind in ("stretch", "loop") for step in all_steps(plan.steps))
 
 
 def _nothing() -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from gpugraph.base.errors import InternalError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
@@ -60,21 +60,13 @@ class NotOpenError(Exception):
     """A plan has a step whose sizes can't change."""
 
 
-class OpenLoop(NamedTuple):
-    """The instructions of a loop, from `begin` up to `end`."""
-
-    begin: int
-    end: int
-    step: Step
-
-
 class OpenProgram(LoopProgram):
     """The instructions of a plan.
 
     natives: the native calls, by instruction. bound: the steps that are bound to arrays for each
     set of sizes. bools: by instruction, the view of the bool to which it points. kinds: by kind of
     elements with an open shape, the addresses of the words with its number. reasons: by native step
-    or copy, why it is bound for each set too.
+    or copy, why it is bound for each set too. loops: the begin, the end and the step of each.
     """
 
     def __init__(
@@ -97,7 +89,7 @@ class OpenProgram(LoopProgram):
         self.bools: dict[int, Any] = {}
         self.kinds: dict[Kind, list[int]] = {}
         self.sizes = CurrentSizes()
-        self.loops: list[OpenLoop] = []
+        self.loops: list[tuple[int, int, Step]] = []
         self.reasons: dict[str, str] = {}
         self._flushes, self._flush = list(flushes), flush
         self._reports: dict[int, ReportStep] = {}
@@ -109,8 +101,8 @@ class OpenProgram(LoopProgram):
 
     def loop_at(self, number: int) -> str:
         """Return the name of the innermost loop that contains an instruction."""
-        around = [loop for loop in self.loops if loop.begin <= number < loop.end]
-        return min(around, key=lambda loop: loop.end - loop.begin).step.name if around else ""
+        around = [loop for loop in self.loops if loop[0] <= number < loop[1]]
+        return min(around, key=lambda loop: loop[1] - loop[0])[2].name if around else ""
 
     # -- reported sizes
 
@@ -319,7 +311,7 @@ class OpenProgram(LoopProgram):
         if loop.dying:
             self._python(step, Releasing(do_nothing, loop.dying).release)
         self._mark(end)
-        self.loops.append(OpenLoop(begin, len(self.parts), step))
+        self.loops.append((begin, len(self.parts), step))
 
     def _other_group(self, step: Step, group: StepGroup) -> None:
         if not isinstance(group, NativeLoop):
@@ -334,7 +326,7 @@ class OpenProgram(LoopProgram):
             raise NotOpenError(f"the sizes of the loop '{step.name}'")
         opened = Opened(step, call, [(words_of(call, form), form)], (), _never)
         self._native(opened, group.go_on(call))
-        self.loops.append(OpenLoop(begin, len(self.parts), step))
+        self.loops.append((begin, len(self.parts), step))
 
 
 def _bound_copy(keys: tuple[TensorId, TensorId], binder: Binder) -> Run | None:

@@ -128,7 +128,7 @@ def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
         if known in live:
             names.setdefault(live[known].id, []).append(name)
     nodes = {node.id: node for node in live.values()}
-    return {id: Report(nodes[id], found) for id, found in names.items()}
+    return {id: Report(nodes[id], merged) for id, merged in names.items()}
 
 
 def sizes_in(value: Any) -> Iterator[Size]:

@@ -25,7 +25,8 @@ from gpugraph.compile.steps.kernel_context import (
 )
 from gpugraph.compile.steps.plan_arrays import Arrays
 from gpugraph.compile.steps.run_time_native import RunTimeNative, plain_reason, run_time_native
-from gpugraph.compile.unit.compile_unit import Unit, inference_error
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.inference_errors import inference_error
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.runtime_graph import Node

@@ -16,21 +16,18 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import InternalError, InvalidArgumentError, OpError
-from gpugraph.base.misfit import INPUT_NAME, misfit_of
-from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.unit.guards import Flow
 from gpugraph.config import ConfigProto
 from gpugraph.devices import Device, Resources, RunMemory
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
 from gpugraph.graph.op_def import RECOMPUTED, RECOMPUTES
 from gpugraph.kernel import Kernel
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.ops.run_refusals import run_refusal
 from gpugraph.plan import Mailbox, PassReport, PlanKey, Transfer
 
 TensorId = tuple[int, int]
@@ -112,28 +109,12 @@ def variable_key(node: Node) -> tuple[str, str]:
 def node_error(node: Node, message: str) -> InvalidArgumentError:
     """Return an InvalidArgumentError with the message, the node's name, and the line that defined
     it, in TensorFlow's format."""
-    return InvalidArgumentError(node.node_def, None, message + _at_node(node))
+    return InvalidArgumentError(node.node_def, None, message + at_node(node))
 
 
-def _at_node(node: Node) -> str:
+def at_node(node: Node) -> str:
+    """Return the end of an error's message, which names a node and its origin."""
     return f"\n\t [[node {node.name} (defined at {node.origin})]]"
-
-
-def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
-    """Return the error for an op whose shape function raised `error` for these inputs. Its message
-    is the kernel's message for such inputs, if any, else the message of graph construction."""
-    refusal = run_refusal(context, node.name, node.type)
-    if refusal is not None:
-        return refusal.error_class(node.node_def, None, refusal.words + _at_node(node))
-    misfit = misfit_of(error)
-    message = misfit.in_run
-    if INPUT_NAME in message:
-        message = message.replace(INPUT_NAME, node.input_names()[0])
-    if not message:
-        shapes = ", ".join(map(shape_text, context.shapes))
-        of_op = f"'{node.name}' (op: '{node.type}') with input shapes: {shapes}"
-        message = f"{misfit.in_graph} for {of_op}{misfit.behind}"
-    return misfit.error_class(node.node_def, None, message + _at_node(node))
 
 
 def leader_name(entry: str | bytes) -> str:

@@ -1,0 +1,38 @@
+"""The values of polynomials over sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Terms = tuple[tuple[tuple[int, ...], int], ...]
+"""A polynomial in normal form: by monomial (the sorted numbers of its atoms) the coefficient."""
+
+
+def value_of(terms: Terms, atoms: Sequence[int]) -> int:
+    """Return the value of a polynomial for these values of its atoms."""
+    total = 0
+    for monomial, n in terms:
+        for number in monomial:
+            n *= atoms[number]
+        total += n
+    return total
+
+
+class SizeValues:
+    """The values of a trace's Sizes for one set of inputs.
+
+    atoms: the values of the inputs, then those of the operations of `SizeTrace.apply`.
+    """
+
+    def __init__(self, atoms: Sequence[int]) -> None:
+        self.atoms = atoms
+
+    def of(self, size: Any) -> Any:
+        """Return the value of a Size; return any other value unchanged."""
+        terms = getattr(size, "terms", None)
+        return size if terms is None else value_of(terms, self.atoms)
+
+    def shape(self, sizes: Iterable[Any]) -> tuple[Any, ...]:
+        """Return the values of a shape."""
+        return tuple([self.of(size) for size in sizes])

@@ -1,0 +1,83 @@
+"""Sets of sizes of an open plan: what is bound for each, and which plans can be opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.base.sizes import SizeTrace, SizeValues
+from gpugraph.compile.binding.open_steps import AccessStep
+from gpugraph.compile.binding.size_reports import Reports
+from gpugraph.compile.control_flow.native_while_loops import NativeLoop
+from gpugraph.compile.memory.arena_layout import Relayout
+from gpugraph.compile.steps.compiled_stretch import CompiledStretch
+from gpugraph.compile.steps.stretch import Stretch
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.unit_sizes import OpenParts
+from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Run, all_steps
+
+_KINDS = ("kernel", "guard", "copy", "flag")
+
+Shapes = tuple[tuple[int, ...], ...]
+
+SetKey = tuple[Shapes, tuple[int, ...]]
+"""A set of shapes, and the sizes that kernels report."""
+
+
+class UnitOfSizes(NamedTuple):
+    """A compiled unit with open sizes, and what binding it for values needs."""
+
+    parts: OpenParts
+    relayout: Relayout
+    trace: SizeTrace
+    reports: Reports | None = None
+
+
+class BoundSet(NamedTuple):
+    """One set of shapes, bound.
+
+    words: of all blocks. pointers: the blocks of the native steps. releases: whether the GIL is
+    released. constants: pairs of an array that calls read, and its value. runs: of the steps by
+    NumPy. owned: memory that is released with the set. keep: other objects that its calls use.
+    starts: the addresses of storages, by id. accesses: callables of accesses to containers.
+    """
+
+    words: Any
+    pointers: Any
+    releases: bool
+    constants: Sequence[tuple[Any, Any]]
+    runs: Sequence[Run]
+    feeds: tuple[FeedSlot, ...]
+    fetches: tuple[FetchSlot, ...]
+    key: PlanKey
+    owned: list[Any]
+    keep: Any
+    values: SizeValues
+    starts: Mapping[int, int]
+    accesses: dict[AccessStep, Run]
+
+    def release(self) -> None:
+        """Release the memory that only steps of this set use."""
+        while self.owned:
+            self.owned.pop().release()
+
+
+def can_open(plan: Plan, unit: Unit) -> bool:
+    """Return whether a plan can be opened now: it has one device, its variables have values, and
+    all steps have their final code.
+    """
+    if not plan.warm or unit.parallel or plan.runs_once or len(unit.device_types) != 1:
+        return False
+    if len(unit.arena_sizes) > 1 or set(unit.device_types.values()) != {"CPU"}:
+        return False
+    is_final = True
+    for step in all_steps(plan.steps):
+        group = step.group
+        if isinstance(group, Stretch):
+            code = group.code
+            is_final &= isinstance(code, CompiledStretch) and code.advance()
+        elif isinstance(group, NativeLoop):
+            is_final &= group.is_compiled()
+        elif group is None and step.kind not in _KINDS:
+            return False
+    return is_final and any(step.kind in ("stretch", "loop") for step in all_steps(plan.steps))
