@@ -120,7 +120,18 @@ ALL: dict[str, Step] = {**STEPS, **BY_VALUES, **LOOPS}
 
 BY_NUMPY = {
     *("ReverseSequence", "TensorArrayV3", "TensorArrayScatterV3", "TensorArrayGatherV3"),
-    *("Range", "Sum", "Max", "FloorMod", "TensorArraySizeV3", "AddN", "Fill", "Assert", "Softmax"),
+    *(
+        "Range",
+        "Sum",
+        "Max",
+        "FloorMod",
+        "TensorArraySizeV3",
+        "AddN",
+        "Fill",
+        "Assert",
+        "Softmax",
+        "Mul",
+    ),
 }
 """The ops of these steps that are bound to arrays for each set of shapes."""
 
@@ -324,6 +335,18 @@ def test_bad_sizes_raise_the_errors_of_a_new_session(name: str) -> None:
         for _ in range(2):
             assert outcome(session, y, {x: bad}) == expected[0]
             np.testing.assert_allclose(outcome(session, y, {x: good[1]}), expected[1], 1e-5)
+
+
+def test_a_program_is_explained_as_instructions() -> None:
+    graph, x, fetches, start = built(["masked rows", "trips", "by value"])
+    with tf.Session(graph=graph) as session:
+        session.run(start)
+        for rows in (4, 6, 7, 8, 9):
+            session.run(fetches, {x: value_of((rows, rows, WIDTH))})
+        text = session.explain(fetches, {x: value_of((5, 6, WIDTH))}).of_pass("program")
+        for kind in ("call", "again", "unless", "set", "report", "sizes"):
+            assert f"  {kind} " in text, kind
+        assert "s1" in text and "boolean_mask/Where" in text
 
 
 def test_a_trace_shows_the_steps_and_the_loops_of_a_program() -> None:

@@ -18,4 +18,4 @@ from gpugraph.base.sizes.size_literals import (
 )
 from gpugraph.base.sizes.size_tables import SizeTable as SizeTable
 from gpugraph.base.sizes.size_traces import Size as Size, SizeTrace as SizeTrace, hint as hint
-from gpugraph.base.sizes.size_values import SizeValues as SizeValues
+from gpugraph.base.sizes.size_values import SizeValues as SizeValues, text_of as text_of

@@ -48,7 +48,7 @@ class SizeTrace:
         self.reported = dict(reported or {})
         self.conditions: dict[tuple[str, Terms, Terms, bool], None] = {}
         self._atoms: list[tuple[str, Terms, Terms] | None] = [None] * len(inputs)
-        self._numbers: dict[tuple[str, Terms, Terms], int] = {}
+        self.operations: dict[tuple[str, Terms, Terms], int] = {}  # by operation, its atom
         self._reports: dict[str, int] = {}  # the atoms of reported sizes
         self._hints = list(inputs)
         self.natural = [True] * len(inputs)  # by atom: whether it is never negative
@@ -87,6 +87,18 @@ class SizeTrace:
             elif atom is not None:
                 terms = (*atom[1], *atom[2])
                 pending += [number for monomial, _ in terms for number in monomial]
+        return names
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the atoms in texts: `s0`, `s1` and so on for the inputs, `q0` and so on for
+        the results of operations, and those of reported sizes.
+        """
+        names = [f"s{number}" for number in range(len(self._atoms))]
+        for place, number in enumerate(self.operations.values()):
+            names[number] = f"q{place}"
+        for name, number in self._reports.items():
+            names[number] = name
         return names
 
     def values(
@@ -131,9 +143,9 @@ class SizeTrace:
         division.
         """
         key = (name, _terms(left), _terms(right))
-        number = self._numbers.get(key)
+        number = self.operations.get(key)
         if number is None:
-            number = self._numbers[key] = len(self._atoms)
+            number = self.operations[key] = len(self._atoms)
             operands = [value_of(terms, self._hints) for terms in key[1:]]
             self._hints.append(_OPERATIONS[name](*operands))
             self._atoms.append(key)

@@ -19,6 +19,15 @@ def value_of(terms: Terms, atoms: Sequence[int]) -> int:
     return total
 
 
+def text_of(terms: Terms, names: Sequence[str]) -> str:
+    """Return a polynomial as text. names: of its atoms."""
+    products = [
+        " * ".join([*([str(n)] if n != 1 or not monomial else []), *(names[i] for i in monomial)])
+        for monomial, n in terms
+    ]
+    return " + ".join(products) or "0"
+
+
 class SizeValues:
     """The values of a trace's Sizes for one set of inputs.
 

@@ -31,6 +31,7 @@ from gpugraph.compile.binding.open_group import OpenGroup
 from gpugraph.compile.binding.open_program import OpenProgram
 from gpugraph.compile.binding.open_steps import Opened, ReportStep, StepKey
 from gpugraph.compile.binding.open_words import OpenWords
+from gpugraph.compile.binding.program_listing import listing
 from gpugraph.compile.binding.size_reports import Report
 from gpugraph.compile.memory.arena_records import arena_records
 from gpugraph.compile.memory.arena_refusal import arena_refused
@@ -40,7 +41,7 @@ from gpugraph.devices.native import OpenCall, Words, block_of
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.memory import ArenaPlan
 from gpugraph.ops.tensor_arrays.element_store import kind_number
-from gpugraph.plan import FetchSlot, Plan, Run, Step, UnfitReportError, UnfitShapesError
+from gpugraph.plan import FetchSlot, PassReport, Plan, Run, Step, UnfitReportError, UnfitShapesError
 
 _LINE = 64
 
@@ -189,7 +190,17 @@ class OpenPlan:
             arenas[report.name] if report.name == "memory_planning" else report
             for report in self.plan.reports
         )
+        plan.reports += (self._listed(),)
         return plan
+
+    def _listed(self) -> PassReport:
+        """Return the program as the report of a pass."""
+        natives, opened = self.num_native[1], self.num_native[0]
+        summary = (
+            f"{len(self.program.parts)} instructions: {natives} native ones, {opened} of them for "
+            f"all sizes; {len(self.program.by_python)} return to Python"
+        )
+        return PassReport("program", summary, listing(self.program, self.unit.trace))
 
     def run_plain(self, node: Node, key: StepKey) -> Any:
         """Run the step of a node by NumPy, for the current sizes."""

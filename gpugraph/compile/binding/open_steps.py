@@ -79,6 +79,7 @@ class AccessStep:
     def __init__(self, opened: Access, sizes: CurrentSizes) -> None:
         """opened: the access over views."""
         self._opened, self._sizes = opened, sizes
+        self.form = opened.form
 
     def __call__(self) -> Any:
         run = self._sizes.runs.get(self)
