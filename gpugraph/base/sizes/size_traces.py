@@ -45,7 +45,7 @@ class SizeTrace:
         """inputs: the values of the input sizes in the first run, each at least 0. reported: by
         name, sizes that kernels have reported in an earlier run (`report`).
         """
-        self.reported = dict(reported or {})
+        self.reported = reported or {}
         self.conditions: dict[tuple[str, Terms, Terms, bool], None] = {}
         self._atoms: list[tuple[str, Terms, Terms] | None] = [None] * len(inputs)
         self.operations: dict[tuple[str, Terms, Terms], int] = {}  # by operation, its atom
@@ -60,11 +60,11 @@ class SizeTrace:
         return SizeValues(self._hints)
 
     def report(self, name: str) -> Any:
-        """Return the Size that a kernel reports in each run; None if none is known by this name."""
-        if name not in self.reported:
-            return None
+        """Return the Size that a kernel reports in each run, or None."""
         number = self._reports.get(name)
         if number is None:
+            if name not in self.reported:
+                return None
             number = self._reports[name] = len(self._atoms)
             self._hints.append(self.reported[name])
             self._atoms.append((name, (), ()))
@@ -79,21 +79,17 @@ class SizeTrace:
     def reports_in(self, size: Any) -> set[str]:
         """Return the names of the reported sizes on which a Size depends."""
         names: set[str] = set()
-        pending = [number for monomial, _ in _terms(size) for number in monomial]
+        pending = [_terms(size)]
         while pending:
-            atom = self._atoms[pending.pop()]
-            if atom is not None and atom[0] in self._reports:
-                names.add(atom[0])
-            elif atom is not None:
-                terms = (*atom[1], *atom[2])
-                pending += [number for monomial, _ in terms for number in monomial]
+            for number in {number for monomial, _ in pending.pop() for number in monomial}:
+                name, left, right = self._atoms[number] or ("", (), ())
+                names |= {name} & self._reports.keys()
+                pending += [left, right]
         return names
 
     @property
     def names(self) -> list[str]:
-        """The names of the atoms in texts: `s0`, `s1` and so on for the inputs, `q0` and so on for
-        the results of operations, and those of reported sizes.
-        """
+        """The names of the atoms in texts: `s0`, ... for inputs, `q0`, ... for operations."""
         names = [f"s{number}" for number in range(len(self._atoms))]
         for place, number in enumerate(self.operations.values()):
             names[number] = f"q{place}"
@@ -104,9 +100,7 @@ class SizeTrace:
     def values(
         self, inputs: Sequence[int], reported: Mapping[str, int] | None = None
     ) -> SizeValues | None:
-        """Return the values of all Sizes for these inputs and reported sizes (by default those of
-        the trace); None unless they meet all conditions.
-        """
+        """Return the values of all Sizes; None unless they meet all conditions."""
         atoms = list(inputs)
         reported = self.reported if reported is None else reported
         try:

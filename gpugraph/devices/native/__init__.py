@@ -115,15 +115,6 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     return runtime.sequence(calls)
 
 
-def open_sequence(
-    calls: Sequence[Callable[[], int]],
-) -> tuple[Callable[[], int], Callable[[], int], list[int]]:
-    """Return a sequence of calls as `Runtime.open_sequence` does."""
-    runtime = RUNTIME.get(True)
-    assert runtime is not None, "there are calls, so there is a runtime"
-    return runtime.open_sequence(calls)
-
-
 def open_blocks(calls: Sequence[tuple[Words, OpenCall]]) -> OpenBlocks:
     """Return the blocks of calls whose sizes are open."""
     runtime = RUNTIME.get(True)

@@ -129,16 +129,6 @@ class Runtime:
         several = _Several(self._sequence, len(parts), 0, ctypes.addressof(blocks))
         return self.call(several, (blocks, *calls), any(part[1] for part in parts))
 
-    def open_sequence(self, calls: Sequence[Call]) -> tuple[Call, Call, list[int]]:
-        """Return a sequence of calls as two calls, one of which releases the GIL, and the addresses
-        of the words that point to the blocks, so that other calls can take their places.
-        """
-        blocks = (ctypes.c_void_p * len(calls))(*(call_of(call)[0] for call in calls))
-        start, size = ctypes.addressof(blocks), ctypes.sizeof(ctypes.c_void_p)
-        several = _Several(self._sequence, len(calls), 0, start)
-        held, released = [self.call(several, (blocks, *calls), flag) for flag in (False, True)]
-        return held, released, [start + size * index for index in range(len(calls))]
-
     def failed_at(self, call: Call) -> int:
         """Return the index of the call that ended a `sequence`."""
         return int(call_of(call)[2].failed)

@@ -1,0 +1,180 @@
+"""Sessions that see many sets of shapes, and many cold processes.
+
+    python benchmarks/many_shapes.py hot [--sets 8 100 1000] [--works mlp gru ...]
+    python benchmarks/many_shapes.py cold [--processes 100]
+    python benchmarks/many_shapes.py memory [--runs 100000] [--works mlp gru unique]
+
+hot: after so many other sets of shapes, the milliseconds of a set that then runs 1,000 times, beside
+those in a fresh session; both in rounds that alternate, of which the minimum counts. cold: in each of
+so many processes, each with an empty cache of compiled code, the microseconds of a run after two
+seconds, of a chain of 1,000 scalar ops, of a small MLP and of a CNN; printed are the median, the
+extremes, and how many are within 20 % of the median. memory: the growth of the process over runs of
+varying shapes, and the arena beside the bound of the largest run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from random import Random
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from varying_shapes import WORKS, resident_mib
+
+import gpugraph as tf
+
+SMALL = ("mlp", "gru", "bilstm", "unique", "masked", "epoch")
+
+
+def _started(name: str) -> tuple[Any, Any, Callable[[Random], Any]]:
+    """Return a session of a new graph in which a work's variables have values, its fetches, and the
+    function that draws feeds.
+    """
+    with tf.Graph().as_default() as graph:
+        np.random.seed(0)
+        fetches, draw = WORKS[name](tf)
+        start = tf.global_variables_initializer()
+    session = tf.Session(graph=graph)
+    session.run(start)
+    return session, fetches, draw
+
+
+def hot(name: str, sets: int) -> tuple[float, float]:
+    """Return the milliseconds of a set of shapes after many others, and in a fresh session."""
+    random = Random(1)
+    used, fetches, draw = _started(name)
+    for _ in range(sets):
+        used.run(fetches, draw(random))
+    fresh, fresh_fetches, fresh_draw = _started(name)
+    feeds, fresh_feeds = draw(Random(7)), fresh_draw(Random(7))
+    runs = [lambda: used.run(fetches, feeds), lambda: fresh.run(fresh_fetches, fresh_feeds)]
+    best = [float("inf")] * 2
+    for run in runs:
+        for _ in range(200):
+            run()
+    for _ in range(20):
+        for place, run in enumerate(runs):
+            start = perf_counter()
+            for _ in range(50):
+                run()
+            best[place] = min(best[place], (perf_counter() - start) / 50)
+    return 1e3 * best[0], 1e3 * best[1]
+
+
+def chain() -> tuple[Any, Any]:
+    """Return the fetch and feed of a chain of 1,000 scalar ops."""
+    x = y = tf.placeholder(tf.float32, [])
+    for _ in range(500):
+        y = y * 1.0001 + 0.001
+    return y, {x: 1.0}
+
+
+def small_mlp() -> tuple[Any, Any]:
+    """Return the fetch and feed of a training step of a small MLP."""
+    x = tf.placeholder(tf.float32, [32, 64])
+    loss = tf.reduce_mean(tf.square(tf.layers.dense(tf.layers.dense(x, 64, tf.nn.relu), 10)))
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    return [train, loss], {x: np.ones((32, 64))}
+
+
+def small_cnn() -> tuple[Any, Any]:
+    """Return the fetch and feed of a training step of a small CNN."""
+    x = tf.placeholder(tf.float32, [8, 28, 28, 1])
+    h = tf.layers.max_pooling2d(tf.layers.conv2d(x, 16, 3, activation=tf.nn.relu), 2, 2)
+    loss = tf.reduce_mean(tf.square(tf.layers.dense(tf.layers.flatten(h), 10)))
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    return [train, loss], {x: np.ones((8, 28, 28, 1))}
+
+
+PROGRAMS = {program.__name__: program for program in (chain, small_mlp, small_cnn)}
+
+
+def after_two_seconds(name: str) -> float:
+    """Return the microseconds of a run after two seconds of runs in this process."""
+    fetches, feeds = PROGRAMS[name]()
+    session = tf.Session()
+    session.run(tf.global_variables_initializer())
+    end = perf_counter() + 2
+    while perf_counter() < end:
+        session.run(fetches, feeds)
+    best = float("inf")
+    for _ in range(20):
+        start = perf_counter()
+        for _ in range(10):
+            session.run(fetches, feeds)
+        best = min(best, (perf_counter() - start) / 10)
+    return 1e6 * best
+
+
+def cold(processes: int) -> None:
+    """Print how the times of cold processes differ."""
+    for name in PROGRAMS:
+        times = []
+        for _ in range(processes):
+            with tempfile.TemporaryDirectory() as folder:
+                command = [sys.executable, __file__, "once", "--works", name]
+                environment = {**os.environ, "XDG_CACHE_HOME": folder}
+                done = subprocess.run(
+                    command, env=environment, check=True, capture_output=True, text=True
+                )
+            times.append(json.loads(done.stdout.splitlines()[-1]))
+        middle = median(times)
+        near = sum(0.8 * middle <= time <= 1.2 * middle for time in times)
+        print(
+            f"{name:10} median {middle:.0f} us, from {min(times):.0f} to {max(times):.0f}; "
+            f"{near} of {processes} within 20 %",
+            flush=True,
+        )
+
+
+def memory(name: str, runs: int) -> None:
+    """Print the growth of memory over runs of varying shapes, and the arena beside its bound."""
+    session, fetches, draw = _started(name)
+    random = Random(1)
+    sets = [draw(random) for _ in range(600)]
+    sizes = []
+    for number in range(runs):
+        session.run(fetches, sets[random.randrange(len(sets))])
+        if number in (runs // 10, runs // 2, runs - 1):
+            sizes.append(resident_mib())
+    largest = max(sets, key=lambda feeds: sum(np.size(value) for value in feeds.values()))
+    session.run(fetches, largest)
+    records = session.explain(fetches, largest).arenas
+    arenas = ", ".join(f"{r.num_bytes / max(r.bound, 1):.3f}" for r in records.values())
+    grown = ", ".join(f"{size:.1f}" for size in sizes)
+    print(f"{name:10} MiB after a tenth, a half, all of {runs} runs: {grown}; arena: {arenas}")
+
+
+def main() -> None:
+    """Print the figures of one mode."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("mode", choices=["hot", "cold", "memory", "once"])
+    parser.add_argument("--works", nargs="+", default=list(SMALL))
+    parser.add_argument("--sets", nargs="+", type=int, default=[8, 100, 1000])
+    parser.add_argument("--processes", type=int, default=100)
+    parser.add_argument("--runs", type=int, default=100_000)
+    options = parser.parse_args()
+    if options.mode == "once":
+        print(json.dumps(after_two_seconds(options.works[0])))
+    elif options.mode == "cold":
+        cold(options.processes)
+    elif options.mode == "memory":
+        for name in options.works:
+            memory(name, options.runs)
+    else:
+        for name in options.works:
+            for sets in options.sets:
+                many, fresh = hot(name, sets)
+                print(f"{name:10} after {sets:5}: {many:.3f} ms, fresh {fresh:.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
