@@ -8,8 +8,8 @@ hot: after so many other sets of shapes, the milliseconds of a set that then run
 beside those in a fresh session; both in rounds that alternate, of which the minimum counts. cold:
 in each of so many processes, each with an empty cache of compiled code, the microseconds of a run
 after two seconds, of a chain of 1,000 scalar ops, of a small MLP and of a CNN; printed are the
-median, the extremes, and how many are within 20 % of the median. memory: the growth of the process over runs of
-varying shapes, and the arena beside the bound of the largest run.
+median, the extremes, and how many are within 20 % of the median. memory: the growth of the process
+over runs of varying shapes, and the arena beside the bound of the largest run.
 """
 
 from __future__ import annotations

@@ -338,7 +338,7 @@ def test_bad_sizes_raise_the_errors_of_a_new_session(name: str) -> None:
 
 
 def test_a_program_is_explained_as_instructions() -> None:
-    graph, x, fetches, start = built(["masked rows", "trips", "by value"])
+    graph, x, fetches, start = built(["masked rows", "until", "by value"])
     with tf.Session(graph=graph) as session:
         session.run(start)
         for rows in (4, 6, 7, 8, 9):
