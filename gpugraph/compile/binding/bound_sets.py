@@ -14,6 +14,7 @@ from gpugraph.compile.steps.compiled_stretch import CompiledStretch
 from gpugraph.compile.steps.stretch import Stretch
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.unit_sizes import OpenParts
+from gpugraph.devices.native import runtime_reason
 from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Run, all_steps
 
 _KINDS = ("kernel", "guard", "copy", "flag")
@@ -69,6 +70,8 @@ def can_open(plan: Plan, unit: Unit) -> bool:
     if not plan.warm or unit.parallel or plan.runs_once or len(unit.device_types) != 1:
         return False
     if len(unit.arena_sizes) > 1 or set(unit.device_types.values()) != {"CPU"}:
+        return False
+    if runtime_reason(wait=False) != "":
         return False
     is_final = True
     for step in all_steps(plan.steps):
