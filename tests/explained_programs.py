@@ -29,7 +29,7 @@ import gpugraph as tf
 from gpugraph.devices.device import HostDevice
 from gpugraph.kernel import KernelContext
 from gpugraph.session import open_shapes
-from gpugraph.session.explanation import CodeRecord, Explanation
+from gpugraph.session.explanations.explanation import CodeRecord, Explanation
 
 COLUMNS = 8
 SHAPES = 10

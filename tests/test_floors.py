@@ -304,6 +304,10 @@ DOORS = frozenset(
         ),
         # Why a name is not there, for a program that asks for it.
         ("gpugraph.tensorflow_import.missing_attributes", "gpugraph.tensorflow_import.left_out"),
+        (
+            "gpugraph.tensorflow_import.missing_attributes",
+            "gpugraph.tensorflow_import.missing_names",
+        ),
         # Names that few programs ask for.
         (
             "gpugraph.tensorflow_import.missing_attributes",

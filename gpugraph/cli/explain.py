@@ -21,9 +21,9 @@ from gpugraph.compile import pass_names
 from gpugraph.plan import Placement
 from gpugraph.plan.pipeline_spans import WATCH_ALL
 from gpugraph.session.direct_session import PLAN_LISTENERS, end_plans
-from gpugraph.session.explanation import Explanation, placement_table
-from gpugraph.session.explanation_record import explanation_record
-from gpugraph.session.fitted_columns import fitted_columns, wrapped
+from gpugraph.session.explanations.explanation import Explanation, placement_table
+from gpugraph.session.explanations.explanation_record import explanation_record
+from gpugraph.session.explanations.fitted_columns import fitted_columns, wrapped
 from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
 
 _MAX_OP_TYPES = 12

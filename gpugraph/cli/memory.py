@@ -11,8 +11,8 @@ from gpugraph.cli.results import Results, add_results
 from gpugraph.memory import AllocationTrace, Lifetime, comparison_table
 from gpugraph.plan import ArenaRecord
 from gpugraph.session.direct_session import PLAN_LISTENERS
-from gpugraph.session.explanation import Explanation
-from gpugraph.session.explanation_record import memory_record
+from gpugraph.session.explanations.explanation import Explanation
+from gpugraph.session.explanations.explanation_record import memory_record
 
 
 def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -9,7 +9,7 @@ from gpugraph.session.client_sessions import (
 )
 from gpugraph.session.direct_session import DirectSession as DirectSession
 from gpugraph.session.direct_session_factory import DirectSessionFactory as DirectSessionFactory
-from gpugraph.session.explanation import Explanation as Explanation
+from gpugraph.session.explanations.explanation import Explanation as Explanation
 from gpugraph.session.fetch_structures import (
     register_session_run_conversion_functions as register_session_run_conversion_functions,
 )

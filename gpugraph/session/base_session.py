@@ -30,12 +30,12 @@ from gpugraph.devices import DeviceAttributes
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import session_stack
+from gpugraph.session.explanations.session_html import closed_html, session_html
 from gpugraph.session.feed_conversion import connected_tensors, feed_tensors, flatten_feeds
 from gpugraph.session.fetch_structures import FetchPlan, is_leaf, key_of, names_leaves
 from gpugraph.session.partial_runs import PartialRuns
 from gpugraph.session.prepared_fetches import PreparedFetches, run_with
 from gpugraph.session.session_factory import SessionFactory
-from gpugraph.session.session_html import closed_html, session_html
 
 _LOG = logging.getLogger("gpugraph")
 

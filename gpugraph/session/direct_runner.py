@@ -27,7 +27,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan, TimeLimit, UnfitReportError, UnfitShapesError
 from gpugraph.runtime import execute_in_context
-from gpugraph.session.explanation import Explanation
+from gpugraph.session.explanations.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
 from gpugraph.session.open_shapes import OpenShapes, UnitForShapes
 from gpugraph.session.plan_cache import CachedPlan, PlanCache, try_acquire, wait_until_idle

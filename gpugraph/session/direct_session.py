@@ -43,9 +43,9 @@ from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import Plan
 from gpugraph.runtime import Rendezvous
 from gpugraph.session.direct_runner import DirectRunner
-from gpugraph.session.explanation import Explanation, log_placements
+from gpugraph.session.explanations.explanation import Explanation, log_placements
+from gpugraph.session.explanations.pipeline_texts import measured_pipelines
 from gpugraph.session.graph_functions import GraphFunctions
-from gpugraph.session.pipeline_texts import measured_pipelines
 from gpugraph.session.plan_cache import MOST_PLANS, PlanCache, wait_for
 from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
 

@@ -25,7 +25,7 @@ from gpugraph.graph.functions.graph_function import GraphFunction
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import Plan
 from gpugraph.session.direct_runner import DirectRunner
-from gpugraph.session.explanation import Explanation
+from gpugraph.session.explanations.explanation import Explanation
 from gpugraph.session.plan_cache import PlanCache, wait_for
 
 MAX_PLANS = 32

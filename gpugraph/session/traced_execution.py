@@ -15,7 +15,7 @@ from gpugraph.inspection.step_statistics import cost_graph, partition_graphs, st
 from gpugraph.plan import FetchDestination, GraphRecord, Plan, Take, TimeLimit
 from gpugraph.plan.pipeline_spans import Span, recording_spans, spans_between
 from gpugraph.runtime import StepTrace, execute_traced
-from gpugraph.session.pipeline_texts import measured_pipelines
+from gpugraph.session.explanations.pipeline_texts import measured_pipelines
 
 RUN_LISTENERS: list[Callable[[Any, TracedExecution], None]] = []
 """Functions that are called after each run, with the runner and the execution.

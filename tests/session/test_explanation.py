@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.session.explanation import CodeRecord
+from gpugraph.session.explanations.explanation import CodeRecord
 
 
 @pytest.fixture

@@ -5,7 +5,12 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 import gpugraph as tf
-from gpugraph.session.fitted_columns import MIN_WIDTH, fitted_columns, shortened, wrapped
+from gpugraph.session.explanations.fitted_columns import (
+    MIN_WIDTH,
+    fitted_columns,
+    shortened,
+    wrapped,
+)
 
 TEXTS = st.text("abcdef/_:", max_size=90)
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.datasets.batch_stages import Batched
-from gpugraph.ops.datasets.combined_elements import stacked
-from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.elements.combined_elements import stacked
+from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.elements.row_blocks import BlockElements
+from gpugraph.ops.datasets.elements.stage import Element, Elements, Function, Pipeline, Stage
+from gpugraph.ops.datasets.elements.worker_threads import Buffer
 from gpugraph.ops.datasets.function_stages import Mapped
 from gpugraph.ops.datasets.nested_stages import Interleaved, InterleavedElements
 from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
-from gpugraph.ops.datasets.row_blocks import BlockElements
-from gpugraph.ops.datasets.stage import Element, Elements, Function, Pipeline, Stage
-from gpugraph.ops.datasets.worker_threads import Buffer
 from gpugraph.ops.framework.op_declaration import Attr
 
 _AUTOTUNED = 16

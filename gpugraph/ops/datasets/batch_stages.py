@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base.errors import invalid_argument
-from gpugraph.ops.datasets.combined_elements import Padding, SparseBatch, stacked
-from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
-from gpugraph.ops.datasets.passed_stages import Passed, Through
-from gpugraph.ops.datasets.row_blocks import (
+from gpugraph.ops.datasets.elements.combined_elements import Padding, SparseBatch, stacked
+from gpugraph.ops.datasets.elements.dataset_declaration import Row, dataset_op
+from gpugraph.ops.datasets.elements.row_blocks import (
     MAX_AHEAD,
     BlockElements,
     are_alike,
@@ -18,7 +17,8 @@ from gpugraph.ops.datasets.row_blocks import (
     row,
     row_bytes,
 )
-from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Pipeline, Stage
+from gpugraph.ops.datasets.elements.stage import UNKNOWN, Element, Elements, Pipeline, Stage
+from gpugraph.ops.datasets.passed_stages import Passed, Through
 from gpugraph.ops.framework.op_declaration import Attr
 
 Combine = Callable[[list[Element]], Element]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.ops.datasets.passed_stages import Passed
-from gpugraph.ops.datasets.row_blocks import (
+from gpugraph.ops.datasets.elements.row_blocks import (
     MAX_AHEAD,
     are_alike,
     as_block,
@@ -15,7 +14,8 @@ from gpugraph.ops.datasets.row_blocks import (
     row,
     row_bytes,
 )
-from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage
+from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline, Stage
+from gpugraph.ops.datasets.passed_stages import Passed
 
 _LARGEST_ROW, _STRING_BYTES = 1 << 14, 64
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base.errors import FailedPreconditionError, OpError, invalid_argument
+from gpugraph.ops.datasets.elements.row_blocks import length
+from gpugraph.ops.datasets.elements.stage import (
+    INFINITE,
+    UNKNOWN,
+    Element,
+    Elements,
+    Pipeline,
+    Stage,
+)
 from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
-from gpugraph.ops.datasets.row_blocks import length
-from gpugraph.ops.datasets.stage import INFINITE, UNKNOWN, Element, Elements, Pipeline, Stage
 
 
 class Shard(Passed):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import invalid_argument
-from gpugraph.ops.datasets.dataset_declaration import dataset_op
-from gpugraph.ops.datasets.row_blocks import BlockElements, are_alike, joined
-from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage, stage_in
+from gpugraph.ops.datasets.elements.dataset_declaration import dataset_op
+from gpugraph.ops.datasets.elements.row_blocks import BlockElements, are_alike, joined
+from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline, Stage, stage_in
 from gpugraph.ops.framework.op_declaration import Attr
 
 

@@ -18,11 +18,11 @@ from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.formats.record_files import InflatedFile
 from gpugraph.formats.tf_record import read_record, read_records, write_record
 from gpugraph.ops.datasets.cache_stages import Cached
-from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
+from gpugraph.ops.datasets.elements.dataset_declaration import Row, dataset_op
+from gpugraph.ops.datasets.elements.positions import packed, unpacked
+from gpugraph.ops.datasets.elements.row_blocks import MAX_AHEAD
+from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline, Stage
 from gpugraph.ops.datasets.passed_stages import Passed
-from gpugraph.ops.datasets.positions import packed, unpacked
-from gpugraph.ops.datasets.row_blocks import MAX_AHEAD
-from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage
 from gpugraph.ops.parsing.parsed_features import strings
 from gpugraph.ops.readers.record_sources import FixedLengths
 

@@ -7,11 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base.errors import OpError, OutOfRangeError, invalid_argument
-from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.elements.row_blocks import FilteredBlocks, MappedBlocks, row_bytes
+from gpugraph.ops.datasets.elements.stage import (
+    UNKNOWN,
+    Element,
+    Elements,
+    Function,
+    Pipeline,
+    Stage,
+)
+from gpugraph.ops.datasets.elements.worker_threads import Job, Workers
 from gpugraph.ops.datasets.passed_stages import Passed, Through
-from gpugraph.ops.datasets.row_blocks import FilteredBlocks, MappedBlocks, row_bytes
-from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Function, Pipeline, Stage
-from gpugraph.ops.datasets.worker_threads import Job, Workers
 from gpugraph.ops.framework.op_declaration import Attr
 
 

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import invalid_argument
-from gpugraph.ops.datasets.dataset_declaration import FUNC, arguments, dataset_op
-from gpugraph.ops.datasets.list_stages import ListStage
-from gpugraph.ops.datasets.passed_stages import Through
-from gpugraph.ops.datasets.stage import (
+from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, arguments, dataset_op
+from gpugraph.ops.datasets.elements.stage import (
     Element,
     Elements,
     Function,
@@ -19,6 +17,8 @@ from gpugraph.ops.datasets.stage import (
     stage_in,
     variant_of,
 )
+from gpugraph.ops.datasets.list_stages import ListStage
+from gpugraph.ops.datasets.passed_stages import Through
 
 
 class GroupedByWindow(Stage):

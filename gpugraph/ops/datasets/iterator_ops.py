@@ -14,10 +14,17 @@ from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.control.optional_ops import Optional
-from gpugraph.ops.datasets.dataset_declaration import FUNC, HOST, TYPES
-from gpugraph.ops.datasets.pipeline_watch import Watch
-from gpugraph.ops.datasets.positions import packed, unpacked
-from gpugraph.ops.datasets.stage import SLICE_S, Element, Elements, Pipeline, Stage, stage_in
+from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, HOST, TYPES
+from gpugraph.ops.datasets.elements.pipeline_watch import Watch
+from gpugraph.ops.datasets.elements.positions import packed, unpacked
+from gpugraph.ops.datasets.elements.stage import (
+    SLICE_S,
+    Element,
+    Elements,
+    Pipeline,
+    Stage,
+    stage_in,
+)
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import no_outputs
 from gpugraph.ops.queues.handle_ops import Run, held_object, infer_handle, waiting_op

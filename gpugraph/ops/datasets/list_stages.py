@@ -7,9 +7,9 @@ from functools import partial
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
-from gpugraph.ops.datasets.row_blocks import part, row
+from gpugraph.ops.datasets.elements.row_blocks import part, row
+from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline, Stage
 from gpugraph.ops.datasets.source_stages import Counted
-from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage
 
 
 class ListStage(Stage):

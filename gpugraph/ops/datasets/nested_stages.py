@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import invalid_argument
-from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.elements.row_blocks import MAX_AHEAD, BlockElements, are_alike, part
+from gpugraph.ops.datasets.elements.stage import (
+    Element,
+    Elements,
+    Function,
+    Pipeline,
+    Stage,
+    stage_in,
+)
 from gpugraph.ops.datasets.passed_stages import Through
-from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, BlockElements, are_alike, part
-from gpugraph.ops.datasets.stage import Element, Elements, Function, Pipeline, Stage, stage_in
 
 
 class FlatMapped(Stage):

@@ -6,10 +6,9 @@ from typing import Any
 
 from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.datasets.checked_stages import Asserted, Shard, Unique, WithoutErrors
-from gpugraph.ops.datasets.dataset_declaration import dataset_op
-from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
-from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, length
-from gpugraph.ops.datasets.stage import (
+from gpugraph.ops.datasets.elements.dataset_declaration import dataset_op
+from gpugraph.ops.datasets.elements.row_blocks import MAX_AHEAD, length
+from gpugraph.ops.datasets.elements.stage import (
     INFINITE,
     UNKNOWN,
     Element,
@@ -19,6 +18,7 @@ from gpugraph.ops.datasets.stage import (
     stage_in,
     times,
 )
+from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
 from gpugraph.ops.framework.op_declaration import Attr
 
 

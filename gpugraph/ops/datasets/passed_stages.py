@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage
+from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline, Stage
 
 
 class Through(Elements):

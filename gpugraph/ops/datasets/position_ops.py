@@ -14,7 +14,8 @@ from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.whole_files import system_errors
 from gpugraph.formats.record_files import TFRecordWriter
 from gpugraph.kernel import KernelContext
-from gpugraph.ops.datasets.dataset_declaration import TYPES
+from gpugraph.ops.datasets.elements.dataset_declaration import TYPES
+from gpugraph.ops.datasets.elements.stage import SLICE_S, Element, Pipeline, stage_in
 from gpugraph.ops.datasets.iterator_ops import (
     IteratorResource,
     declare_handle_op,
@@ -22,7 +23,6 @@ from gpugraph.ops.datasets.iterator_ops import (
     infer_elements,
     iterator_in,
 )
-from gpugraph.ops.datasets.stage import SLICE_S, Element, Pipeline, stage_in
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import no_outputs
 from gpugraph.ops.queues.handle_ops import Run, held_object, infer_handle, waiting_op

@@ -9,9 +9,9 @@ import numpy as np
 
 from gpugraph.base.errors import invalid_argument
 from gpugraph.kernel import KernelContext
-from gpugraph.ops.datasets.dataset_declaration import FUNC, TYPES
+from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, TYPES
+from gpugraph.ops.datasets.elements.stage import Element, Function, Pipeline, stage_in
 from gpugraph.ops.datasets.iterator_ops import declare_handle_op, infer_elements
-from gpugraph.ops.datasets.stage import Element, Function, Pipeline, stage_in
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import SCALAR
 from gpugraph.ops.queues.handle_ops import Run, waiting_op

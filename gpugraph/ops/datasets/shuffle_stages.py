@@ -14,10 +14,10 @@ import numpy as np
 
 from gpugraph.base.errors import OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
+from gpugraph.ops.datasets.elements.dataset_declaration import Row, dataset_op
+from gpugraph.ops.datasets.elements.row_blocks import restored_error, row, row_bytes, saved_error
+from gpugraph.ops.datasets.elements.stage import INFINITE, Element, Elements, Pipeline, Stage, times
 from gpugraph.ops.datasets.passed_stages import Passed
-from gpugraph.ops.datasets.row_blocks import restored_error, row, row_bytes, saved_error
-from gpugraph.ops.datasets.stage import INFINITE, Element, Elements, Pipeline, Stage, times
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.queues.element_orders import chosen_seeds, random_words
 

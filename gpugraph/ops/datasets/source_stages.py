@@ -10,9 +10,16 @@ import numpy as np
 from gpugraph.base.dtypes import int64
 from gpugraph.base.errors import OutOfRangeError, invalid_argument
 from gpugraph.base.shapes import TensorShape
-from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
-from gpugraph.ops.datasets.row_blocks import MAX_AHEAD, ahead_of, row
-from gpugraph.ops.datasets.stage import INFINITE, Element, Elements, Function, Pipeline, Stage
+from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.elements.row_blocks import MAX_AHEAD, ahead_of, row
+from gpugraph.ops.datasets.elements.stage import (
+    INFINITE,
+    Element,
+    Elements,
+    Function,
+    Pipeline,
+    Stage,
+)
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.queues.element_orders import chosen_seeds, random_words
 

@@ -27,10 +27,10 @@ from gpugraph.base.errors import (
     UnknownError,
     invalid_argument,
 )
-from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
+from gpugraph.ops.datasets.elements.dataset_declaration import Row, dataset_op
+from gpugraph.ops.datasets.elements.row_blocks import MappedBlocks
+from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline, Stage, variant_of
 from gpugraph.ops.datasets.file_stages import Files, Records, text_lines
-from gpugraph.ops.datasets.row_blocks import MappedBlocks
-from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage, variant_of
 from gpugraph.ops.files.decode_csv import csv_fields, csv_values, plain_columns
 from gpugraph.ops.parsing.parsed_features import strings
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base.errors import invalid_argument
-from gpugraph.ops.datasets.dataset_declaration import dataset_op
+from gpugraph.ops.datasets.elements.dataset_declaration import dataset_op
+from gpugraph.ops.datasets.elements.row_blocks import are_alike, as_block, joined, part, row
+from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline, Stage, variant_of
 from gpugraph.ops.datasets.list_stages import column, column_of_block
 from gpugraph.ops.datasets.passed_stages import Passed, Through
-from gpugraph.ops.datasets.row_blocks import are_alike, as_block, joined, part, row
-from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage, variant_of
 
 
 class Windows(Passed):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.ops.datasets.dataset_declaration import dataset_op
-from gpugraph.ops.datasets.row_blocks import BlockElements
-from gpugraph.ops.datasets.stage import (
+from gpugraph.ops.datasets.elements.dataset_declaration import dataset_op
+from gpugraph.ops.datasets.elements.row_blocks import BlockElements
+from gpugraph.ops.datasets.elements.stage import (
     INFINITE,
     UNKNOWN,
     Element,

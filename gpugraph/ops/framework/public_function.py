@@ -16,9 +16,9 @@ from typing import Any, Protocol
 from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.composite_tensors import of_values
-from gpugraph.ops.framework.op_examples import example_of
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.op_signatures import example_of
 
 
 class UnaryFunction(Protocol):

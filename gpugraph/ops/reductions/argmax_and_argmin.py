@@ -21,7 +21,7 @@ from gpugraph.kernel import Arg, Call, KernelContext, Launch, Reduction, Signatu
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.op_examples import example_of
+from gpugraph.ops.framework.op_signatures import example_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.reductions.axis_launches import Axis, best_position
 from gpugraph.ops.reductions.reduction_ops import INTEGER_MIN, MAX, MIN

@@ -12,9 +12,9 @@ import numpy as np
 from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
-from gpugraph.ops.framework.op_examples import example_of
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
+from gpugraph.ops.framework.op_signatures import example_of
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_ops import (
     all_op,

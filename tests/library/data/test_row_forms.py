@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.ops.datasets import stage
+from gpugraph.ops.datasets.elements import stage
 
 D = tf.data.Dataset
 NUMBERS = np.arange(40)

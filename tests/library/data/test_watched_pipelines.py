@@ -12,7 +12,7 @@ import gpugraph as tf
 from gpugraph.cli.command_line import main
 from gpugraph.inspection.chrome_trace import trace_faults
 from gpugraph.inspection.timeline import Timeline
-from gpugraph.ops.datasets.pipeline_watch import Watch
+from gpugraph.ops.datasets.elements.pipeline_watch import Watch
 from gpugraph.plan.pipeline_spans import WATCH_ALL
 
 D = tf.data.Dataset

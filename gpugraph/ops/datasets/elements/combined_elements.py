@@ -10,7 +10,7 @@ import numpy as np
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import DataLossError, invalid_argument
 from gpugraph.base.shapes import shape_text
-from gpugraph.ops.datasets.stage import Element
+from gpugraph.ops.datasets.elements.stage import Element
 from gpugraph.ops.parsing.parsed_features import strings
 from gpugraph.ops.parsing.serialized_sparse import serialized_triple
 

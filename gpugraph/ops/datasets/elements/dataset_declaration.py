@@ -19,7 +19,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.datasets.stage import Function, Stage, stage_in
+from gpugraph.ops.datasets.elements.stage import Function, Stage, stage_in
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank

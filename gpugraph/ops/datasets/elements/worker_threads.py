@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.ops.datasets.stage import Element, Elements, Pipeline
+from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline
 
 AUTOTUNE = -1
 

@@ -18,7 +18,7 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.functions.func_graph import FuncGraph
 from gpugraph.graph.functions.graph_function import GraphFunction
-from gpugraph.ops.datasets.row_forms import ROW_FORMS, NoRowForm, rank_of, require
+from gpugraph.ops.datasets.elements.row_forms import ROW_FORMS, NoRowForm, rank_of, require
 from gpugraph.ops.framework.op_declaration import raw_ops
 
 _SCOPE = "stacked_elements"

@@ -20,8 +20,8 @@ from gpugraph.base.errors import (
     exception_type_from_error_code,
 )
 from gpugraph.base.shapes import TensorShape
+from gpugraph.ops.datasets.elements.stage import Element, Elements
 from gpugraph.ops.datasets.passed_stages import ThroughRows
-from gpugraph.ops.datasets.stage import Element, Elements
 
 MAX_AHEAD, _AHEAD_BYTES = 256, 1 << 16
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gpugraph.ops.datasets.stage import Elements, Stage
+from gpugraph.ops.datasets.elements.stage import Elements, Stage
 from gpugraph.plan.pipeline_spans import note
 
 

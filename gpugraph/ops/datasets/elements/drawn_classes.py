@@ -13,7 +13,7 @@ from gpugraph.base.dtypes import int32, int64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.datasets.dataset_declaration import HOST
+from gpugraph.ops.datasets.elements.dataset_declaration import HOST
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.random.bits_to_distributions import doubles
 from gpugraph.ops.random.philox import Words, blocks_by_key

@@ -21,7 +21,7 @@ from gpugraph.base.dtypes import OBJECTS, DType, as_dtype
 from gpugraph.base.errors import CancelledError, invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.resource_handles import handle_maker
-from gpugraph.ops.datasets.vectorized_functions import rows_of
+from gpugraph.ops.datasets.elements.vectorized_functions import rows_of
 from gpugraph.plan import check_run
 
 Element = tuple[Any, ...]

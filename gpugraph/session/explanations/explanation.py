@@ -20,8 +20,8 @@ from gpugraph.plan import (
     Transfer,
     step_codes,
 )
-from gpugraph.session.device_columns import device_columns
-from gpugraph.session.fitted_columns import fitted_columns, wrapped
+from gpugraph.session.explanations.device_columns import device_columns
+from gpugraph.session.explanations.fitted_columns import fitted_columns, wrapped
 
 MAX_REASONS = 3
 """The summary lists at most this number of reasons for running on the host."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.plan import BufferRecord
-from gpugraph.session.explanation import Explanation
+from gpugraph.session.explanations.explanation import Explanation
 
 
 def explanation_record(explanation: Explanation) -> dict[str, Any]:

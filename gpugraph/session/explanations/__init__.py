@@ -1,0 +1,1 @@
+"""Explanations of runs, as text, HTML and records."""
