@@ -131,7 +131,9 @@ def positive_number(text: str) -> int:
 
 
 def gpu_count(text: str) -> int:
-    """Return the number of virtual GPUs of an argument. ArgumentTypeError unless it is a number."""
+    """Return the number of virtual GPUs of an argument. Raises ArgumentTypeError unless it is a
+    number.
+    """
     if text.isdecimal():
         return int(text)
     raise argparse.ArgumentTypeError(f"a number of GPUs is 0 or more, but it is {text!r}")

@@ -52,7 +52,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
 
 
 def writable_path(path: str) -> str:
-    """Return the path of an argument. ArgumentTypeError if a file can't be created there."""
+    """Return the path of an argument. Raises ArgumentTypeError if a file can't be created there."""
     folder = os.path.dirname(path) or "."
     if os.path.isdir(path):
         reason = "Is a directory"

@@ -37,7 +37,7 @@ def known_file(path: str, beginning: bytes) -> Callable[[str], Content] | None:
 
 
 def _hdf5_file(path: str) -> Content:
-    """Return the model and the arrays of an HDF5 file. OSError if it is damaged."""
+    """Return the model and the arrays of an HDF5 file. Raises OSError if it is damaged."""
     with opened_file(path) as file:
         sections = []
         if "model_config" in file.attrs:
@@ -48,7 +48,9 @@ def _hdf5_file(path: str) -> Content:
 
 
 def _keras_file(path: str) -> Content:
-    """Return the model and the arrays of a file that Keras 3 wrote. ValueError if it is damaged."""
+    """Return the model and the arrays of a file that Keras 3 wrote. Raises ValueError if it is
+    damaged.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()

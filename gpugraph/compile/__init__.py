@@ -165,7 +165,7 @@ class OpenUnit:
 
         Raises the error of a pass, or of the first op in a branch or a loop whose shapes don't fit.
         The caller then compiles without open sizes, since only that gives the right error text.
-        NotReportedError if sizes by values can't be written during a run.
+        Raises NotReportedError if sizes by values can't be written during a run.
         """
         with _without_collector():
             unit = _fitted(target, request)

@@ -151,7 +151,8 @@ def set_virtual_device_configuration(
     """Split a physical device in new sessions without a config.
 
     virtual_devices: the parts. Each part of a GPU requires a memory limit in MiB; a part of the CPU
-    must have none. ValueError if a part violates this, or `device` is not a device of this machine.
+    must have none. Raises ValueError if a part violates this, or `device` is not a device of this
+    machine.
     """
     _check(device)
     limits = [part.memory_limit for part in virtual_devices]

@@ -45,7 +45,7 @@ def _is_emulating() -> bool:
 
 def _limits_of_process() -> list[int]:
     """Return the memory limits in MiB of the virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests
-    for sessions whose options request none. InvalidArgumentError for an invalid value.
+    for sessions whose options request none. Raises InvalidArgumentError for an invalid value.
     """
     return [_PROCESS_LIMIT] * whole_number(COUNT_SETTING, "GPUs")
 

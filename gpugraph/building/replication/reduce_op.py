@@ -29,7 +29,7 @@ class ReduceOp(enum.Enum):
 def as_reduce_op(value: Any) -> ReduceOp:
     """Return a ReduceOp, given as such, as a VariableAggregation, or by its name in any case.
 
-    ValueError for another name, AssertionError for another object.
+    Raises ValueError for another name, AssertionError for another object.
     """
     if isinstance(value, ReduceOp):
         return value

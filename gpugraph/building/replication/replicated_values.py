@@ -128,7 +128,7 @@ def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerRepli
     Structures are lists, tuples, named tuples and mappings. An object that is the same in all
     replicas stays as it is; components of one distributed variable become that variable.
 
-    AssertionError for structures that differ.
+    Raises AssertionError for structures that differ.
     """
     first = per_replica[0]
     if isinstance(first, Mapping):

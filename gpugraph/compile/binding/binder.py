@@ -48,8 +48,8 @@ _NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
 
 def bind(unit: Unit) -> Plan:
-    """Return the plan of a unit. ResourceExhaustedError if a device can't hold its arena or a
-    variable. If binding fails, its memory is released.
+    """Return the plan of a unit. Raises ResourceExhaustedError if a device can't hold its arena or
+    a variable. If binding fails, its memory is released.
     """
     return bind_by(Binder(unit))
 

@@ -115,7 +115,7 @@ class OpenPlan:
     def select(self, shapes: Shapes) -> None:
         """Let the plan's next runs be those of a set of shapes.
 
-        The caller must hold the plan's lock. UnfitShapesError if they need another plan,
+        The caller must hold the plan's lock. Raises UnfitShapesError if they need another plan,
         ResourceExhaustedError if there is too little memory.
         """
         key = shapes, tuple(self._reported.values())
@@ -126,7 +126,7 @@ class OpenPlan:
     def _flush(self, reports: Sequence[tuple[Report, ReportStep]], since: int) -> None:
         """Write the sizes that kernels have reported in this run, and the kernels' outputs.
 
-        UnfitReportError if they need another plan or more memory.
+        Raises UnfitReportError if they need another plan or more memory.
         """
         before, current = dict(self._reported), self._current
         for report, step in reports:
@@ -143,8 +143,8 @@ class OpenPlan:
             step.write()
 
     def _select_reported(self, current: SetKey, since: int) -> None:
-        """Let the rest of the run of a set of shapes have the reported sizes. UnfitShapesError if
-        they need another plan, UnfitReportError if they need more memory.
+        """Let the rest of the run of a set of shapes have the reported sizes. Raises
+        UnfitShapesError if they need another plan, UnfitReportError if they need more memory.
         """
         key = current[0], tuple(self._reported.values())
         if key not in self._sets:
@@ -236,7 +236,7 @@ class OpenPlan:
 
     def _layout(self, values: SizeValues) -> tuple[Any, list[int], ArenaPlan]:
         """Return the values of the words' sizes, the sizes of all buffers, and their offsets.
-        UnfitShapesError if a size may not fit 63 bits.
+        Raises UnfitShapesError if a size may not fit 63 bits.
         """
         try:
             sizes = self._words.sizes(values)
@@ -316,7 +316,7 @@ class OpenPlan:
         self, binder: Binder, exceptions: Sequence[int], values: SizeValues
     ) -> tuple[Any, list[Run]]:
         """Return the blocks of the native steps and the numbers of kinds of elements, and the calls
-        of those steps that are bound for this set alone. UnfitShapesError if one can't be.
+        of those steps that are bound for this set alone. Raises UnfitShapesError if one can't be.
         """
         calls, blocks = [], self._blocks.copy()
         for index in exceptions:

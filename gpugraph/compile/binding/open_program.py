@@ -95,7 +95,7 @@ class OpenProgram(LoopProgram):
         self._reports: dict[int, ReportStep] = {}
 
     def add(self, steps: Iterable[Step]) -> None:
-        """Add the steps of the plan. NotOpenError if one can't be an instruction."""
+        """Add the steps of the plan. Raises NotOpenError if one can't be an instruction."""
         self._steps(steps)
         self._flush_before(len(self._binder.unit.order))
 

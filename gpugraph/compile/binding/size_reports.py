@@ -49,7 +49,7 @@ class Flush(NamedTuple):
 
 
 class Reports:
-    """The reports of a unit. NotReportedError if it has none that can be used."""
+    """The reports of a unit. Raises NotReportedError if it has none that can be used."""
 
     def __init__(self, unit: Unit, trace: SizeTrace) -> None:
         self.unit, self._trace = unit, trace

@@ -369,7 +369,7 @@ def codes(steps: Iterable[Step]) -> Iterator[CompiledStretch]:
 def element_access(run: Access) -> ElementAccess:
     """Return an access to an element of a stack or TensorArray in native form.
 
-    NotNativeError if the elements are not numbers, or an array is not C-ordered.
+    Raises NotNativeError if the elements are not numbers, or an array is not C-ordered.
     """
     for array in (run.handle, run.value, run.index, run.copy):
         if array is not None and not (isinstance(array, np.ndarray) and array.flags.c_contiguous):

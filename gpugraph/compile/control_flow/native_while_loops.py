@@ -205,8 +205,8 @@ def native_loop(
 
 
 class _Translation:
-    """Translates a frame's nodes to values of a `Fusion`. NotNativeError for nodes that have no
-    native form.
+    """Translates a frame's nodes to values of a `Fusion`. Raises NotNativeError for nodes that have
+    no native form.
     """
 
     def __init__(self, step_list: StepList, frame: Frame) -> None:

@@ -159,7 +159,7 @@ class _CudnnRNN(Layer):
         initial_state: a tuple of tensors [layers * directions, batch, units]: outputs, and an
         LSTM's memories; 0 unless set. sequence_lengths: the number of steps of each sequence; the
         outputs after them are 0. Without `time_major` the first two axes of all tensors are the
-        batch and the time. TypeError for an initial state that is not a tuple.
+        batch and the time. Raises TypeError for an initial state that is not a tuple.
         """
         if initial_state is not None and not isinstance(initial_state, tuple):
             raise TypeError(f"Invalid initial_state type: {type(initial_state)}, expecting tuple.")

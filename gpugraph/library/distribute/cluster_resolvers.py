@@ -105,7 +105,7 @@ class SimpleClusterResolver(ClusterResolver):
 class TFConfigClusterResolver(ClusterResolver):
     """The cluster and the task of the environment variable TF_CONFIG.
 
-    Each argument replaces its entry. ValueError for a TF_CONFIG that is no JSON object.
+    Each argument replaces its entry. Raises ValueError for a TF_CONFIG that is no JSON object.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class UnionResolver(ClusterResolver):
     def cluster_spec(self) -> ClusterSpec:
         """Return the union: lists of tasks are joined, numbered tasks keep their numbers.
 
-        KeyError for a number that two clusters define, if one of them has numbered tasks.
+        Raises KeyError for a number that two clusters define, if one of them has numbered tasks.
         """
         specs = [ClusterSpec(resolver.cluster_spec()).as_dict() for resolver in self._resolvers]
         merged: dict[str, Any] = {}

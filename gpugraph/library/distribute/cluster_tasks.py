@@ -15,7 +15,7 @@ _TASKS = (*_WORKERS, "evaluator", "ps")
 class Task:
     """The task that a cluster resolver names.
 
-    ValueError for a resolver without a task, and for a task that the cluster does not have.
+    Raises ValueError for a resolver without a task, and for a task that the cluster does not have.
     """
 
     def __init__(self, resolver: Any) -> None:

@@ -12,7 +12,8 @@ from gpugraph.graph.device_names import DeviceSpec
 def canonical_device(name: str) -> str:
     """Return a device's name with all fields that TensorFlow's strategies give it.
 
-    A missing type is CPU, a missing number 0; the job stays open. ValueError for an invalid name.
+    A missing type is CPU, a missing number 0; the job stays open. Raises ValueError for an invalid
+    name.
     """
     spec = DeviceSpec.from_string(name)
     full = DeviceSpec(

@@ -19,7 +19,7 @@ class DistributeConfig(NamedTuple):
 def run_standard_tensorflow_server(session_config: Any = None) -> Any:
     """Start a server for this process's task of TF_CONFIG's cluster, and return it.
 
-    ValueError if TF_CONFIG has no cluster, or no task of it.
+    Raises ValueError if TF_CONFIG has no cluster, or no task of it.
     """
     resolver = TFConfigClusterResolver()
     spec = resolver.cluster_spec()

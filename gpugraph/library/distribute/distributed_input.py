@@ -55,7 +55,7 @@ class DistributedIterator:
     def get_next(self, name: str | None = None) -> Any:
         """Return the next element of each replica, as a structure of values per replica.
 
-        OutOfRangeError in the run after the last one.
+        Raises OutOfRangeError in the run after the last one.
         """
         devices = self._strategy.extended.worker_devices
         if self._parts is None or len(devices) == self._parts == 1:

@@ -162,7 +162,7 @@ def _default_ops(devices: Sequence[str]) -> CrossDeviceOps:
 def reduce_plain(reduce_op: ReduceOp, value: Any, destinations: Any, count: int) -> Any:
     """Return the reduction of a value that is the same in all replicas.
 
-    ValueError for the sum of a number other than 0, which is probably not meant.
+    Raises ValueError for the sum of a number other than 0, which is probably not meant.
     """
     is_number = isinstance(value, (int, float))
     if is_number and value == 0:

@@ -16,7 +16,7 @@ from gpugraph.ops.arrays.constants_and_placeholders import zeros
 def numpy_dataset(numpy_input: Any, where: str, session: Any) -> DatasetV1:
     """Return a dataset of the rows of arrays, which `session` writes to variables on a device.
 
-    AssertionError without a session.
+    Raises AssertionError without a session.
     """
     if session is None:
         raise AssertionError("experimental_make_numpy_dataset(arrays, session=session) needs the "

@@ -44,7 +44,7 @@ class ParameterServerStrategy(Strategy):
     """Asynchronous training: each worker updates variables on the parameter servers of a cluster.
 
     cluster_resolver: the cluster and this task; by default those of TF_CONFIG. Without a cluster
-    it is a `CentralStorageStrategy`. ValueError for a cluster without `ps` tasks.
+    it is a `CentralStorageStrategy`. Raises ValueError for a cluster without `ps` tasks.
     """
 
     def __init__(self, cluster_resolver: Any = None) -> None:

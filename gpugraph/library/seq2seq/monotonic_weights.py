@@ -34,7 +34,7 @@ def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> 
 
     previous_attention: that of the previous output; the first one is 1 at the first input. mode:
     "recursive", exact and slow; "parallel", whose quotients are clipped; "hard", for probabilities
-    that are 0 or 1. ValueError for another mode.
+    that are 0 or 1. Raises ValueError for another mode.
     """
     chosen = convert_to_tensor(p_choose_i, name="p_choose_i")
     previous = convert_to_tensor(previous_attention, name="previous_attention")

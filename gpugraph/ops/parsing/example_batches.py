@@ -81,15 +81,15 @@ def _values(columns: ExampleColumns, number: int, key: bytes, dtype: DType) -> t
     return *read(column), present
 
 
-def sparse_parts(found: tuple[Any, Any, Any], dtype: DType) -> tuple[Any, Any, Any]:
+def sparse_parts(feature_values: tuple[Any, Any, Any], dtype: DType) -> tuple[Any, Any, Any]:
     """Return the values of `Values` as indices, values and shape."""
-    values, counts, _ = found
+    values, counts, _ = feature_values
     return ragged_indices(counts), as_vector(values, dtype), matrix_shape(counts)
 
 
-def dense_batch(found: tuple[Any, Any, Any], feature: Dense) -> Any:
+def dense_batch(feature_values: tuple[Any, Any, Any], feature: Dense) -> Any:
     """Return the values of `Values` as an array; Irregular if an example has too few or many."""
-    values, counts, present = found
+    values, counts, present = feature_values
     dtype = feature.dtype
     rows = as_vector(values, dtype)
     if feature.is_ragged:

@@ -87,8 +87,8 @@ class Located(NamedTuple):
             ends=parts[2], offsets=offsets, out=spans,
         )  # fmt: skip
         owners = strings(np.repeat(self.contents, steps).tolist())
-        found = Located(reader, owners, kinds, parts[0], parts[1], parts[2], self.is_long)
-        return found, steps
+        located = Located(reader, owners, kinds, parts[0], parts[1], parts[2], self.is_long)
+        return located, steps
 
 
 class NativeExamples:

@@ -96,19 +96,19 @@ def _dense_steps(lists: Located, number: int, row: Any, may_be_missing: bool) ->
     return rows, counts
 
 
-def outputs_of(found: Sequences, list_dense: Sequence[Any]) -> list[Any]:
+def outputs_of(sequences: Sequences, list_dense: Sequence[Any]) -> list[Any]:
     """Return the features as the outputs of the op. list_dense: the specifications of the lists."""
     list_sparse = []
-    for values, in_step, counts in found.list_sparse:
+    for values, in_step, counts in sequences.list_sparse:
         indices, shape = _step_indices(in_step, counts)
         list_sparse.append((indices, values, shape))
     padded = [
         _padded_steps(rows, counts, b"" if row.dtype.name == "string" else 0)
-        for (rows, counts), row in zip(found.list_dense, list_dense)
+        for (rows, counts), row in zip(sequences.list_dense, list_dense)
     ]
-    lengths = [counts for _, counts in found.list_dense]
+    lengths = [counts for _, counts in sequences.list_dense]
     return [
-        *by_part(found.context_sparse), *found.context_dense, *by_part(list_sparse),
+        *by_part(sequences.context_sparse), *sequences.context_dense, *by_part(list_sparse),
         *padded, *lengths,
     ]  # fmt: skip
 

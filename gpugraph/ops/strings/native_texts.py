@@ -31,8 +31,10 @@ def _addresses() -> list[int]:
     is_usual = sys.implementation.name == "cpython" and sys.byteorder == "little"
     if not is_usual or bytes.__basicsize__ != _BYTES_BEFORE + 1:
         raise NotImplementedError("strings have another layout than CPython's")
-    found = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _FUNCTIONS]
-    return [id(bytes), *(int(function.value or 0) for function in found)]
+    functions = [
+        ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _FUNCTIONS
+    ]
+    return [id(bytes), *(int(function.value or 0) for function in functions)]
 
 
 def text_numbers(signature: Signature) -> list[int]:

@@ -28,7 +28,7 @@ def _collected(value: Any, update: Any, of_values: Any, of_updates: Any) -> Pair
 def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | None = None) -> Any:
     """Return the weighted share of equal predictions and labels in one batch.
 
-    ValueError for dtypes that differ, or are neither integers, bools nor strings.
+    Raises ValueError for dtypes that differ, or are neither integers, bools nor strings.
     """
     if labels.dtype != predictions.dtype:
         raise ValueError(
@@ -124,7 +124,8 @@ def cohen_kappa(
 ) -> Pair:  # fmt: skip
     """Return Cohen's kappa of all pairs so far, and its update.
 
-    labels, predictions_idx: vectors, or columns, of classes. ValueError for fewer than 2 classes.
+    labels, predictions_idx: vectors, or columns, of classes. Raises ValueError for fewer than 2
+    classes.
     """
     if num_classes < 2:
         raise ValueError(f"`num_classes` must be >= 2.Found: {num_classes}")

@@ -25,8 +25,8 @@ _INDEPENDENT_WORKER = "independent_worker"
 def init_run_config(config: Any, tf_config: dict[str, Any]) -> None:
     """Set the cluster of a RunConfig of estimators from `TF_CONFIG`.
 
-    ValueError for a strategy that is given twice. UnimplementedError for a remote cluster of
-    `experimental_distribute`.
+    Raises ValueError for a strategy that is given twice. Raises UnimplementedError for a remote
+    cluster of `experimental_distribute`.
     """
     distribute = config._experimental_distribute
     if distribute:

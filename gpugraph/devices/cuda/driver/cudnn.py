@@ -175,7 +175,7 @@ class _Graph(NamedTuple):
 
 
 def load_cudnn() -> ctypes.CDLL:
-    """Load cuDNN. OSError if it is not installed."""
+    """Load cuDNN. Raises OSError if it is not installed."""
     return load_library("cudnn", (_SUPPORTED_MAJOR,))
 
 
@@ -184,7 +184,7 @@ class Cudnn:
 
     version: such as 9.28.0. cuda: the major version of CUDA for which it was compiled.
 
-    AttributeError if the library lacks a function.
+    Raises AttributeError if the library lacks a function.
     """
 
     def __init__(self, library: Any) -> None:

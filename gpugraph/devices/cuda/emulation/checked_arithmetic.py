@@ -28,7 +28,7 @@ _FLAGS: dict[str, tuple[str, ...]] = {
 
 
 def checks() -> frozenset[str]:
-    """Return the checks that are on. InvalidArgumentError for an unknown one."""
+    """Return the checks that are on. Raises InvalidArgumentError for an unknown one."""
     names = frozenset(word for word in setting(SWITCH).replace(",", " ").split() if word)
     if unknown := sorted(names - set(_FLAGS)):
         raise invalid_argument(

@@ -52,8 +52,8 @@ _ASYNCHRONOUS = (
 def strategy_to_train(model: Any) -> Any:
     """Return the strategy in effect if it has several replicas, which then train the model.
 
-    None in a replica, and for a single replica. ValueError for workers that do not wait for each
-    other.
+    None in a replica, and for a single replica. Raises ValueError for workers that do not wait for
+    each other.
     """
     strategy = get_strategy() if in_cross_replica_context() else None
     if strategy is None:
