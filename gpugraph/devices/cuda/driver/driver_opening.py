@@ -35,7 +35,7 @@ def binding_version() -> int:
 
 
 def open_driver(ordinal: int) -> Driver:
-    """Open a driver for the visible GPU with this ordinal. Raises DriverError if it can't be used."""
+    """Open a driver for the visible GPU with this ordinal. Raises DriverError if that fails."""
     return _cupy_driver().CupyDriver(ordinal, compile_source, _products, _convolutions)
 
 
