@@ -104,7 +104,9 @@ VARIABLES: Mapping[str, Variable] = {
         "300",
     ),
     "GPUGRAPH_COLLECTIVE_WAIT": Variable(
-        "the seconds that a member of a collective waits for the others; 0: for ever", {}, "600"
+        "the seconds that a member of a collective waits for the other members; 0: for ever",
+        {},
+        "600",
     ),
     "GPUGRAPH_COLLECTIVE_BUCKET": Variable(
         "the bytes of reductions that `scoped_allocator_optimization` does at once", {}, "8388608"

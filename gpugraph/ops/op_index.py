@@ -46,7 +46,7 @@ datasets.batch_stages BatchDataset BatchDatasetV2 DenseToSparseBatchDataset
     ExperimentalDenseToSparseBatchDataset ExperimentalUnbatchDataset PaddedBatchDataset
     PaddedBatchDatasetV2 UnbatchDataset
 datasets.directed_stages DirectedInterleaveDataset ExperimentalDirectedInterleaveDataset
-datasets.drawn_classes _StatelessMultinomials
+datasets.elements.drawn_classes _StatelessMultinomials
 datasets.file_stages CacheDataset CacheDatasetV2 FixedLengthRecordDataset
     FixedLengthRecordDatasetV2 TFRecordDataset TextLineDataset
 datasets.function_stages ExperimentalScanDataset ExperimentalTakeWhileDataset FilterDataset

@@ -54,6 +54,8 @@ def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, 
     the module table (as in `tf.compat.v2` and `tf.estimator`). Raises AttributeError with the
     reason if there is no value.
     """
+    if name == "__all__":
+        return _public_names(module)
     if name.startswith("__"):
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name)
     if answer is not None:
@@ -87,18 +89,12 @@ def _add_getattr(path: str, module: ModuleType) -> None:
 _NOT_PUBLIC = frozenset({"__future__", "typing"})
 
 
-def _add_all(path: str, module: ModuleType) -> None:
-    """Give a public module `__all__`, the list of its public names except modules."""
-    attributes = vars(module)
-    attributes.setdefault(
-        "__all__",
-        sorted(
-            name
-            for name, value in attributes.items()
-            if not name.startswith("_")
-            and getattr(value, "__module__", "") not in _NOT_PUBLIC
-            and not isinstance(value, ModuleType)
-        ),
+def _public_names(module: ModuleType) -> list[str]:
+    """Return the public names of a module, for its `__all__`."""
+    return sorted(
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") not in _NOT_PUBLIC
     )
 
 
@@ -117,6 +113,5 @@ def _add_private_attributes(path: str, module: ModuleType) -> None:
         importlib.import_module("gpugraph.tensorflow_import.private_optimizer_attributes")
 
 
-add_to_public_modules(_add_all)
 add_to_public_modules(_add_getattr)
 add_to_public_modules(_add_private_attributes)
