@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 """The version of gpugraph; the behaviour is TensorFlow 1.15's."""
 
 TENSORFLOW_VERSION = "1.15.0"
