@@ -18,7 +18,9 @@ from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
 
 
 class Shard(Passed):
-    """The elements `index`, `index + num_shards`, `index + 2 * num_shards` and so on of the source."""
+    """The elements `index`, `index + num_shards`, `index + 2 * num_shards` and so on of the
+    source.
+    """
 
     kind = "Shard"
 
@@ -147,7 +149,9 @@ class UniqueElements(ThroughRows):
                 return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Read up to `count` elements. Return, stacked, the elements that were not returned before."""
+        """Read up to `count` elements. Return, stacked, the elements that were not returned
+        before.
+        """
         columns = self.source.next_rows(count)
         if columns is None:
             return None

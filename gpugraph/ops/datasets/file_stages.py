@@ -1,4 +1,6 @@
-"""Stages that read files: lines of text, TFRecords, records of fixed length, and caches in files."""
+"""Stages that read files: lines of text, TFRecords, records of fixed length, and caches in
+files.
+"""
 
 from __future__ import annotations
 

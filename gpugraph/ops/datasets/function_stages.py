@@ -82,7 +82,7 @@ class MappedElements(Through):
 
 
 def check_end(stage: Mapped, error: OutOfRangeError) -> None:
-    """Raise `error`, an OutOfRangeError of a function, unless it may end the dataset."""
+    """Raise InvalidArgumentError if the function's OutOfRangeError may not end the dataset."""
     if stage.keeps_number:
         raise invalid_argument(
             "Function invocation produced OutOfRangeError: " + error.message

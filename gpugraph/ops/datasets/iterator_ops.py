@@ -336,7 +336,9 @@ def _bind_to_string(context: KernelContext, handle: Any, text: Any) -> Run:
 
 
 class _Named:
-    """An entry of the session's table of iterators. Its key is the text of the iterator's handle."""
+    """An entry of the session's table of iterators. Its key is the text of the iterator's
+    handle.
+    """
 
     def __init__(self, iterator: IteratorResource) -> None:
         self.iterator = iterator

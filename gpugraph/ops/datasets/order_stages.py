@@ -129,7 +129,9 @@ class SkippingElements(ThroughRows):
 
 
 class Repeat(Passed):
-    """The elements of the source, `count` times. If `count` is negative, they repeat without end."""
+    """The elements of the source, `count` times. If `count` is negative, they repeat without
+    end.
+    """
 
     kind = "Repeat"
 
@@ -149,7 +151,9 @@ class Repeat(Passed):
 
 
 class RepeatedElements(Elements):
-    """Several passes over a dataset. If the passes are endless, an empty pass ends the iteration."""
+    """Several passes over a dataset. If the passes are endless, an empty pass ends the
+    iteration.
+    """
 
     kept = ("passes", "is_first", "source")
 

@@ -35,7 +35,7 @@ class ThroughRows(Through):
 
 
 class Passed(Stage):
-    """A dataset with the elements of its source. It stands for options without effect here."""
+    """A dataset with the elements of its source, for ops whose options have no effect here."""
 
     def __init__(self, source: Stage) -> None:
         self.source = source

@@ -60,7 +60,9 @@ class CsvRows(Files):
         return records
 
     def _records(self, lines: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield records. A record consists of several lines if a quoted field contains line ends."""
+        """Yield records. A record consists of several lines if a quoted field contains line
+        ends.
+        """
         for line in lines:
             record = line
             while self.has_quotes and record.count(b'"') % 2:

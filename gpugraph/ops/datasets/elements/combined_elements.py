@@ -88,7 +88,9 @@ def _padded(number: int, arrays: Sequence[Any], shape: Sequence[int], value: Any
 
 
 def _padded_column(number: int, column: Any, shape: Sequence[int], value: Any) -> Any:
-    """Return component `number` of a batch, padded to `shape`. `column` has the stacked elements."""
+    """Return component `number` of a batch, padded to `shape`. `column` has the stacked
+    elements.
+    """
     sizes = column.shape[1:]
     if len(sizes) != len(shape) or any(has > size >= 0 for has, size in zip(sizes, shape)):
         return _padded(number, [column[0, ...]], shape, value)  # raises the error

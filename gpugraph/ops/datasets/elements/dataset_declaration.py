@@ -90,7 +90,9 @@ class Row:
         return value.decode("utf-8", "surrogateescape")
 
     def function(self, name: str = "f", captured: str = "other_arguments") -> Function:
-        """Return the function in the attr `name`, with the captured values in the input `captured`."""
+        """Return the function in the attr `name`, with the captured values in the input
+        `captured`.
+        """
         return Function(self.context.function(self.attrs[name]), self[captured])
 
 
