@@ -117,7 +117,7 @@ class Message:
         return self._is_present or bool(self._set_fields())
 
     def CopyFrom(self, other: Message) -> None:
-        """Replace all fields by those of `other`; raise TypeError unless it is of the same class.
+        """Replace all fields by those of `other`. Raises TypeError unless it is of the same class.
 
         An instance of protobuf's class for TensorFlow's message of this name is also accepted.
         """
@@ -197,7 +197,7 @@ class Message:
         self.SetInParent()
 
     def ClearField(self, name: str) -> None:
-        """Reset one field to its default; raise ValueError for a name that is not a field."""
+        """Reset one field to its default. Raises ValueError for a name that is not a field."""
         self._check(name, ValueError)
         self.__dict__.pop(name, None)
         self.SetInParent()

@@ -108,7 +108,9 @@ def _open(devices: bool, path: Any, flags: int) -> int:
 
 
 def _problem(status: os.stat_result, devices: bool) -> int:
-    """Return the error number for an object that can't be read as a file; 0 for one that can."""
+    """Return the error number for an object that can't be read as a file. Return 0 for one that
+    can.
+    """
     if stat.S_ISDIR(status.st_mode):
         return errno.EISDIR
     is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)

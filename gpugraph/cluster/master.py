@@ -102,8 +102,8 @@ class MasterSession:
             return run
 
     def in_slot(self, slot: int, names: StepNames | None) -> RegisteredRun | None:
-        """Return the run that a client calls `slot`; None if the client must send the names
-        again.
+        """Return the run that a client calls `slot`. If the client must send the names again,
+        return None.
         """
         if names is not None:
             run = self.registered(names)
@@ -357,7 +357,7 @@ class Master:
         return dict(sorted(seen.items(), key=lambda item: item[0] != self.task))
 
     def session(self, handle: str) -> MasterSession:
-        """Return a session; raise AbortedError if there is none."""
+        """Return a session. Raises AbortedError if there is none."""
         return session_of(self._sessions, handle, self.task)
 
     def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
@@ -365,7 +365,7 @@ class Master:
         return self.session(handle).devices
 
     def close_session(self, handle: str) -> None:
-        """Close a session; raise NotFoundError if there is none."""
+        """Close a session. Raises NotFoundError if there is none."""
         with self._lock:
             session = self._sessions.pop(handle, None)
         if session is None:

@@ -255,7 +255,7 @@ class Peer:
         return PendingCall(method, future, proofs, self._as_op_error)
 
     def _checked(self, method: str, message: Any) -> bytes:
-        """Serialize a message and add its checksum; raise ResourceExhaustedError if it is too
+        """Serialize a message and add its checksum. Raises ResourceExhaustedError if it is too
         large.
         """
         content: bytes = message.SerializeToString()

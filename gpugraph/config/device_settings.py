@@ -104,7 +104,9 @@ def _check(device: Any, device_type: str | None = None) -> None:
 
 
 class VirtualDeviceConfiguration(NamedTuple):
-    """A part of a physical device. memory_limit: in MiB, for a part of a GPU; None for the CPU."""
+    """A part of a physical device. memory_limit: in MiB, for a part of a GPU, or None for the
+    CPU.
+    """
 
     memory_limit: float | None = None
 

@@ -61,7 +61,7 @@ class DeviceFactory:
 
     @classmethod
     def unregister(cls, device_type: str) -> None:
-        """Remove the factory of a device type; raise NotFoundError if the type has no factory."""
+        """Remove the factory of a device type. Raises NotFoundError if the type has no factory."""
         with cls._lock:
             if cls._entries.pop(device_type, None) is None:
                 raise NotFoundError.of_no_node(f"No device factory for type {device_type}")
@@ -74,7 +74,7 @@ class DeviceFactory:
 
     @classmethod
     def device_priority(cls, device_type: str) -> int:
-        """Return the priority of a device type's factory; -1 if it has none."""
+        """Return the priority of a device type's factory. If it has none, return -1."""
         entry = cls._entries.get(device_type)
         return entry.priority if entry is not None else -1
 

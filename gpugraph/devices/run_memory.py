@@ -141,8 +141,8 @@ class RunMemory:
         self._give_up = give_up
 
     def lease(self, device: Device, num_bytes: int, user: str) -> Lease | None:
-        """Return a lease of part of the device's block for an arena of `num_bytes`; None if there
-        is not enough memory. The block is replaced if it is too small.
+        """Return a lease of part of the device's block for an arena of `num_bytes`. If there is not
+        enough memory, return None. The block is replaced if it is too small.
         """
         block = self._largest(device)
         lease = block.lease(user, num_bytes) if block and block.num_bytes >= num_bytes else None

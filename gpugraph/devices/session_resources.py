@@ -152,8 +152,8 @@ class Resources:
             return state
 
     def home(self, container: str, name: str) -> str | None:
-        """Return the name of the device with the variable's memory; None if there is no such
-        variable.
+        """Return the name of the device with the variable's memory. If there is no such variable,
+        return None.
         """
         state = self.variables.get((container, name))
         return state.device.name if state is not None else None

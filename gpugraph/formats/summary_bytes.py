@@ -95,7 +95,7 @@ def tensor_message(
 
 
 def summary_values(summary: bytes) -> Iterator[SummaryValue]:
-    """Yield the values of a serialized Summary; raise ValueError for malformed bytes."""
+    """Yield the values of a serialized Summary. Raises ValueError for malformed bytes."""
     for number, kind, content, _, _ in fields_of(summary):
         if number == _VALUE and kind == LENGTH:
             tag, has_metadata = "", False

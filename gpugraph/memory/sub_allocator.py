@@ -34,8 +34,8 @@ class SubAllocator(ABC):
 
     @abstractmethod
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return the address of a new region, aligned to `alignment` bytes; None if there is no
-        memory.
+        """Return the address of a new region, aligned to `alignment` bytes. If there is no memory,
+        return None.
         """
 
     @abstractmethod
@@ -43,7 +43,7 @@ class SubAllocator(ABC):
         """Free a region, given its address and size."""
 
     def region(self, address: int) -> HostRegion:
-        """Return the host buffer that contains `address`; raise FailedPreconditionError for other
+        """Return the host buffer that contains `address`. Raises FailedPreconditionError for other
         memory.
         """
         raise FailedPreconditionError.of_no_node(
@@ -99,7 +99,7 @@ class HostSubAllocator(SubAllocator):
         self._regions = HostRegions("host")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return a zeroed region; raise InvalidArgumentError for an alignment larger than a
+        """Return a zeroed region. Raises InvalidArgumentError for an alignment larger than a
         page.
         """
         if alignment > mmap.PAGESIZE:
@@ -167,7 +167,7 @@ class FakeSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region; raise InvalidArgumentError if no region has this address and size."""
+        """Free a region. Raises InvalidArgumentError if no region has this address and size."""
         if self._regions.get(address) != num_bytes:
             raise no_such_region(self, address, num_bytes)
         for visit in self._free_visitors:

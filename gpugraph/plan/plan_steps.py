@@ -224,8 +224,8 @@ def note_step(error: BaseException, step: Step) -> None:
 
 
 def failed_step(error: BaseException) -> Step | None:
-    """Remove and return the annotation with the step that raised an error; None if the error has no
-    annotation.
+    """Remove and return the annotation with the step that raised an error, or None if the error has
+    no annotation.
     """
     return error.__dict__.pop("_failed_step", None)
 

@@ -114,7 +114,7 @@ class DirectRunner(Runner):
     def run(self, values: Sequence[Any], execution: TracedExecution | None = None) -> list[Any]:
         """Return the values of the fetches for these fed arrays.
 
-        execution: executes the plan, with a time limit or a trace; None for a plain execution.
+        execution: executes the plan, with a time limit or a trace, or None for a plain execution.
         """
         if execution is None and self.is_watched:
             execution = TracedExecution(bool(RUN_LISTENERS), self.limit_ms)

@@ -130,7 +130,7 @@ class DirectSession(SessionBackend):
         self.resources.release_unused()
 
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; raise AlreadyExistsError if the session has a graph."""
+        """Set the session's graph. Raises AlreadyExistsError if the session has a graph."""
         if self.graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -235,7 +235,7 @@ class DirectSession(SessionBackend):
         return self.resources.kept
 
     def last_report(self) -> StepReport:
-        """Return the report of the last traced run; raise ValueError if no run was traced."""
+        """Return the report of the last traced run. Raises ValueError if no run was traced."""
         if self.last_traced is None:
             raise ValueError(
                 "There is no traced run to report: pass fetches, or first run with "

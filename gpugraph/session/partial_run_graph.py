@@ -59,7 +59,7 @@ class PartialRunGraph:
         return makers + [other for other in op._control_inputs if self.arrival(other) is None]
 
     def arrival(self, op: Operation) -> Tensor | None:
-        """Return the output of a fed Placeholder; None for other operations.
+        """Return the output of a fed Placeholder. Return None for other operations.
 
         A control dependency on a fed Placeholder is satisfied when the returned tensor is fed.
         """

@@ -101,7 +101,7 @@ class SizeTrace:
     def values(
         self, inputs: Sequence[int], reported: Mapping[str, int] | None = None
     ) -> SizeValues | None:
-        """Return the values of all Sizes; None unless they meet all conditions."""
+        """Return the values of all Sizes. Return None unless they meet all conditions."""
         atoms = list(inputs)
         reported = self.reported if reported is None else reported
         try:

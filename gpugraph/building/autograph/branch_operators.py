@@ -81,7 +81,7 @@ def _staged_if(
 
 
 def scalar_condition(cond: Any, statement: str) -> Any:
-    """Return a condition as a scalar tensor; raise ValueError unless it is one bool."""
+    """Return a condition as a scalar tensor. Raises ValueError unless it is one bool."""
     cond = convert_to_tensor(cond)
     if cond.dtype.base_dtype is not bool_type:
         raise ValueError(

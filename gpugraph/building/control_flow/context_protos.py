@@ -85,7 +85,7 @@ def _written(
 
 
 def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContext:
-    """Return the branch of a CondContextDef, in the default graph; raise KeyError for unknown
+    """Return the branch of a CondContextDef, in the default graph. Raises KeyError for unknown
     names.
     """
     find = partial(tensor_in_scope, import_scope=import_scope)

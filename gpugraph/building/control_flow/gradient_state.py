@@ -282,7 +282,7 @@ def find_loops(
 
 
 def _has_context(op: Operation) -> bool:
-    """Return whether a Switch or Merge belongs to a context; True for other ops."""
+    """Return whether a Switch or Merge belongs to a context. Return True for other ops."""
     if op.type in ("Switch", "RefSwitch"):
         return bool(op._control_flow_context.owns(op))
     if op.type in ("Merge", "RefMerge"):

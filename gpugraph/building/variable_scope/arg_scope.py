@@ -79,7 +79,7 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
       or a scope, the result of `with arg_scope(...) as scope`, which replaces all current arguments
       (`{}` removes all).
 
-    Yields the scope. Raises TypeError for another first argument; raises ValueError for a scope
+    Yields the scope. Raises TypeError for another first argument. Raises ValueError for a scope
     with `kwargs`, and for a function that is not decorated with `add_arg_scope`. An argument that a
     function does not have raises TypeError when the function is called.
     """

@@ -32,8 +32,8 @@ def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) 
 
 
 def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
-    """Return a hint for a `name` in a default-named scope inside another such scope; "" for other
-    names.
+    """Return a hint for a `name` in a default-named scope inside another such scope. Return "" for
+    other names.
 
     Such default names repeat when the outer scope is entered again.
     """

@@ -163,7 +163,7 @@ class ResourceVariable(Variable):
         return self._initializer
 
     def set_shape(self, shape: Any) -> None:
-        """Refine the static shape; raise ValueError if the two contradict each other."""
+        """Refine the static shape. Raises ValueError if the two contradict each other."""
         self._shape = self._shape.merge_with(shape)
         self._snapshot.set_shape(shape)
 

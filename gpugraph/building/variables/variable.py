@@ -347,7 +347,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._as_graph_element().eval(session=session)
 
     def set_shape(self, shape: Any) -> None:
-        """Refine the static shape; raise ValueError if the two contradict each other."""
+        """Refine the static shape. Raises ValueError if the two contradict each other."""
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
 

@@ -62,7 +62,7 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
 
 
 def _variables(var_list: Any) -> list[Any]:
-    """Return the variables in a sequence; raise TypeError for anything else."""
+    """Return the variables in a sequence. Raises TypeError for anything else."""
     try:
         variables = list(var_list)
     except TypeError:
@@ -150,7 +150,7 @@ def report_uninitialized_variables(
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
     """Return a tensor whose run raises FailedPreconditionError if a variable has no value.
 
-    var_list: the variables; by default all global and local variables. Return None if there are no
+    var_list: the variables, by default all global and local variables. Return None if there are no
     variables. New programs use `report_uninitialized_variables` instead.
     """
     chosen = global_variables() + local_variables() if var_list is None else _variables(var_list)

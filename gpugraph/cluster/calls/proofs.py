@@ -68,8 +68,8 @@ class MessageProofs:
         return b"".join((*parts, _code(self._sending, self._num_sent, parts)))
 
     def detach(self, content: bytes) -> memoryview | bytes:
-        """Return the next received message without its code; raise UnauthenticatedError if the code
-        is wrong.
+        """Return the next received message without its code. Raises UnauthenticatedError if the
+        code is wrong.
         """
         if not self._has_key:
             return content
@@ -157,9 +157,9 @@ class CallerProofs:
         """Check a caller's proof; return the object that authenticates the messages of its call.
 
         Raises UnauthenticatedError for a proof that is wrong or repeated, whose time is off by more
-        than five minutes, or that was sent to a server without a key; UnavailableError for a proof
-        for another incarnation of the server; ResourceExhaustedError if too many processes called
-        within ten minutes.
+        than five minutes, or that was sent to a server without a key. Raises UnavailableError for a
+        proof for another incarnation of the server. Raises ResourceExhaustedError if too many
+        processes called within ten minutes.
         """
         if not self._key and not shown:
             return MessageProofs(b"")

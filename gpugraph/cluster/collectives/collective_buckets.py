@@ -158,7 +158,7 @@ def _bucket_kind(
 
 
 def _size(op: Operation) -> int | None:
-    """Return the size of a reduction in bytes; None if its shape is not known."""
+    """Return the size of a reduction in bytes. If its shape is not known, return None."""
     sizes = op._outputs[0].shape.sizes
     if sizes is None or None in sizes:
         return None

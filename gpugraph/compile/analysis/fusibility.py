@@ -153,8 +153,8 @@ class FusibleOps:
         return is_there and not node.op_def.is_stateful and bool(node.output_types)
 
     def find(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Return the properties of an op for which `may_be` is true; None if no group may contain
-        it. Equal ops share one result.
+        """Return the properties of an op for which `may_be` is true. If no group may contain it,
+        return None. Equal ops share one result.
 
         edges: the edges into its data inputs.
         """
@@ -257,8 +257,8 @@ def _refers(node: Node, edges: Sequence[Edge]) -> bool:
 def _space_of(
     expressions: Expressions, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op whose kernel is these expressions; None if it can't be
-    fused.
+    """Return the iteration space of an op whose kernel is these expressions. If it can't be fused,
+    return None.
     """
     if native:
         input_types = [node.input_types[index] for index in node.device_inputs()]

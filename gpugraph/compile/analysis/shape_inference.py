@@ -238,8 +238,8 @@ class Inference:
                 self.pushed[root.id] = None
 
     def popped(self, node: Node) -> Any:
-        """Return the constant that all pushes to a StackPopV2's stack push; None if there is no
-        such constant.
+        """Return the constant that all pushes to a StackPopV2's stack push. If there is no such
+        constant, return None.
         """
         root = container_of(node)
         return None if root is None else self.pushed.get(root.id)
@@ -266,8 +266,8 @@ def counted_outputs(node: Node) -> Sequence[int]:
 
 
 def container_of(node: Node) -> Node | None:
-    """Return the node that creates the stack or TensorArray in a node's first input; None if it is
-    not found.
+    """Return the node that creates the stack or TensorArray in a node's first input. If it is not
+    found, return None.
     """
     source = node.input_edge(0).src
     while source.node_class in _PASSING or source.type == "TensorArrayGradV3":

@@ -39,7 +39,7 @@ def merger(
     callable that copies it to the output.
 
     alive: the flag to set if any input is alive, or None. index: for each input, a callable that
-    writes its index; None if no op reads the index of the live input.
+    writes its index, or None if no op reads the index of the live input.
     """
 
     def merge() -> None:

@@ -102,7 +102,7 @@ class NativeIterations:
 
     @property
     def by_python(self) -> Sequence[Step] | None:
-        """The steps that Python runs in the native loop; None until the loop is native."""
+        """The steps that Python runs in the native loop, or None until the loop is native."""
         return None if self._program is None else self._by_python
 
     def begin_if_worthwhile(self) -> None:

@@ -20,7 +20,7 @@ from gpugraph.ops.fusion.op_expressions import build
 class Kind:
     """The properties shared by all groups whose ops are equal except for their names.
 
-    is_kernel: whether each of these groups can be one native kernel; None until
+    is_kernel: whether each of these groups can be one native kernel, or None until
     `Record.is_one_kernel` has determined it.
     """
 

@@ -162,8 +162,8 @@ def viewed(unit: Unit, edge: Edge) -> Source:
 
 
 def view_input(node: Node, slot: int) -> int | None:
-    """Return the index of the input of which output `slot` is declared to be a view; None for other
-    outputs.
+    """Return the index of the input of which output `slot` is declared to be a view. Return None
+    for other outputs.
     """
     decl = DECLARATIONS.get(node.type)
     return decl.view.get(slot) if decl is not None and decl.view else None

@@ -191,8 +191,8 @@ class _Choice:
         )
 
     def _places(self, tensor: Idle, gone: float, back: float) -> Places | None:
-        """Return positions of the copies; None if no nodes fit. The copy to the host ends by the
-        time `gone`, and the copy back begins at `back` (in seconds).
+        """Return positions of the copies. If no nodes fit, return None. The copy to the host ends
+        by the time `gone`, and the copy back begins at `back` (in seconds).
         """
         ends, depth = self.timeline.ends, self.unit.depth
         top = min(depth[edge.dst.id] for edge in tensor.late)

@@ -88,7 +88,7 @@ class Member:
 
     @property
     def generated_kernel(self) -> Prepared[Any] | None:
-        """The generated kernel that runs the step; None if the step runs by other code."""
+        """The generated kernel that runs the step, or None if the step runs by other code."""
         is_generated = self.piece is not None and isinstance(self.piece.source, Program)
         return self.code if is_generated and self.calls is not None else None
 
@@ -246,8 +246,8 @@ class CompiledStretch:
 
     @property
     def final_steps(self) -> Sequence[Step] | None:
-        """The steps that all further runs execute, with adjacent native steps joined; None while a
-        step may still change.
+        """The steps that all further runs execute, with adjacent native steps joined, or None while
+        a step may still change.
         """
         return self._sequence.steps if self.is_joined else None
 

@@ -111,8 +111,8 @@ class JoinedLaunches(StepGroup):
 
 
 def switched_off(switch: str) -> str:
-    """Return the reason if the environment variable `switch` turns a rewrite off; "" if it does
-    not.
+    """Return the reason if the environment variable `switch` turns a rewrite off. If it does not,
+    return "".
     """
     if is_off(switch):
         return f"{switch} is 0"

@@ -45,8 +45,8 @@ def is_told() -> bool:
 
 @cache
 def _asked() -> Callable[[], int] | None:
-    """Return the function of NumPy's BLAS that returns its number of threads; None if no such
-    function is known.
+    """Return the function of NumPy's BLAS that returns its number of threads. If no such function
+    is known, return None.
     """
     for module in filter(None, map(sys.modules.get, _LINKED)):
         try:

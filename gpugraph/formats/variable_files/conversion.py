@@ -40,8 +40,8 @@ class VariableFile:
 
     `arrays` has the descriptions by name; `read(name)` returns one array.
 
-    Raises tf.errors.NotFoundError, or another error of the system, if the path can't
-    be opened; DataLossError if the content is damaged.
+    Raises tf.errors.NotFoundError, or another error of the system, if the path can't be opened.
+    Raises DataLossError if the content is damaged.
     """
 
     def __init__(self, path: str) -> None:

@@ -77,7 +77,7 @@ class Graph(Scopes, Collections):
 
         `dtypes` are the dtypes of the outputs; if None, the signature and the attrs determine them.
         Attrs that the dtypes of the inputs determine may be omitted. Raises TypeError for an input
-        that is not a tensor; raises ValueError for an unknown op type, inputs or attrs that the
+        that is not a tensor. Raises ValueError for an unknown op type, inputs or attrs that the
         signature does not allow, a tensor of another graph, an invalid name, or shapes that the op
         rejects.
         """
@@ -149,7 +149,7 @@ class Graph(Scopes, Collections):
         )
 
     def _add(self, op: Operation, state: ScopeState) -> None:
-        """Append a complete operation; raise ValueError if its name is in use."""
+        """Append a complete operation. Raises ValueError if its name is in use."""
         with self._lock:
             if self._by_name.setdefault(op.name, op) is not op:
                 raise name_in_use(op.name)

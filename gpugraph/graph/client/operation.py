@@ -243,7 +243,7 @@ class Operation:
         return groups or [f"loc:@{self.name}".encode()]
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
-        """Run the operation in `session` or in the default session; raise ValueError if there is
+        """Run the operation in `session` or in the default session. Raises ValueError if there is
         none.
         """
         session_for(self.graph, session, "execute operation using `run()`").run(self, feed_dict)

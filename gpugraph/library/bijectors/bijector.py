@@ -102,7 +102,7 @@ class Bijector:
 
     @property
     def dtype(self) -> Any:
-        """The dtype of x and y; None for any dtype."""
+        """The dtype of x and y, or None for any dtype."""
         return self._dtype
 
     @property
@@ -271,7 +271,7 @@ def _for_each(logs: Any, function: Any) -> Any:
 
 
 def _checked_rank(event_ndims: Any, minimum: int) -> Any:
-    """Return the number of axes, as an int if it is known; raise ValueError if it is less than
+    """Return the number of axes, as an int if it is known. Raises ValueError if it is less than
     `minimum`.
     """
     tensor = convert_to_tensor(event_ndims, name="event_ndims")

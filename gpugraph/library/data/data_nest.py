@@ -47,7 +47,7 @@ def flatten(structure: Any) -> list[Any]:
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
-    """Return a structure of the same form as `structure`, with the leaves `flat_sequence`; raise
+    """Return a structure of the same form as `structure`, with the leaves `flat_sequence`. Raises
     ValueError if their number does not fit.
     """
     leaves = list(flat_sequence)

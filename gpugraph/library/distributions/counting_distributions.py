@@ -52,7 +52,7 @@ def logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, 
     """Return (logits, probs). One of them is the constructor's argument; the other is computed from
     it.
 
-    arguments: the constructor's arguments by name; raises ValueError unless exactly one of `logits`
+    arguments: the constructor's arguments by name. Raises ValueError unless exactly one of `logits`
     and `probs` is not None. classes: whether the last axis is the classes; otherwise each element
     is a separate probability.
     """

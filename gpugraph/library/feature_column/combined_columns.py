@@ -116,7 +116,7 @@ class CrossedColumn(
         return list(self.keys)
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return a SparseTensor of hashes; raise ValueError if a column has weights."""
+        """Return a SparseTensor of hashes. Raises ValueError if a column has weights."""
         features = [
             self._feature(key, transformation_cache, state_manager) for key in leaf_keys(self)
         ]

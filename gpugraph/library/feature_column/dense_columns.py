@@ -65,7 +65,7 @@ class NumericColumn(
         return [self.key]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the normalized feature as float32; raise ValueError for a SparseTensor."""
+        """Return the normalized feature as float32. Raises ValueError for a SparseTensor."""
         feature = transformation_cache.get(self.key, state_manager)
         if isinstance(feature, SparseTensor):
             raise ValueError(
@@ -184,12 +184,12 @@ class IndicatorColumn(
         return reduce_sum(one_hot(dense, depth=depth, on_value=1.0, off_value=0.0), axis=[-2])
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the counts [batch, categories]; raise ValueError if the ids are sequences."""
+        """Return the counts [batch, categories]. Raises ValueError if the ids are sequences."""
         refuse_sequence(self, "indicator_column")
         return transformation_cache.get(self, state_manager)
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the counts [batch, time, categories]; raise ValueError unless the ids are
+        """Return the counts [batch, time, categories]. Raises ValueError unless the ids are
         sequences.
         """
         require_sequence(self, "indicator_column")

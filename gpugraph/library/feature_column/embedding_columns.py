@@ -123,12 +123,12 @@ class EmbeddingColumn(
         return self._looked_up(pair, variable)
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, dimension]; raise ValueError if the ids are sequences."""
+        """Return the embeddings [batch, dimension]. Raises ValueError if the ids are sequences."""
         refuse_sequence(self, _KIND)
         return self._embedded(self._pair(transformation_cache, state_manager), state_manager)
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, time, dimension]; raise ValueError unless the ids are
+        """Return the embeddings [batch, time, dimension]. Raises ValueError unless the ids are
         sequences.
         """
         require_sequence(self, _KIND)
@@ -308,12 +308,12 @@ class SharedEmbeddingColumn(
             return pair, self._looked_up(pair, variable)
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, dimension]; raise ValueError if the ids are sequences."""
+        """Return the embeddings [batch, dimension]. Raises ValueError if the ids are sequences."""
         refuse_sequence(self, _KIND)
         return self._pair_and_embedded(transformation_cache, state_manager)[1]
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, time, dimension]; raise ValueError unless the ids are
+        """Return the embeddings [batch, time, dimension]. Raises ValueError unless the ids are
         sequences.
         """
         require_sequence(self, _KIND)

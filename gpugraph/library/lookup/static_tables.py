@@ -64,7 +64,7 @@ class InitializableLookupTableBase(LookupInterface):
         return self._default_value
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return the number of keys, an int64 scalar; 0 before the table is filled."""
+        """Return the number of keys, an int64 scalar. Return 0 before the table is filled."""
         return size_of(self, name)
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:

@@ -39,7 +39,7 @@ from gpugraph.ops.state.scatter_updates import scatter_add
 
 
 def _quotient(total: Any, count: Any, name: str | None = None) -> Tensor:
-    """Return total / count; 0 if the count is 0."""
+    """Return total / count. If the count is 0, return 0."""
     return div_no_nan(total, maximum(count, 0), name=name)
 
 

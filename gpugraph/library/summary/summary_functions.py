@@ -50,8 +50,8 @@ def _in_first_replica(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def clean_tag(name: str | None) -> str | None:
-    """Return `name` with invalid characters replaced by `_` and without leading `/`; None for
-    None.
+    """Return `name` with invalid characters replaced by `_` and without leading `/`. Return None
+    for None.
     """
     if name is None:
         return None
@@ -292,7 +292,7 @@ def merge_all(
 
 
 def get_summary_description(node_def: Any) -> Any:
-    """Return the SummaryDescription in a TensorSummary NodeDef; raise ValueError for another op
+    """Return the SummaryDescription in a TensorSummary NodeDef. Raises ValueError for another op
     type.
     """
     if node_def.op != "TensorSummary":

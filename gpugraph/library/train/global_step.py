@@ -53,7 +53,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """Create an int64 global step; raise ValueError if the graph already has a global step."""
+    """Create an int64 global step. Raises ValueError if the graph already has a global step."""
     chosen = graph_or_default(graph)
     if get_global_step(chosen) is not None:
         raise ValueError('"global_step" already exists.')
@@ -112,7 +112,7 @@ def global_step_read(graph: Graph | None = None) -> Any:
 
 
 def global_step_for(hook: str) -> Any:
-    """Return `global_step_read` of the default graph; raise RuntimeError if there is no global
+    """Return `global_step_read` of the default graph. Raises RuntimeError if there is no global
     step.
 
     hook: the name of the hook that needs the step, for the error.

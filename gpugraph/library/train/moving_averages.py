@@ -184,7 +184,7 @@ class ExponentialMovingAverage:
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
         """Return an operation that updates the averages of `var_list`.
 
-        var_list: variables and tensors; by default all trainable variables. Missing averages are
+        var_list: variables and tensors, by default all trainable variables. Missing averages are
         created, and are not trainable: the average of a variable starts at its value, the average
         of a tensor at zeros. The variables in `var_list` join the collection
         MOVING_AVERAGE_VARIABLES. Raises TypeError for dtypes that are not floating.

@@ -198,7 +198,8 @@ class BFCAllocator(Allocator):
             return self._in_use(address, "for the allocated size of").size
 
     def allocation_id(self, address: int) -> int:
-        """Return the number of the allocation, counted from 1; -1 at the start of a free chunk.
+        """Return the number of the allocation, counted from 1. Return -1 at the start of a free
+        chunk.
 
         Raises InvalidArgumentError for any other address.
         """

@@ -118,8 +118,8 @@ class ChunkStore:
         return regions
 
     def take(self, rounded: int, requested: int, allocation_id: int) -> Chunk | None:
-        """Return the best fit for `rounded` bytes, split if necessary and marked as used; None if
-        there is no such chunk.
+        """Return the best fit for `rounded` bytes, split if necessary and marked as used. If there
+        is no such chunk, return None.
         """
         index = slot_index(rounded)
         free = self.slots[index]

@@ -107,7 +107,7 @@ _placeholder_with_default = op(
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Add a tensor whose value in a run is its feed, or `input` if it is not fed.
 
-    shape: the (partially known) shape of the tensor; raise ValueError if that of `input` is
+    shape: the (partially known) shape of the tensor. Raises ValueError if that of `input` is
     incompatible.
     """
     return _placeholder_with_default(input, shape=as_shape(shape), name=name)
@@ -236,7 +236,7 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
 
 
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Return ones of `shape`, a TensorShape or an int vector; raise TypeError for dtype string.
+    """Return ones of `shape`, a TensorShape or an int vector. Raises TypeError for dtype string.
 
     >>> session.run(tf.ones([2, 2]))
     array([[1., 1.],

@@ -33,7 +33,7 @@ def _filled_gradients(op: Any, dys: Sequence[Any]) -> list[Any]:
 
 
 def _unstacking_axis(axis: int, rank: int) -> int:
-    """Return the axis as a non-negative number; raise ValueError outside [-rank, rank)."""
+    """Return the axis as a non-negative number. Raises ValueError outside [-rank, rank)."""
     if not -rank <= axis < rank:
         raise ValueError(f"axis = {axis} not in [{-rank}, {rank})")
     return axis % rank

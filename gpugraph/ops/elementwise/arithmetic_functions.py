@@ -240,7 +240,7 @@ add_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """Return the merge of the shapes of all inputs; raise ValueError if they are incompatible."""
+    """Return the merge of the shapes of all inputs. Raises ValueError if they are incompatible."""
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = shape.merge_with(other)

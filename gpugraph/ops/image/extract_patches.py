@@ -35,7 +35,7 @@ _FORMS = {4: "[1, rows, columns, 1]", 5: "[1, planes, rows, columns, 1]"}
 
 
 def _windows(attrs: Any, rank: int) -> list[Window]:
-    """Return the patches' windows along the spatial axes; raise ValueError for windows along other
+    """Return the patches' windows along the spatial axes. Raises ValueError for windows along other
     axes.
     """
     lists = [attrs["ksizes"], attrs["strides"], attrs.get("rates") or [1] * rank]

@@ -26,13 +26,13 @@ _END = b"\xff\xd9"
 
 
 def pillow() -> Any:
-    """Return the module `PIL.Image`; raise ModuleNotFoundError if Pillow is not installed."""
+    """Return the module `PIL.Image`. Raises ModuleNotFoundError if Pillow is not installed."""
     with package_of_extra("images", "Pillow", "JPEG and GIF files"):
         return import_module("PIL.Image")
 
 
 def pillow_in_run() -> Any:
-    """Return the module `PIL.Image`; raise UnimplementedError if Pillow is not installed."""
+    """Return the module `PIL.Image`. Raises UnimplementedError if Pillow is not installed."""
     try:
         return pillow()
     except ModuleNotFoundError as error:

@@ -75,7 +75,7 @@ class Coordinates:
         self.rows = context.scratch((self.indices.shape[0],), dtypes.int64)
 
     def __call__(self) -> Any:
-        """Return the row numbers; raise InvalidArgumentError for coordinates out of range."""
+        """Return the row numbers. Raises InvalidArgumentError for coordinates out of range."""
         rows = self.rows
         rows.fill(0)
         for column, (step, size) in enumerate(zip(self.steps, self.sizes.tolist(), strict=True)):

@@ -119,7 +119,7 @@ def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def infer_square(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of input 0, square matrices; raise ValueError for other shapes."""
+    """Return the shape of input 0, square matrices. Raises ValueError for other shapes."""
     batch, size = square(context.shapes[0])
     return [batch + (size, size)]
 

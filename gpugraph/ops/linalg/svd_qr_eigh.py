@@ -35,8 +35,8 @@ _BEFORE_LAST = np.array(-2, np.int32)
 
 
 def _differences(values: Any) -> Any:
-    """Return the matrix with 1 / (v_j - v_i) for each pair of elements of a vector; 0 where they
-    are equal.
+    """Return the matrix with 1 / (v_j - v_i) for each pair of elements of a vector. Return 0 where
+    they are equal.
     """
     row, column = raw_ops.ExpandDims(values, _BEFORE_LAST), raw_ops.ExpandDims(values, _LAST)
     return _reciprocals(raw_ops.Sub(row, column))

@@ -128,7 +128,7 @@ def _add_sparse(raw: RawFeatures, key: str, feature: VarLenFeature) -> None:
 
 
 def _add_list(raw: RawFeatures, key: str, dtype: DType) -> None:
-    """Add a list of values, which several SparseFeatures may use; raise ValueError for another
+    """Add a list of values, which several SparseFeatures may use. Raises ValueError for another
     dtype.
     """
     if raw.sparse.setdefault(key, dtype) != dtype:

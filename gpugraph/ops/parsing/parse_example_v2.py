@@ -49,7 +49,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _keys(key_kind: str, keys: Any, count: int) -> list[bytes]:
-    """Return `keys` as a list; raise InvalidArgumentError unless it is a vector of `count` keys.
+    """Return `keys` as a list. Raises InvalidArgumentError unless it is a vector of `count` keys.
 
     key_kind: the kind of the keys, for the message.
     """

@@ -85,7 +85,7 @@ class QueueBase:
         return dtypes
 
     def _values(self, values: Any) -> list[Any]:
-        """Return the components of an element, in order; raise ValueError if their names do not
+        """Return the components of an element, in order. Raises ValueError if their names do not
         match.
         """
         if isinstance(values, Mapping):
@@ -153,7 +153,7 @@ class QueueBase:
         """Return the components from a dequeue in the form of an element, and set their known
         shapes.
 
-        rows: the sizes that precede the components' shapes; None for a single element.
+        rows: the sizes that precede the components' shapes, or None for a single element.
         """
         components = [tensors] if isinstance(tensors, Tensor) else list(tensors)
         for component, shape in zip(components, self._shapes):

@@ -103,7 +103,7 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 def extreme_gradient(op: Any, dy: Any) -> list[Any]:
     """Return the gradient of the data: dy of a segment, divided equally among the elements that
-    equal the segment's extreme; 0 for all others.
+    equal the segment's extreme. Return 0 for all others.
     """
     segments = _Segments(op)
     flat = segments.flat()

@@ -109,8 +109,8 @@ class Automaton:
     # -- matching
 
     def search(self, text: bytes, start: int) -> Sequence[tuple[int, int]] | None:
-        """Return the spans of the first match at or after `start`, and of its groups; None without
-        a match.
+        """Return the spans of the first match at or after `start`, and of its groups. Return None
+        without a match.
 
         The span of a group that did not take part in the match is (-1, -1).
         """

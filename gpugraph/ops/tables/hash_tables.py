@@ -212,7 +212,7 @@ class StaticTable(MutableTable):
         raise _fixed("Remove")
 
     def export(self) -> list[Any]:
-        """Return all keys and their values; raise AbortedError before the table is initialized."""
+        """Return all keys and their values. Raises AbortedError before the table is initialized."""
         if not self._is_initialized:
             raise AbortedError(None, None, "HashTable is not initialized.")
         return super().export()

@@ -54,8 +54,8 @@ def kind_number(kind: Kind) -> int:
 
 
 def address_of_rows(rows: Any) -> int:
-    """Return the address of rows in host memory; 0 if they are in other memory, or are Python
-    objects.
+    """Return the address of rows in host memory. Return 0 if they are in other memory, or are
+    Python objects.
     """
     is_plain = isinstance(rows, np.ndarray) and not rows.dtype.hasobject
     return rows.ctypes.data if is_plain else 0

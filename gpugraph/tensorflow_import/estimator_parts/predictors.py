@@ -107,7 +107,7 @@ def from_saved_model(
 
 
 def get_signature_def_by_key(meta_graph_def: Any, signature_def_key: str) -> Any:
-    """Return a signature of a MetaGraphDef; raise ValueError if there is none of this key.
+    """Return a signature of a MetaGraphDef. Raises ValueError if there is none of this key.
 
     This is a function of `tf.contrib.saved_model`.
     """

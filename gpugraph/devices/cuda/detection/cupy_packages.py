@@ -80,8 +80,8 @@ def _several(names: list[str], driver_version: int | None) -> CuPy:
 
 
 def _unimportable(driver_version: int | None) -> str:
-    """Return why CuPy can't be imported, judged by its installed files; an empty string if no file
-    is missing. Only its part `cupy_backends` is needed.
+    """Return why CuPy can't be imported, judged by its installed files. If no file is missing,
+    return an empty string. Only its part `cupy_backends` is needed.
     """
     try:
         spec = find_spec("cupy_backends")

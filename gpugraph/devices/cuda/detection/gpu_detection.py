@@ -191,7 +191,7 @@ def _no_driver(text: str) -> str:
 
 def _too_old(version: int, cuda: int, package: str) -> str:
     """Return why a driver that supports CUDA `version` (12080 is 12.8) can't run a package for
-    major version `cuda`; an empty string if it can.
+    major version `cuda`. If it can, return an empty string.
     """
     needed = max(cuda * 1000, _OLDEST_DRIVER)
     if version >= needed:

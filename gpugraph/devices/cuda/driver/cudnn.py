@@ -205,8 +205,9 @@ class Cudnn:
     ) -> Callable[[], None] | None:
         """Return a callable that launches a convolution on a stream. workspace: address and bytes.
 
-        None if cuDNN has no plan for it with the required accuracy that fits the workspace, or if
-        cuDNN does not work at all, which is logged once."""
+        Return None if cuDNN has no plan for it with the required accuracy that fits the workspace,
+        or if cuDNN does not work at all, which is logged once.
+        """
         if self._is_broken or convolution.dtype not in _DATA:
             return None
         try:

@@ -298,8 +298,9 @@ class CupyDriver:
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a product; None if cublasLt has no algorithm for the
-        product."""
+        """Return a callable that computes a product. If cublasLt has no algorithm for the product,
+        return None.
+        """
         if self._make_products is None:
             return None
         return self._bound("a matrix product", self._bind_product, product, workspace, stream)
@@ -330,7 +331,9 @@ class CupyDriver:
     def convolution(
         self, convolution: Any, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a convolution; None if cuDNN does not compute it."""
+        """Return a callable that computes a convolution. If cuDNN does not compute it, return
+        None.
+        """
         library = self._library_of_convolutions()
         if library is None:
             return None

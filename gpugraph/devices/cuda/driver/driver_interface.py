@@ -283,7 +283,8 @@ class Driver(Protocol):
         """Return a callable that computes a convolution (`convolution_record`) by cuDNN. workspace:
         address and bytes.
 
-        None if cuDNN is not installed or has no plan for it; the caller then uses a kernel."""
+        Return None if cuDNN is not installed or has no plan for it; the caller then uses a kernel.
+        """
 
     @property
     def cudnn(self) -> str:

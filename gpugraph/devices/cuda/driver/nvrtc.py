@@ -223,8 +223,8 @@ def header_folders(library: str, major: int) -> tuple[str, ...]:
 
 
 def _headers_major(folder: str) -> int:
-    """Return the major CUDA version of the headers in a folder, from cuda_runtime_api.h or cuda.h;
-    0 if unknown.
+    """Return the major CUDA version of the headers in a folder, from cuda_runtime_api.h or cuda.h.
+    If unknown, return 0.
     """
     for name in ("cuda_runtime_api.h", "cuda.h"):
         try:

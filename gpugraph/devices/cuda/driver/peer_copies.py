@@ -83,7 +83,7 @@ class PeerCopies:
         return self._is_correct[other]
 
     def _try_out(self, source_driver: Driver) -> bool | None:
-        """Return whether a copy arrives undamaged; None if there is no memory to try it."""
+        """Return whether a copy arrives undamaged. If there is no memory to try it, return None."""
         driver = self._driver
         source, target = source_driver.malloc(TRIAL_BYTES), driver.malloc(TRIAL_BYTES)
         host = driver.malloc_host(TRIAL_BYTES)

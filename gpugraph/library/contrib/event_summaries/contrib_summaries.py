@@ -179,7 +179,7 @@ def eval_dir(model_dir: str, name: str | None = None) -> str:
 def initialize(graph: Any = None, session: Any = None) -> None:
     """Create the event files of this graph's writers, by a run of the session.
 
-    graph: a Graph or a GraphDef to write too. session: the default session unless set; raise
+    graph: a Graph or a GraphDef to write too. session: the default session unless set. Raises
     ValueError if there is none.
     """
     if default_writer() is None:

@@ -53,7 +53,7 @@ class SubGraphView:
 
     @property
     def graph(self) -> Graph | None:
-        """The graph; None without operations."""
+        """The graph, or None without operations."""
         items: list[Any] = [*self._ops, *self._passthrough]
         return items[0].graph if items else None
 
@@ -71,7 +71,7 @@ class SubGraphView:
         return [user for user in dict.fromkeys(users) if user not in inside]
 
     def find_op_by_name(self, op_name: str) -> Operation:
-        """Return the operation with a name; AssertionError if there is none."""
+        """Return the operation with a name. Raises AssertionError if there is none."""
         for op in self._ops:
             if op.name == op_name:
                 return op
@@ -106,7 +106,8 @@ class TransformerInfo:
         self._transformed_ops, self._transformed_ts = dict(ops), dict(tensors)
 
     def transformed(self, original: Any, missing_fn: Any = None) -> Any:
-        """Return the copy of an operation or tensor, or of each in a structure; None without one.
+        """Return the copy of an operation or tensor, or of each in a structure. Return None without
+        one.
 
         missing_fn: called with an original that has no copy.
         """
@@ -145,7 +146,7 @@ def copy_with_input_replacements(
 
     sgv: a view, or operations. replacement_ts: by tensor, the tensor that copies use instead.
     dst_scope: the name scope of the copies, a new one unless reuse_dst_scope; src_scope: the part
-    of the names that is removed. Other inputs stay; ValueError if they are in another graph.
+    of the names that is removed. Other inputs stay. Raises ValueError if they are in another graph.
     """
     view = _view(sgv)
     graph = dst_graph or view.graph
@@ -250,7 +251,7 @@ def graph_replace(
 ) -> Any:
     """Return copies of tensors that are computed from replaced ones.
 
-    target_ts: a tensor, or a list of tensors; ValueError if none depends on a replaced one.
+    target_ts: a tensor, or a list of tensors. Raises ValueError if none depends on a replaced one.
     """
     targets = make_list_of_t(target_ts)
     backward = set(get_backward_walk_ops(targets, stop_at_ts=list(replacement_ts)))
@@ -302,7 +303,7 @@ def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = Non
 
 
 def add_control_inputs(op: Operation, cops: Any) -> None:
-    """Make an operation wait for others; ValueError if it waits for one of them already."""
+    """Make an operation wait for others. Raises ValueError if it waits for one of them already."""
     others = make_list_of_op(cops, allow_graph=False)
     for other in others:
         if other in op.control_inputs:
@@ -311,7 +312,9 @@ def add_control_inputs(op: Operation, cops: Any) -> None:
 
 
 def remove_control_inputs(op: Operation, cops: Any) -> None:
-    """Make an operation no longer wait for others; ValueError if it does not wait for one."""
+    """Make an operation no longer wait for others. Raises ValueError if it does not wait for
+    one.
+    """
     others = make_list_of_op(cops, allow_graph=False)
     for other in others:
         if other not in op.control_inputs:

@@ -87,7 +87,7 @@ class LayerLosses:
 
         A function is called at each access to the property `losses`.
 
-        inputs: the tensors on which the losses depend; None if they depend on no inputs.
+        inputs: the tensors on which the losses depend, or None if they depend on no inputs.
         """
         for loss in flatten(losses):
             if callable(loss):

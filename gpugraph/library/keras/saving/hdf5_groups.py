@@ -205,7 +205,7 @@ def _attribute(group: Any, name: str) -> Any:
 
 
 def read_names(group: Any, attribute: str) -> list[str]:
-    """Return the names that `write_names` stored; an empty list without such an attribute.
+    """Return the names that `write_names` stored. Return an empty list without such an attribute.
 
     Raises ValueError if the file is damaged.
     """

@@ -90,7 +90,7 @@ class CheckpointSaverHook(SessionRunHook):
             self._listeners.append(listener)
 
     def begin(self) -> None:
-        """Find the global step and open the event file; raise RuntimeError if there is no step."""
+        """Find the global step and open the event file. Raises RuntimeError if there is no step."""
         self._summary_writer = FileWriterCache.get(self._checkpoint_dir)
         self._global_step = global_step_for("CheckpointSaverHook")
         for listener in self._listeners:

@@ -25,7 +25,7 @@ def train(
 ) -> Any:
     """Run `train_op` until a hook stops the training; return its last value, the loss.
 
-    logdir: the folder of checkpoints and summaries; ValueError for None on the chief unless
+    logdir: the folder of checkpoints and summaries. Raises ValueError for None on the chief unless
     `save_checkpoint_secs` and `save_summaries_steps` are None. Other arguments are those of
     `tf.train.MonitoredTrainingSession`.
     """

@@ -92,7 +92,7 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Any], Any] | None:
-        """A function that calls the constructor's `init_fn` with a session; None if there is no
+        """A function that calls the constructor's `init_fn` with a session, or None if there is no
         `init_fn`.
         """
         function = self._user_init_fn

@@ -20,7 +20,7 @@ OBJECT_GRAPH_PROTO_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 def object_metadata(save_path: Any) -> Any:
-    """Return the TrackableObjectGraph of a checkpoint; raise ValueError if it has none."""
+    """Return the TrackableObjectGraph of a checkpoint. Raises ValueError if it has none."""
     try:
         return read_object_graph(save_path)
     except NotFoundError:

@@ -117,7 +117,7 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Add the operations; raise ValueError if there is nothing to save."""
+        """Add the operations. Raises ValueError if there is nothing to save."""
         if self._is_built:
             return
         self._is_built = True

@@ -59,7 +59,7 @@ def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
 
 
 def _batch(context: InferContext) -> int | None:
-    """Return the number of sequences, or None; raise ValueError for inputs of other ranks."""
+    """Return the number of sequences, or None. Raises ValueError for inputs of other ranks."""
     batch = of_rank(context.shapes[0], 3, "inputs")[1]
     times = TensorShape.of(of_rank(context.shapes[1], 1, "sequence_length"))
     return merge_sizes(batch, of_rank(times, 1, "sequence_length")[0])

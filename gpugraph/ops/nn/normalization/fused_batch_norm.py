@@ -255,7 +255,7 @@ def _subtract_statistics_part(
 
 
 def _channel_count(context: InferContext, channels: int | None, vectors: Sequence[int]) -> Any:
-    """Return the number of channels of the images and of the inputs `vectors`; raise ValueError if
+    """Return the number of channels of the images and of the inputs `vectors`. Raises ValueError if
     they differ.
     """
     for index in vectors:
