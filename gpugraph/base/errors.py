@@ -239,7 +239,7 @@ def exception_type_from_error_code(error_code: int) -> type[OpError]:
 
 
 def error_code_from_exception_type(cls: type[BaseException]) -> int:
-    """Return the code of an error class or of its nearest canonical ancestor. If none, return
-    UNKNOWN.
+    """Return the code of an error class or of its nearest canonical ancestor. If no ancestor is
+    canonical, return UNKNOWN.
     """
     return cls._code if issubclass(cls, _CanonicalError) else UNKNOWN

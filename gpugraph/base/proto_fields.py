@@ -139,7 +139,9 @@ class EnumType:
         self._names = {number: key for key, number in numbers.items()}
 
     def Name(self, number: int) -> str:
-        """Return the name of a number. Raises ValueError if it has none."""
+        """Return the name of the enum value `number`. Raises ValueError if no value has this
+        number.
+        """
         if number not in self._names:
             raise ValueError(f"Enum {self._name} has no name defined for value {number!r}")
         return self._names[number]

@@ -24,7 +24,7 @@ _EVENT = b"brain.Event:"
 
 
 def known_file(path: str, beginning: bytes) -> Callable[[str], Content] | None:
-    """Return the function that reads a file with these first bytes. If there is none, return
+    """Return the function that reads a file with these first bytes. If no function matches, return
     None.
     """
     if beginning.startswith(b"\x89HDF\r\n\x1a\n"):

@@ -163,7 +163,9 @@ _CURRENT = _Current()
 
 
 def current_caller() -> Caller | None:
-    """Return the remote caller whose request this thread handles. If there is none, return None."""
+    """Return the remote caller whose request this thread handles. If this thread handles no
+    request, return None.
+    """
     return _CURRENT.caller
 
 

@@ -360,8 +360,8 @@ class Worker:
         return 0 if session is None else session.direct.release_memory()
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return the value of a tensor that a session keeps. Raises InvalidArgumentError if there
-        is none.
+        """Return the value of a tensor that a session keeps. Raises InvalidArgumentError if the
+        session does not keep it.
         """
         return self._kept(handle).read(tensor)
 
@@ -378,7 +378,7 @@ class Worker:
         return KeptTensors() if session is None else session.direct.kept_tensors
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers (all, if none are named)."""
+        """Clear these resource containers (all containers, if the list is empty)."""
         self.task.clear(containers)
 
     def stop(self) -> None:

@@ -70,7 +70,7 @@ class LocalWorker:
         self._worker.leave_collectives(handle, CLIENT_IS_GONE)
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers of the worker (all, if none are named)."""
+        """Clear these resource containers of the worker (all containers, if the list is empty)."""
         self._worker.clear(containers)
 
 
@@ -119,8 +119,8 @@ class SessionMemory(ABC):
         return int(self.peer.call("GetMemoryUse", message).given_back)
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if there
-        is none.
+        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if no
+        tensor has this handle.
         """
         peer, message = self.peer, message_of("KeptTensors", handle=handle, tensor=[tensor])
         return peer.read_values(peer.call("ReadKept", message).value)[0]
@@ -243,7 +243,7 @@ class RemoteWorker(SessionMemory):
             self.peer.tell("CloseWorkerSession", message, limit_s=CLEANING_S)
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers of the worker (all, if none are named)."""
+        """Clear these resource containers of the worker (all containers, if the list is empty)."""
         self.peer.call("ClearContainers", message_of("Containers", container=containers))
 
 

@@ -74,7 +74,9 @@ class DeviceFactory:
 
     @classmethod
     def device_priority(cls, device_type: str) -> int:
-        """Return the priority of a device type's factory. If it has none, return -1."""
+        """Return the priority of a device type's factory. If no factory is registered, return
+        -1.
+        """
         entry = cls._entries.get(device_type)
         return entry.priority if entry is not None else -1
 

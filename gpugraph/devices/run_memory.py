@@ -157,7 +157,7 @@ class RunMemory:
         return lease
 
     def trim(self) -> None:
-        """Give up each block of which the remaining plans use less than half."""
+        """Release each block if the remaining plans use less than half of it."""
         for block in list(self._blocks):
             most = max((lease.num_bytes for lease in list(block.users)), default=0)
             if block.num_bytes > max(2 * most, LEFT_OVER):

@@ -98,7 +98,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def read_attr_value(message: Any) -> Any:
-    """Return the value in an AttrValue, None if it has none.
+    """Return the value in an AttrValue. If the message is empty, return None.
 
     Strings in lists are returned as bytes.
 

@@ -81,7 +81,7 @@ class HostRegions:
     def find(self, address: int) -> HostRegion:
         """Return the region that contains `address`.
 
-        Raises InvalidArgumentError if there is none.
+        Raises InvalidArgumentError if no region contains the address.
         """
         with self._lock:
             index = bisect_right(self._bases, address) - 1
@@ -124,7 +124,7 @@ class HostSubAllocator(SubAllocator):
     def region(self, address: int) -> HostRegion:
         """Return the region that contains `address`.
 
-        Raises InvalidArgumentError if there is none.
+        Raises InvalidArgumentError if no region contains the address.
         """
         return self._regions.find(address)
 

@@ -282,7 +282,7 @@ class BaseSession:
         """Return an explanation of how `run` would execute these arguments: devices with reasons,
         memory, compiler passes.
 
-        The plan is compiled if there is none yet, but it is not run. To read the result, print it,
+        If the plan does not exist yet, it is compiled. It is not run. To read the result, print it,
         or see `Explanation`.
         """
         prepared, values = self._prepare(fetches, feed_dict)

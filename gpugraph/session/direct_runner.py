@@ -270,7 +270,7 @@ class DirectRunner(Runner):
     def plan_for(
         self, values: Sequence[Any], execution: TracedExecution | None = None
     ) -> CachedPlan:
-        """Return the plan for values of these shapes, compiling it if there is none.
+        """Return the plan for values of these shapes, and compile it if necessary.
 
         execution: has the time limit for waiting for other compilations. Raises ValueError for a
         shape that does not fit its tensor, and all errors of compilation.

@@ -149,7 +149,7 @@ class RunnerPlans:
             del self.exact[shapes]
 
     def _opened(self, unit: UnitForShapes) -> CachedPlan | None:
-        """Return the plan that runs all shapes of a unit. If none of its plans can yet, return
+        """Return the plan that runs all shapes of a unit. If the unit has no such plan yet, return
         None.
         """
         if unit.unit.reports is not None:

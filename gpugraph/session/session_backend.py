@@ -34,8 +34,8 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """Return the values of the fetches for these arrays, whose dtypes are those of the
-        feeds.
+        """Run the graph with these arrays as feeds, and return the values of the fetches. The
+        arrays must have the dtypes of the feeds.
         """
 
     @abstractmethod
@@ -50,7 +50,7 @@ class Runner(ABC):
 
     def report(self, values: Sequence[Any]) -> Any:
         """Run these values once and return a report. Raises UnimplementedError if the backend has
-        none.
+        no reports.
         """
         raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
@@ -109,7 +109,7 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def reset(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers (all, if none are named)."""
+        """Clear these resource containers (all containers, if the list is empty)."""
 
     @abstractmethod
     def close(self) -> None:

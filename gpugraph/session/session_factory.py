@@ -65,7 +65,7 @@ class SessionFactory:
     def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
         """Return the only factory that accepts the options.
 
-        Raises NotFoundError if none does, InternalError if several do.
+        Raises NotFoundError if no factory does, and InternalError if several do.
         """
         for prefix, module in DEFERRED.values():
             if options.target.startswith(prefix):

@@ -338,7 +338,9 @@ def _combined(size: Size, other: Any, sign: int) -> Any:
 
 
 def _least(size: Any) -> int:
-    """Return a lower bound of a size that holds for all inputs; -2**62 if none is known."""
+    """Return a lower bound of a size that holds for all inputs. If no bound is known, return
+    -2**62.
+    """
     if type(size) is not Size:
         return operator.index(size)
     natural = size.trace.natural

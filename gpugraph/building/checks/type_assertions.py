@@ -66,10 +66,11 @@ def _label(tensor: Any) -> str:
 
 
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> Any:
-    """Return the common float dtype of all `tensors` and `dtype`; float32 if there are none.
+    """Return the float dtype that `tensors` and `dtype` have in common. Without tensors and dtype,
+    return float32.
 
-    Elements that are None are skipped. Raises ValueError if the dtypes differ or are not float
-    dtypes. Raises TypeError for an element without a dtype.
+    Raises ValueError if the dtypes differ or are not float dtypes. Raises TypeError for an element
+    without a dtype.
     """
     common = None if dtype is None else as_dtype(dtype).base_dtype
     first = None

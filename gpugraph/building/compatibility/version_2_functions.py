@@ -57,7 +57,7 @@ def safe_embedding_lookup_sparse(
     """Call `tf.nn.safe_embedding_lookup_sparse` for tables partitioned by "div".
 
     Return a tensor of shape sparse_ids.shape[:-1] + (columns,), where columns is the size of an
-    embedding. Errors are those of that function.
+    embedding. It raises the same errors as that function.
     """
     return embedding_lookup_sparse.safe_embedding_lookup_sparse(
         embedding_weights, sparse_ids, sparse_weights, combiner, default_id, name, "div", max_norm

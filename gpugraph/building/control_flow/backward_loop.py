@@ -375,8 +375,8 @@ class LoopGradient:
                 self._close_with_zeros(merged, entered)
 
     def forget(self, needed: set[Operation]) -> None:
-        """Remove the control dependencies on pushes and pops, except for those of the ops in
-        `needed`.
+        """Remove the control dependencies on pushes and pops, except for the dependencies of the
+        ops in `needed`.
         """
         for popped, stack in self._pops.items():
             if popped in needed:

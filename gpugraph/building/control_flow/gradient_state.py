@@ -93,7 +93,7 @@ class LoopGradients:
         return context is not None and context.loop is context and op in context.switches
 
     def first_exits(self, pending: dict[Operation, int], ys: set[Operation]) -> list[Tensor]:
-        """Return Exits without a gradient, of loops of which no Exit will get a gradient.
+        """Return the Exits of loops in which no Exit will get a gradient.
 
         The differentiation of these loops can begin immediately. The Enters of all loop variables
         are marked in `pending` as reachable.
@@ -120,8 +120,8 @@ class LoopGradients:
     ) -> tuple[list[Tensor], list[Tensor]]:
         """Record that the gradient at an Exit has been computed, if there is one.
 
-        Returns two lists: the loop's Exits with a gradient and those without. Both are empty while
-        other Exits of the loop are pending.
+        Returns two lists: the loop's Exits with a gradient, and the loop's Exits without a
+        gradient. Both are empty while other Exits of the loop are pending.
         """
         state = self._by_loop[tensor.op._control_flow_context]
         state.deferred_exits.append(tensor)

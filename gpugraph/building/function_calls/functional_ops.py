@@ -218,7 +218,7 @@ def remote_call(args: Any, Tout: Any, f: Any, target: Any, name: str | None = No
 
 
 def Gradient(inputs: Any, f: Any, name: str | None = None) -> Any:
-    """Return the gradients of a function at its arguments; zeros where there is none.
+    """Return the gradients of a function at its arguments. A missing gradient becomes zeros.
 
     inputs: the arguments, then the gradients at the results.
     """

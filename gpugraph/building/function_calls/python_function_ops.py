@@ -23,8 +23,8 @@ def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None 
     gradient is computed from the ops in `func`.
 
     Returns a list of tensors if `Tout` is a list or tuple, otherwise one tensor; the operation if
-    `Tout` is empty. Raises ValueError if `func` can't be called. Errors of a run are those of
-    `tf.py_func`.
+    `Tout` is empty. Raises ValueError if `func` can't be called. A run raises the same errors as
+    with `tf.py_func`.
     """
     if not callable(func):
         raise ValueError(

@@ -168,7 +168,7 @@ class VariablesExplanation:
         return scope
 
     def variable(self, name: str) -> ExplainedVariable:
-        """Return the variable of this full name. Raises KeyError if there is none."""
+        """Return the variable of this full name. Raises KeyError if it does not exist."""
         for candidate in self.variables:
             if candidate.name == name:
                 return candidate
@@ -177,7 +177,7 @@ class VariablesExplanation:
     def scope(self, name: str) -> ExplainedScope:
         """Return the scope of this full name, `""` for the root.
 
-        Raises KeyError if there is none.
+        Raises KeyError if it does not exist.
         """
         explained = self.root
         for part in filter(None, name.split("/")):

@@ -51,7 +51,7 @@ def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
 def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueError:
     """Return the error for a request to reuse a variable that does not exist.
 
-    known: the names that exist, of which similar ones are shown.
+    known: the names that exist. The message shows similar names among them.
     """
     text = (
         f"{kind} {name} does not exist, or was not created with tf.get_variable(). To make it, "

@@ -337,7 +337,7 @@ class GrpcSessionFactory:
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
         """Clear resource containers of the target's cluster, and close its sessions. containers:
-        the names; if there are none, all containers.
+        the names of the containers. An empty list means all containers.
         """
         master = master_of(options.target)
         try:

@@ -37,7 +37,7 @@ class OpenBinder(Binder):
 
     @classmethod
     def of(cls, binder: Binder, parts: OpenParts) -> OpenBinder:
-        """Return an open binder for the unit of which `binder` has bound a plan."""
+        """Return an open binder for the unit of `binder`, which has already bound a plan."""
         unit = parts.unit
         opened = cls.__new__(cls)
         opened.__dict__.update(binder.__dict__, unit=unit, entries=[], arrays={})

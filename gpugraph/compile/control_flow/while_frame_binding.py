@@ -224,8 +224,8 @@ class WhileFrameBinding:
         return self._flag_step(name, SetFlags(self.flags.values, flags, value))
 
     def _any_entered(self) -> AnyFlag | None:
-        """Return a callable that returns whether any input of the loop is alive. If some input
-        always is alive, return None.
+        """Return a callable that returns whether any input of the loop is alive. If some input is
+        always alive, return None.
         """
         guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
         if None in guards:

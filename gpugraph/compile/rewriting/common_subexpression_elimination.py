@@ -64,8 +64,8 @@ class _Walk:
         self._leaders: set[str] | None = None
 
     def visit(self, node: Node) -> None:
-        """Merge the node into an earlier node that computes the same value, or record it if there
-        is none.
+        """Merge the node into an earlier node that computes the same value, or record the node if
+        no earlier node does.
         """
         if not is_pure(node) or not node.output_types:
             return

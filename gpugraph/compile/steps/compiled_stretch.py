@@ -361,8 +361,8 @@ def _nanoseconds(entry: Entry) -> float:
 
 @uninterrupted
 def _piece(entry: Entry, known: Programs) -> Piece | str:
-    """Return the native code of an entry, or the reason why there is none. Never raises an
-    error.
+    """Return the native code of an entry, or the reason why the entry has no native code. Never
+    raises an error.
     """
     if entry.native is None:
         return entry.step.code().reason

@@ -32,8 +32,8 @@ from gpugraph.plan import NATIVE, StepCode
 
 
 def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative | None:
-    """Return the native code of a node that is bound in each run. Return None if it has none.
-    verifies: whether its first native run is compared with NumPy.
+    """Return the native code of a node that is bound in each run. Return None if the node has no
+    native code. verifies: whether its first native run is compared with NumPy.
     """
     native = native_of(bound.node)
     if not jit.is_on or not isinstance(native, RowSource) or bound.runner.has_kernels:

@@ -1,11 +1,11 @@
 """Guards: the conditions under which an op is alive.
 
-A guard is a set of atoms, all of which must hold; the empty guard always holds. Ops with equal
-guards are always dead or alive together, so a plan runs or skips them together. Most atoms are
-literals of the form "this predicate is true". Some conditions can't be expressed by literals: that
-a Merge whose inputs have no literal in common is alive, or that a loop ends by one Exit rather than
-another. Such a condition is an atom whose value a separate step of the plan determines during the
-run.
+A guard is a set of atoms. It holds if all its atoms hold, so the empty guard always holds. Ops with
+equal guards are always dead or alive together, so a plan runs or skips them together. Most atoms
+are literals of the form "this predicate is true". Some conditions can't be expressed by literals:
+that a Merge whose inputs have no literal in common is alive, or that a loop ends by one Exit rather
+than another. Such a condition is an atom whose value a separate step of the plan determines during
+the run.
 
     x = Switch(data, p)        x:0 needs {p is false}, x:1 needs {p is true}
     f(x:0), g(x:1)             the same

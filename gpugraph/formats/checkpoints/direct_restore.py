@@ -114,7 +114,7 @@ def _check_shape(stored: Sequence[int], name: str, array: Any) -> None:
 
 
 def _runs(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-    """Yield the nonempty pieces in runs, each of which is contiguous in one file."""
+    """Yield runs of nonempty pieces. The pieces of a run are contiguous in one file."""
     places = [(p.entry.shard, p.entry.offset, p) for p in pieces]
     run: list[_Piece] = []
     end = (-1, -1)

@@ -200,7 +200,7 @@ def _name_pointers(cls: Any) -> None:
 
 
 def _class_of(descriptor: Any) -> Any:
-    """Return the class of a message; set its module name, and those of nested classes."""
+    """Return the class of a message; set the module names of the class and its nested classes."""
     cls = _make_class(descriptor)
     cls.__module__ = _MODULE
     _classes.append(cls)

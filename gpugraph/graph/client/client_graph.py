@@ -133,7 +133,8 @@ class Graph(Scopes, Collections):
     def _captured_inputs(
         self, inputs: Sequence[Tensor], name: str, op_def: OpDef
     ) -> Sequence[Tensor]:
-        """Return this graph's tensors for inputs of a new op, some of which are of other graphs.
+        """Return this graph's tensors for the inputs of a new op. Inputs from other graphs are
+        captured.
 
         Raises ValueError for a tensor of another graph, since only the graph of a function can have
         such inputs.

@@ -19,7 +19,7 @@ class InlinedCall(NamedTuple):
     """A call's operation as it is in the imported file, and the operations that were inlined
     (`body`).
 
-    twins: by a tensor of the body, the function's tensor of which it is a copy, if known.
+    twins: a dict from a tensor of the body to the function's tensor that it copies, if known.
     """
 
     op_def: OpDef

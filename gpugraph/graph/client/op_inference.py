@@ -84,7 +84,7 @@ class _OpContext(InferContext):
 
 
 def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
-    """Return the output shapes in `misfit`; if it has none, raise `misfit`.
+    """Return the output shapes in `misfit`. If it contains no shapes, raise `misfit`.
 
     It carries shapes if TensorFlow detects the error only in a run. Outputs that have no shape in
     it get an unknown shape.

@@ -109,8 +109,8 @@ class TypeSpec(ABC):
         return type(other) is type(self) and _are_compatible(self._serialize(), other._serialize())
 
     def most_specific_compatible_type(self: Spec, other: TypeSpec) -> Spec:
-        """Return the most specific spec that is compatible with both. Raises ValueError if there is
-        none.
+        """Return the most specific spec that is compatible with this spec and `other`. Raises
+        ValueError if no such spec exists.
         """
         if type(other) is not type(self):
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")

@@ -55,8 +55,8 @@ class GraphFunction:
         return GraphFunction(name, self.graph, message)
 
     def add_to(self, graph: Graph) -> None:
-        """Add the function, and those that it calls, to the library of a graph and of the graphs
-        around it.
+        """Add the function, and the functions that it calls, to the libraries of a graph and of its
+        outer graphs.
         """
         functions = {self.name: self, **self.graph._functions}
         owner: Graph | None = graph

@@ -205,8 +205,8 @@ class LinearOperator(OperatorShape):
         return self.adjoint()
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """Return the inverse as an operator. Raises ValueError if it is known that there is
-        none.
+        """Return the inverse as an operator. Raises ValueError if the operator is known to be
+        singular.
         """
         for known, kind in ((self.is_square, "non square"), (self.is_non_singular, "singular")):
             if known is False:

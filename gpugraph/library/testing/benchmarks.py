@@ -144,7 +144,9 @@ def requested_benchmarks(argv: list[str] | None = None) -> str | None:
 
 
 def run_benchmarks(pattern: str) -> None:
-    """Run the benchmarks whose `module.Class.method` matches. Raises ValueError if none does."""
+    """Run the benchmarks whose `module.Class.method` matches. Raises ValueError if no name
+    matches.
+    """
     matching = [
         (kind, method)
         for kind in Benchmark.classes

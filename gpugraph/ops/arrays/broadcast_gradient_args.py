@@ -18,7 +18,7 @@ from gpugraph.ops.framework.shape_functions import of_rank
 
 
 def repeated_axes(s0: Sequence[int], s1: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return two lists of axes: those over which the gradient of s0 is summed, and those over which
+    """Return two lists: the axes over which the gradient of s0 is summed, and the axes over which
     the gradient of s1 is summed.
 
     Axes are numbered in the shape to which `s0` and `s1` broadcast. Each shape is padded with

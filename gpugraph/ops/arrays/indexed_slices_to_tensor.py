@@ -79,7 +79,8 @@ def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
 def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     """Return the sum of several IndexedSlices, by concatenating their values and indices.
 
-    The dense shape is that of the first; indices of different dtypes are cast to int64.
+    The result has the dense shape of the first slices. Indices of different dtypes are cast to
+    int64.
     """
     values = concat([part.values for part in parts], 0, name="concat")
     indices = [convert_to_tensor(part.indices) for part in parts]

@@ -244,8 +244,8 @@ def eager_py_func(
     gradient: Callable[..., Any],
     name: str | None = None,
 ) -> Any:
-    """Add an EagerPyFunc op that calls `func` as `py_func` does. Return its output tensors, or the
-    op if it has none.
+    """Add an EagerPyFunc op that calls `func` as `py_func` does. Return the op's output tensors, or
+    the op itself if it has no outputs.
 
     gradient: a function from the op and the gradients at its outputs to the gradients at its
       inputs.

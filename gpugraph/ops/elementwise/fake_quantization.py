@@ -205,7 +205,8 @@ def fake_quant_with_min_max_args(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Clamp float32 numbers to [min, max] and round them to 2 ** num_bits steps, one of which is 0.
+    """Clamp float32 numbers to [min, max] and round them to one of 2 ** num_bits steps. 0 is a
+    step.
 
     narrow_range: whether to use one step fewer, so that a symmetric range has as many steps below 0
     as above. A run raises InvalidArgumentError if num_bits is not in [2, 16] or min is not below

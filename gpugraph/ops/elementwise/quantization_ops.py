@@ -321,7 +321,7 @@ def quantize_and_dequantize(
 ) -> Any:  # fmt: skip
     """Round `input` to multiples of a scale, as if it were quantized to `num_bits` bits and back.
 
-    The gradient is that of the identity.
+    The gradient is the gradient of the identity.
 
     Args:
       input_min, input_max: scalars, the range if `range_given`; otherwise the range is from the

@@ -92,8 +92,8 @@ def add_kernel(
 
 
 def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> KernelDef | None:
-    """Return the kernel for a node with these attrs, or the `HostOnly` in its place. If there is
-    none, return None.
+    """Return the kernel for a node with these attrs, or the `HostOnly` in its place. If the op type
+    has no kernel, return None.
     """
     for entry in _KERNELS.get((op_type, device_type), ()):
         if not entry.types or entry.accepts(attrs):

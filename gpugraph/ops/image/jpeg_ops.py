@@ -42,7 +42,7 @@ def pillow_in_run() -> Any:
 def jpeg_pixels(data: bytes, channels: int, ratio: int = 1) -> Any:
     """Return the pixels [height, width, channels], uint8, of a JPEG file.
 
-    channels: 1 for grey, 3 for RGB, 0 for those of the file. ratio: the divisor of the size.
+    channels: 1 for grey, 3 for RGB, 0 for the channels in the file. ratio: the divisor of the size.
     """
     try:
         picture = pillow_in_run().open(io.BytesIO(data), formats=["JPEG"])

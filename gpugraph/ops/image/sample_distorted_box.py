@@ -79,7 +79,7 @@ def _round(number: Any) -> int:
 
 
 def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Box | None:
-    """Draw a box of random size and position; return None if none fits the image.
+    """Draw a box of random size and position; return None if no box fits the image.
 
     areas: (minimum, maximum) of the box's area, in fractions of the image's. ratio: width / height.
     """

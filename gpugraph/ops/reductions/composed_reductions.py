@@ -125,7 +125,7 @@ def accumulate_n(
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """Return `scalar` times a tensor, or times the values of IndexedSlices.
 
-    Raises ValueError if the shape of `scalar` is not that of a scalar.
+    Raises ValueError if `scalar` is not a scalar.
     """
     slices = isinstance(x, IndexedSlices)
     wanted = x.values.dtype if slices else getattr(x, "dtype", None)

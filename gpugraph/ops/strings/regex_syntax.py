@@ -116,7 +116,7 @@ class _Parser:
 
     def _bounds(self) -> tuple[int, int | None] | None:
         """Read the repetition operator at the current position; return its bounds, or None if there
-        is none.
+        is no operator.
         """
         bounds = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(self.pattern[self.offset])
         if bounds is not None:
@@ -240,7 +240,7 @@ class _Parser:
 
     def _named(self) -> Ranges | None:
         r"""Read the class at the current position, such as \d, \pL or \p{Greek}; return None if
-        there is none.
+        there is no class here.
         """
         match = _NAMED.match(self.pattern, self.offset)
         if match is None:

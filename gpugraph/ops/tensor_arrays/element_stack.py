@@ -133,7 +133,9 @@ class ElementStack:
             self._drop(top)
 
     def top_shape(self) -> tuple[int, ...]:
-        """Return the shape of the top element. Raises InvalidArgumentError if there is none."""
+        """Return the shape of the top element. Raises InvalidArgumentError if the stack is
+        empty.
+        """
         self._check_open()
         if self._top is None:
             raise self._refusal("is empty when calling Pop().")

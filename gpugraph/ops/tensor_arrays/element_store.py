@@ -64,9 +64,9 @@ def address_of_rows(rows: Any) -> int:
 class ElementStore:
     """Elements by index, and the state of each.
 
-    rows: the array of the elements that are stored together; None if there is none. kind: the shape
-    and dtype of an element of `rows`; None if there are no rows. Subclasses handle elements of this
-    kind first, and other elements in a slower path.
+    rows: the array of the elements that are stored together, or None. kind: the shape and dtype of
+    an element of `rows`; None if there are no rows. Subclasses handle elements of this kind first,
+    and other elements in a slower path.
     """
 
     def __init__(self, dtype: DType, size: int, allocate: Allocate) -> None:

@@ -106,7 +106,8 @@ class TensorList:
         return np.full(tuple(shape.as_list()), zero_of(dtype), dtype)
 
     def stacked(self, shape: TensorShape, indices: Sequence[int] | None = None) -> Any:
-        """Return all elements, or those at `indices`, as the rows of one array.
+        """Return all elements as the rows of one array. If `indices` is given, return only the
+        elements at these indices.
 
         shape: the shape of an element, as far as the reading op specifies it.
         """

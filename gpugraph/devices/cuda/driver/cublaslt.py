@@ -123,7 +123,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 def load_cublaslt(versions: Sequence[int]) -> ctypes.CDLL:
     """Load cublasLt for the first of these CUDA versions for which it is installed. Raises OSError
-    if it is installed for none.
+    if no version is installed.
     """
     return load_library("cublasLt", versions)
 

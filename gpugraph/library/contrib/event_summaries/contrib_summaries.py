@@ -180,7 +180,7 @@ def initialize(graph: Any = None, session: Any = None) -> None:
     """Create the event files of this graph's writers, by a run of the session.
 
     graph: a Graph or a GraphDef to write too. session: the default session unless set. Raises
-    ValueError if there is none.
+    ValueError without a session.
     """
     if default_writer() is None:
         raise RuntimeError("No default tf.contrib.summary.SummaryWriter found")

@@ -161,7 +161,7 @@ def create_noop_writer() -> SummaryWriter:
 
 
 def default_writer() -> SummaryWriter | None:
-    """Return the writer of summaries that are added now. If there is none, return None."""
+    """Return the writer of summaries that are added now. If no writer is set, return None."""
     return _state.writer
 
 

@@ -43,12 +43,16 @@ class SubGraphView:
 
     @property
     def inputs(self) -> list[Tensor]:
-        """The tensors that the operations use and do not make, and those that pass through."""
+        """The tensors that the operations use but do not compute, and the tensors that pass through
+        the view.
+        """
         return [*self._passthrough, *self._inputs]
 
     @property
     def outputs(self) -> list[Tensor]:
-        """The tensors that others use, or nobody, and those that pass through."""
+        """The tensors that the operations compute and operations outside use or nothing uses, and
+        the tensors that pass through the view.
+        """
         return [*self._passthrough, *self._outputs]
 
     @property
@@ -71,7 +75,9 @@ class SubGraphView:
         return [user for user in dict.fromkeys(users) if user not in inside]
 
     def find_op_by_name(self, op_name: str) -> Operation:
-        """Return the operation with a name. Raises AssertionError if there is none."""
+        """Return the operation with this name. Raises AssertionError if the view has no such
+        operation.
+        """
         for op in self._ops:
             if op.name == op_name:
                 return op
@@ -251,7 +257,8 @@ def graph_replace(
 ) -> Any:
     """Return copies of tensors that are computed from replaced ones.
 
-    target_ts: a tensor, or a list of tensors. Raises ValueError if none depends on a replaced one.
+    target_ts: a tensor, or a list of tensors. Raises ValueError if no target depends on a replaced
+    tensor.
     """
     targets = make_list_of_t(target_ts)
     backward = set(get_backward_walk_ops(targets, stop_at_ts=list(replacement_ts)))
@@ -269,7 +276,8 @@ def graph_replace(
 def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
     """Make the users of each tensor of `ts1` use that of `ts0`; return how many inputs changed.
 
-    can_modify, cannot_modify: the operations that may be changed, and those that may not.
+    can_modify: the operations that may be changed. cannot_modify: the operations that must not be
+    changed.
     """
     allowed = None if can_modify is None else set(make_list_of_op(can_modify))
     refused = set() if cannot_modify is None else set(make_list_of_op(cannot_modify))

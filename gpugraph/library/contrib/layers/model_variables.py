@@ -136,7 +136,9 @@ def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
 
 
 def get_unique_variable(var_op_name: str) -> Any:
-    """Return the global variable with this full name. Raises ValueError if there is none."""
+    """Return the global variable with this full name. Raises ValueError if the variable does not
+    exist.
+    """
     candidates = get_variables(var_op_name)
     for variable in candidates:
         if variable.op.name == var_op_name:

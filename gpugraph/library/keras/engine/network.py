@@ -162,7 +162,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     layers = property(sublayers)
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """Return the layer with this index or name. Raises ValueError if there is none."""
+        """Return the layer with this index or name. Raises ValueError if no layer has it."""
         layers = self.layers
         if index is not None:
             if len(layers) <= index:

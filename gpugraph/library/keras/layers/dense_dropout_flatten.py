@@ -231,6 +231,6 @@ class Flatten(ConfiguredLayer):
 
 
 def _product(sizes: Sequence[int | None]) -> int | None:
-    """Return the product of sizes, or None if one is unknown."""
+    """Return the product of sizes. If a size is unknown, return None."""
     known = [size for size in sizes if size is not None]
     return prod(known) if len(known) == len(sizes) else None

@@ -28,8 +28,8 @@ class _Conversion(NamedTuple):
 
 
 def _conversion(wanted: tuple[int, ...], stored: tuple[int, ...], units: int) -> _Conversion | None:
-    """Return the conversion from biases of the shape `stored` to `wanted`, or None if there is
-    none.
+    """Return the conversion of biases from the shape `stored` to the shape `wanted`. If the shapes
+    need no conversion, return None.
     """
     conversions = {
         ((4 * units,), (8 * units,)): _Conversion(

@@ -128,7 +128,7 @@ class Sequential(Model):
         self._layers = list(self.network_graph.layers)
 
     def pop(self) -> None:
-        """Remove the last layer. Raises TypeError if there is none."""
+        """Remove the last layer. Raises TypeError if the model has no layers."""
         if not self.layers:
             raise TypeError("There are no layers in the model.")
         removed = self._layers.pop()

@@ -1,7 +1,7 @@
 """Batches: threads compute elements and enqueue them, and a batch is dequeued as several elements.
 
 A function with `maybe` in its name skips elements for which `keep_input` is False. A function with
-`join` in its name takes a list of elements, each of which has its own thread. All other functions
+`join` in its name takes a list of elements. Each of them has its own thread. All other functions
 take one element, and the number of threads that compute it.
 """
 

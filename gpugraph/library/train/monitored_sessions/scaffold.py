@@ -174,7 +174,8 @@ def _default_init_op() -> Operation:
 
 
 def _names_without_value(variables: Any) -> Any:
-    """Return a string vector: the names of those `variables` that have no value, by default of all.
+    """Return a string vector: the names of the `variables` without a value. By default, all
+    variables are checked.
 
     The vector is computed in the run even if there are no variables, and it is then empty.
     """

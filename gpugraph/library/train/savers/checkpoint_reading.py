@@ -63,7 +63,7 @@ def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """Return a reader of a checkpoint, or of the latest checkpoint of a folder.
 
-    Raises ValueError if the folder has none.
+    Raises ValueError if the folder has no checkpoint.
     """
     return NewCheckpointReader(checkpoint_path(os.fspath(ckpt_dir_or_file)))
 

@@ -214,8 +214,8 @@ def collapse_repeated(
 ) -> tuple[Tensor, Tensor]:
     """Merge equal adjacent labels; return (labels [batch, longest], lengths [batch]).
 
-    labels: [batch, max], of which only the first `seq_length` [batch] of each row are used. The
-    resulting rows are padded with 0 to the longest of them.
+    labels: [batch, max]. Only the first `seq_length[i]` labels of row i are used. The resulting
+    rows are padded with 0 to the longest of them.
     """
     with op_scope(name, "collapse_repeated_labels", labels, seq_length):
         source = convert_to_tensor(labels, name="labels")

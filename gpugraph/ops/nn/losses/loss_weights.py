@@ -1,7 +1,8 @@
-"""Weights of losses and metrics: their shapes, and those of labels and predictions.
+"""Weights of losses and metrics: checks and conversions of the shapes of weights, labels and
+predictions.
 
-The broadcasting rules for weights are stricter than NumPy's: weights are a scalar, or have the
-rank of the values, with each size equal to the values' or 1.
+The broadcasting rules for weights are stricter than NumPy's: weights are a scalar, or have the rank
+of the values, with each size equal to the values' or 1.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
 
 
 def broadcast_weights(weights: Any, values: Any) -> Tensor:
-    """Broadcast the weights to `values`; errors are those of `assert_broadcastable`."""
+    """Broadcast the weights to `values`. Raises the same errors as `assert_broadcastable`."""
     with op_scope(None, "broadcast_weights", weights, values) as scope:
         weighed = convert_to_tensor(values, name="values")
         weights_tensor = convert_to_tensor(weights, weighed.dtype.base_dtype, name="weights")

@@ -21,7 +21,7 @@ from gpugraph.library.keras.layers.recurrent.state_sizes import (
 
 
 class StackedRNNCells(Layer):
-    """A cell that contains cells, each of which receives the outputs of the previous cell.
+    """A cell that consists of several cells. Each cell receives the outputs of the previous cell.
 
     Its states are the states of all its cells.
 
