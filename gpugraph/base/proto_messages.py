@@ -117,7 +117,8 @@ class Message:
         return self._is_present or bool(self._set_fields())
 
     def CopyFrom(self, other: Message) -> None:
-        """Replace all fields by those of `other`. Raises TypeError unless it is of the same class.
+        """Replace all fields by the fields of `other`. Raises TypeError unless it is of the same
+        class.
 
         An instance of protobuf's class for TensorFlow's message of this name is also accepted.
         """

@@ -157,7 +157,9 @@ def _ends(
 
 
 def _time_table(seen: _Program, options: argparse.Namespace) -> str:
-    """Return a line for each of the op types that took the most time, and one for the others."""
+    """Return a line for each of the op types that took the most time, and one line for all other op
+    types.
+    """
     total = sum(time.nanoseconds for time in seen.times.values()) or 1
     rows = [("op type", "steps", "runs", "ms", "share")]
     slowest = seen.slowest()

@@ -95,7 +95,9 @@ class LocalRun:
         self._on_failure = function
 
     def cancel(self) -> None:
-        """Do nothing: the thread that would cancel the run is the one that executes it."""
+        """Do nothing, because the thread that calls this method is the thread that executes the
+        run.
+        """
 
 
 class SessionMemory(ABC):

@@ -41,8 +41,9 @@ class DeviceFactory:
         """Register a factory for `device_type`, unless the type has a factory with a higher
         priority.
 
-        Raises AlreadyExistsError if it has one with the same priority. Raises InvalidArgumentError
-        for an empty type, a negative priority, or a factory without `create_devices`.
+        Raises AlreadyExistsError if the device type has a factory with the same priority. Raises
+        InvalidArgumentError for an empty type, a negative priority, or a factory without
+        `create_devices`.
         """
         if not device_type or priority < 0 or not hasattr(factory, "create_devices"):
             raise invalid_argument(

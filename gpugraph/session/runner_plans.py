@@ -173,7 +173,9 @@ class RunnerPlans:
         return None
 
     def _await_opening(self, unit: UnitForShapes) -> None:
-        """Bind a unit for the sizes with which it was compiled, to open the plan later; once."""
+        """Bind a unit for the sizes with which it was compiled, so that the plan can be opened
+        later. This is done once.
+        """
         if unit.unit in self._awaited:
             return
         self._awaited.append(unit.unit)

@@ -22,9 +22,9 @@ from gpugraph.graph.client.tensor_spec import TensorSpec
 class WrappedFunction(ConcreteFunction):
     """A function that was traced once, as a session runs a graph.
 
-    A call runs those ops that its results need, in no order but that of data and control
-    dependencies. `variables`: the variables that the function uses, including the variables that it
-    has created.
+    A call runs only the ops that its results depend on. Their order is determined by data and
+    control dependencies alone. `variables`: the variables that the function uses, including the
+    variables that it has created.
     """
 
     def prune(

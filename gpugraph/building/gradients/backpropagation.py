@@ -287,7 +287,9 @@ class _Sweep:
             self.loops.finish([part for grad in all_grads for part in _parts(grad)], self.since)
 
     def _arrive(self, tensor: Tensor) -> None:
-        """Count one consumer of `tensor` as done; after the last one its producer is ready."""
+        """Count one consumer of `tensor` as done. After the last consumer, the producer of `tensor`
+        is ready.
+        """
         maker = tensor.op
         self.pending[maker] -= 1
         left = self.pending[maker]

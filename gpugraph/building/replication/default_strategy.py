@@ -34,7 +34,7 @@ class DefaultIterator:
 
 
 class DefaultExtended(StrategyExtended):
-    """The implementation of the default strategy: one replica, without a device of its own."""
+    """The implementation of the default strategy: one replica, without a fixed device."""
 
     @property
     def _num_replicas_in_sync(self) -> int:

@@ -6,9 +6,9 @@
     with arg_scope(defaults):                           # all of them again
         ...
 
-It applies only to functions decorated with `add_arg_scope`. Each thread has its own scopes,
-initially none, so threads that build models concurrently do not disturb each other; in TensorFlow,
-all threads share one stack. If entering a scope fails, the scopes around it stay unchanged.
+It applies only to functions decorated with `add_arg_scope`. Each thread has its own stack of
+scopes, which is empty at first. So threads can build models concurrently. In TensorFlow, all
+threads share one stack. If entering a scope fails, the scopes around it stay unchanged.
 """
 
 from __future__ import annotations

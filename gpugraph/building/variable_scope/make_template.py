@@ -185,7 +185,7 @@ class Template(Trackable):
         """Call the function again. Raises ValueError if it creates a trainable variable; log other
         new variables.
 
-        Variables that other threads create at the same time do not count.
+        Variables that other threads create at the same time are ignored.
         """
         graph = get_default_graph()
         variables: list[Any] = []

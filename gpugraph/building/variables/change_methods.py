@@ -1,4 +1,4 @@
-"""The methods of a Variable that add to it, or that change some of its rows."""
+"""The methods of a Variable that add to its value, or that change some rows of its value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Proofs by which caller and server show each other that they have the cluster's key.
+"""Proofs: the caller and the server each prove to the other process that they have the cluster's
+key.
 
 Before any message, the caller sends a proof in the metadata of the call: the time, a random name of
 the caller's process, the number of the call within that process, the incarnation of the called

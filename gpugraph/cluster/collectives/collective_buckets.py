@@ -101,7 +101,7 @@ def collective_specs(
 ) -> list[CollectiveSpec]:
     """Return the collectives over processes that start in a stage of one task, in buckets.
 
-    leader: the task at which members in several runs meet if `config` names none.
+    leader: the task at which members in several runs meet, unless `config` names a task.
     """
     instances: dict[int, list[Operation]] = {}
     for op in stage:

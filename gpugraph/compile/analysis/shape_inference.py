@@ -255,7 +255,9 @@ class Inference:
 
 
 def counted_outputs(node: Node) -> Sequence[int]:
-    """Return the outputs of which the node's kernel counts the rows; none if it has objects."""
+    """Return the outputs whose rows the node's kernel counts. If the node has outputs of objects,
+    return no outputs.
+    """
     decl = DECLARATIONS.get(node.type)
     native = decl.native if decl is not None else None
     if not isinstance(native, RowSource) or native.sizes is None:

@@ -85,7 +85,7 @@ class OpenGroup(StepGroup):
             self._next = self._step(self._next)
 
     def _step(self, number: int) -> int:
-        """Run one instruction; return the index of the next one."""
+        """Run one instruction and return the index of the next instruction."""
         part = self.program.parts[number]
         target = part.target
         if target is not None:

@@ -291,7 +291,9 @@ class WhileFrameBinding:
         return self._ordered(moves) + index_steps
 
     def _ordered(self, moves: list[_NextValue]) -> list[Step]:
-        """Return the copies in an order in which none overwrites a value that a later one reads."""
+        """Return the copies in an order in which no copy overwrites a value that a later copy
+        reads.
+        """
         steps: list[Step] = []
         while moves:
             read = [move.source[1].storage for move in moves]

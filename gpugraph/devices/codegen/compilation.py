@@ -1,4 +1,4 @@
-"""Compilations: each compiles one source to a library, for which several threads may wait."""
+"""Compilations. Each compiles one source to a library. Several threads may wait for the library."""
 
 from __future__ import annotations
 

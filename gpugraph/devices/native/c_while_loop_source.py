@@ -27,7 +27,8 @@ class LoopSource(CSource):
     """The C source of a loop's function, which is called `name`. Raises NotNativeError if the loop
     can't be one function.
 
-    `number<n>` is the C variable of a scalar loop variable. The other names are those of `CSource`.
+    `number<n>` is the C variable of a scalar loop variable. All other names have the same meaning
+    as in `CSource`.
     """
 
     def __init__(self, loop: Loop) -> None:

@@ -136,7 +136,7 @@ class Iterations:
         self._is_long = is_long
 
     def run_alone(self, instruction: int) -> int:
-        """Execute one instruction, which is no jump; return its status."""
+        """Execute one instruction that is not a jump. Return its status."""
         following = self._table[instruction + 1]
         kind, following.kind = following.kind, _END
         self._block.next, self._block.slice = instruction, SLICE_NS

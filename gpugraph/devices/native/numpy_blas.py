@@ -166,8 +166,8 @@ def one_blas_thread() -> Iterator[None]:
 def _one_thread(
     runtime: Runtime | None, threads: tuple[int, int]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Return two functions: one that limits the BLAS to one thread, and one that ends this. When
-    the last user has ended the limit, the BLAS's number of threads is restored.
+    """Return two functions: the first limits the BLAS to one thread, the second removes the limit.
+    When the last user has ended the limit, the BLAS's number of threads is restored.
 
     If the native runtime is loaded, it counts these users together with its own products.
     """

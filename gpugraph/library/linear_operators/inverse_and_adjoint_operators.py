@@ -65,7 +65,7 @@ class DerivedOperator(LinearOperator):
 
     @property
     def operator(self) -> LinearOperator:
-        """The operator from which this one is derived."""
+        """The operator from which this operator is derived."""
         return self._operator
 
     def _assert_non_singular(self) -> Operation:

@@ -197,9 +197,9 @@ def py_func(
     string), and returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype.
     The static shapes of the results are unknown. There is no gradient. Unless `stateful`, a run may
     make one call for two calls with equal inputs, and a session calls a function without inputs
-    only once. Functions of one run that do not depend on each other are called in threads, and at
-    the same time if one takes long. The caller's default graph and session are not set in those
-    threads.
+    only once. If several functions of one run do not depend on each other, they are called in
+    threads. If a function takes long, the next function is called at the same time. The caller's
+    default graph and session are not set in those threads.
 
     Returns a list of tensors if `Tout` is a list or tuple, else one tensor. If `Tout` is empty,
     returns the operation, or an empty list unless `stateful`. Raises ValueError if `func` can't be
@@ -211,8 +211,8 @@ def py_func(
     ResourceExhaustedError (MemoryError), UnimplementedError (NotImplementedError) or UnknownError,
     with the function's traceback.
 
-    >>> session.run(tf.py_func(lambda x: x[::-1].copy(), [np.array([1, 2, 3])], tf.int64))
-    array([3, 2, 1])
+    >>> session.run(tf.py_func(lambda x: x[::-1].copy(), [np.array([1, 2, 3])], tf.int64)) array([3,
+    2, 1])
     """
     if not callable(func):
         raise ValueError(

@@ -22,8 +22,8 @@ from gpugraph.ops.datasets.passed_stages import Through
 
 
 class FlatMapped(Stage):
-    """A function returns a dataset for each element. This dataset has their elements, one dataset
-    after the other.
+    """The elements of the datasets that a function returns, one dataset after the other. The
+    function is called with each element of the source.
     """
 
     kind = "FlatMap"
@@ -37,8 +37,8 @@ class FlatMapped(Stage):
 
 
 class Interleaved(FlatMapped):
-    """A function returns a dataset for each element. This dataset alternates between `cycle` of
-    them at a time.
+    """The elements of the datasets that a function returns, alternating between `cycle` open
+    datasets. The function is called with each element of the source.
     """
 
     kind = "Interleave"

@@ -227,7 +227,8 @@ def fake_quant_with_min_max_args_gradient(
 ) -> Tensor:
     """Return `gradients` where `inputs` are in the shifted range, else 0.
 
-    The other arguments are those of the `fake_quant_with_min_max_args` whose gradient this is.
+    All other arguments are the arguments of the `fake_quant_with_min_max_args` op that is
+    differentiated.
     """
     attrs = {"min": min, "max": max, "num_bits": num_bits, "narrow_range": narrow_range}
     return _args_gradient(gradients, inputs, **attrs, name=name)

@@ -2,8 +2,8 @@
 
 Complex transforms are computed in double precision and rounded. A transform is linear, so its
 gradient is its adjoint: the inverse transform times the number of elements, and for an inverse
-transform, the transform divided by that number. Real transforms return half of the spectrum, from
-which the other half follows. Their gradients take this into account.
+transform, the transform divided by that number. Real transforms return half of the spectrum. The
+other half consists of its complex conjugates. Their gradients take this into account.
 """
 
 from __future__ import annotations

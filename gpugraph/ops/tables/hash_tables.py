@@ -41,7 +41,7 @@ def _shown(value: Any) -> str:
 
 
 class MutableTable:
-    """A table into which runs insert, and from which they remove.
+    """A table that runs can insert entries into and remove entries from.
 
     `_places` maps each key to the row of `_values` that holds its value.
     """

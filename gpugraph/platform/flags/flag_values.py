@@ -39,9 +39,8 @@ class ValidationError(Error):
 class Flag:
     """One flag.
 
-    Attributes: `name`, `default`, `help`, `value`; `present`: the number of its occurrences in the
-    command line; `boolean`; `multiple`: whether the flag may be repeated, in which case its value
-    is a list.
+    Attributes: `name`, `default`, `help`, `value`, `boolean`. `present`: how often the flag occurs
+    in the command line. `multiple`: whether the flag may be repeated. If so, its value is a list.
     """
 
     def __init__(

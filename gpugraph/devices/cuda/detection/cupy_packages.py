@@ -69,8 +69,8 @@ def find_cupy(driver_version: int | None) -> CuPy:
 
 
 def _several(names: list[str], driver_version: int | None) -> CuPy:
-    """Return the result for several installed packages, which can't be used: they overwrite each
-    other's files in one folder.
+    """Return the result for several installed packages. They can't be used, because they overwrite
+    each other's files in one folder.
     """
     reason = (
         f"{len(names)} packages of CuPy are installed over each other ({', '.join(names)}): "

@@ -8,9 +8,9 @@ virtual tensors. The heuristic ranks configurations of engines when the convolut
 first one whose arithmetic is allowed and whose workspace fits is used; after that, a convolution is
 a single C call, which can be captured in a CUDA graph.
 
-Accuracy: the same as that of gpugraph's kernels. Engines that are not deterministic, sum in 16
-bits, transform their inputs (Winograd, FFT), or convert float32 to TF32 are excluded; the latter
-are allowed by `Convolution.tf32`.
+Results have the same accuracy as the results of gpugraph's kernels. Engines that are not
+deterministic, sum in 16 bits, transform their inputs (Winograd, FFT), or convert float32 to TF32
+are excluded; the latter are allowed by `Convolution.tf32`.
 
 Descriptors and attributes: https://docs.nvidia.com/deeplearning/cudnn/backend/latest/
 """

@@ -49,8 +49,8 @@ def distinct(items: Iterable[Any]) -> list[Any]:
 
 
 class LayerWeights(LayerLosses):
-    """The mixin of Layer for variables: the layer's own, and those of the layers in its
-    attributes.
+    """The mixin of Layer for variables: the layer's own variables, and the variables of the layers
+    in its attributes.
     """
 
     built: bool

@@ -58,7 +58,7 @@ def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list
     """Return the arrays for a layer's weights, converted to the layouts of the recurrent layers in
     it.
 
-    weights: the layer's variables. arrays: the stored array for each of them.
+    weights: the layer's variables. arrays: the stored array for each variable.
     """
     result = list(arrays)
     if len(weights) != len(arrays):

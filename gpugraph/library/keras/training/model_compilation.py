@@ -185,7 +185,7 @@ class CompiledNetwork(Network):
 
     @property
     def feed_inputs(self) -> list[Any]:
-        """The inputs to feed: those that are placeholders."""
+        """The inputs to feed, which are the inputs that are placeholders."""
         return [tensor for tensor in self.inputs if _is_fed(tensor)]
 
     @property

@@ -2,7 +2,7 @@
 
 A function with `maybe` in its name skips elements for which `keep_input` is False. A function with
 `join` in its name takes a list of elements. Each of them has its own thread. All other functions
-take one element, and the number of threads that compute it.
+take one element and the number of threads. All threads compute this element.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ def structured_as(tensors: Any, batch: Any) -> Any:
 
 
 def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
-    """Return `keep_input` as a bool tensor, a scalar, or a vector with `enqueue_many`.
+    """Return `keep_input` as a bool tensor. The tensor is a scalar or, with `enqueue_many`, a
+    vector.
 
     Raises ValueError for any other rank, and for an unknown rank.
     """

@@ -284,7 +284,7 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stop and join the threads; raise an exception that one of them raised.
+        """Stop and join the threads. If a thread has raised an exception, raise the exception here.
 
         Raises RuntimeError if threads don't stop in time, unless `ignore_live_threads`.
         """

@@ -1,4 +1,4 @@
-"""The declaration of a convolution: three ops, each of which has the other two as its gradients.
+"""The declaration of a convolution: three ops. The gradients of each op are the other two ops.
 
 `declare_convolution` declares a convolution, its gradient with respect to the images and its
 gradient with respect to the filter, with their shape inference. Conv2D, Conv3D and

@@ -111,10 +111,10 @@ def remove_squeezable_dimensions(
 ) -> tuple[Tensor, Tensor]:
     """Return labels and predictions; if one of them has an extra last dimension, it is dropped.
 
-    rank_difference: the expected rank of predictions minus that of labels; if the actual difference
-    is larger by one, predictions lose their last dimension; if it is smaller by one, labels do.
-    Unknown ranks are compared in the run, which raises InvalidArgumentError for a last dimension
-    that is not 1.
+    rank_difference: the expected rank of predictions minus the expected rank of labels. If the
+    actual difference is larger by one, predictions lose their last dimension. If it is smaller by
+    one, labels lose their last dimension. Unknown ranks are compared in the run, which raises
+    InvalidArgumentError for a last dimension that is not 1.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
         target, prediction = convert_to_tensor(labels), convert_to_tensor(predictions)

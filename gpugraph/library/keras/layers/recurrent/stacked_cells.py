@@ -119,7 +119,7 @@ def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -
     No name scope is opened. A Keras cell receives a list of states, a cell of `tf.nn.rnn_cell` the
     state itself.
 
-    further: additional keyword arguments; each cell receives those that its `call` accepts.
+    further: additional keyword arguments. Each cell receives the arguments that its `call` accepts.
     """
     nested = is_nested(states)
     if is_plain_state(cell):
