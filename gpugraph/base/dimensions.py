@@ -197,5 +197,5 @@ def as_dimension(value: object) -> Dimension:
 
 
 def dimension_value(dimension: Any) -> Any:
-    """Return the int or None in a Dimension; return any other value unchanged."""
+    """Return the int or None in a Dimension. Return any other value unchanged."""
     return dimension.value if isinstance(dimension, Dimension) else dimension

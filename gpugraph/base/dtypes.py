@@ -269,7 +269,7 @@ QUANTIZED_DTYPES = frozenset([*QUANTIZED, *(dtype._as_ref for dtype in QUANTIZED
 
 
 def stored(array: Any) -> Any:
-    """Return a view of an array of a quantized type as plain integers; return any other array
+    """Return a view of an array of a quantized type as plain integers. Return any other array
     unchanged.
     """
     return array.view(array.dtype[0]) if array.dtype.names else array
@@ -353,7 +353,7 @@ def as_dtype(type_value: object) -> DType:
 
 
 def plain_integers(value: Any) -> Any:
-    """Return the plain integers of a quantized array or scalar; return other values unchanged."""
+    """Return the plain integers of a quantized array or scalar. Return other values unchanged."""
     dtype = getattr(value, "dtype", None)
     names = dtype.names if isinstance(dtype, np.dtype) else None
     return value[names[0]] if names and names in _QUANTIZED_BY_FIELD else value

@@ -159,7 +159,7 @@ class Message:
                 object.__setattr__(self, name, copy.deepcopy(value))
 
     def MergeFromString(self, serialized: bytes) -> int:
-        """Parse `serialized` and merge the message into this one; return the number of bytes."""
+        """Parse `serialized` and merge the message into this one. Return the number of bytes."""
         self.MergeFrom(type(self).FromString(serialized))
         return len(serialized)
 
@@ -224,7 +224,7 @@ class Message:
         return target.SerializeToString(deterministic=True)
 
     def ParseFromString(self, serialized: bytes) -> int:
-        """Replace all fields by those of the serialized message; return its number of bytes.
+        """Replace all fields by those of the serialized message. Return its number of bytes.
 
         Raises protobuf's DecodeError for malformed bytes.
         """

@@ -127,7 +127,7 @@ def temporary_name(path: str) -> str:
 
 
 def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
-    """Create an empty file under a temporary name beside `path`; return the open file and its path.
+    """Create an empty file under a temporary name beside `path`. Return the open file and its path.
 
     While the file is open, or held by `kept`, no process removes it by `remove_stale`.
     """
@@ -154,7 +154,7 @@ def kept(paths: Sequence[str]) -> Iterator[None]:
 
 
 def _lock(handle: int, how: int) -> bool:
-    """Lock a file; return False if another process holds a lock on it, or locks are unsupported."""
+    """Lock a file. Return False if another process holds a lock on it, or locks are unsupported."""
     try:
         fcntl.flock(handle, how)
     except OSError:

@@ -77,7 +77,7 @@ class _Program:
     times: dict[str, _OpTime] = field(default_factory=dict)
 
     def add_plan(self, explanation: Explanation) -> Callable[[Explanation], None]:
-        """Add a plan; return a function that records its state at its end."""
+        """Add a plan. Return a function that records its state at its end."""
         self.plans.append(explanation)
         number = len(self.plans)
         return lambda last: self.ends.update({number: last.native()})

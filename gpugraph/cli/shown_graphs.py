@@ -118,7 +118,7 @@ class ShownGraph:
     # -- unsupported parts
 
     def _import(self) -> tuple[list[Operation], str]:
-        """Import the graph; return the operations without a kernel, and the error text if the
+        """Import the graph. Return the operations without a kernel, and the error text if the
         import fails.
         """
         try:

@@ -389,7 +389,7 @@ class Master:
         return {device: use for link in links for device, use in link.memory_use(handle).items()}
 
     def release_memory(self, handle: str) -> int:
-        """Release a session's idle plans on all tasks; return the number of freed bytes."""
+        """Release a session's idle plans on all tasks. Return the number of freed bytes."""
         return sum(link.release_memory(handle) for link in self.session(handle).links.values())
 
     def read_kept(self, handle: str, tensor: str) -> Any:

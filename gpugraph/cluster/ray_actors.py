@@ -102,7 +102,7 @@ class ServerActor:
         return _node(), str(ray().util.get_node_ip_address()), port
 
     def start(self, location: TaskLocation) -> int:
-        """Start the server if it is not running; return the process id.
+        """Start the server if it is not running. Return the process id.
 
         Raises UnavailableError if Ray has restarted the actor on another machine.
         """

@@ -242,8 +242,8 @@ class _Cutter:
         return level
 
     def _last_write(self, reader: Operation, tensor: Tensor) -> Operation | None:
-        """Among the writes of a variable on which `reader` depends, return one of the highest
-        level.
+        """`reader` depends on several writes of a variable. Return a write among them that has the
+        highest level.
 
         Return None if the tensor is neither a variable nor a variable's shared read, or if there is
         no such write.

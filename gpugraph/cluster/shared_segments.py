@@ -53,7 +53,7 @@ class SegmentName(NamedTuple):
     """The data by which other processes map a segment.
 
     number: the file descriptor in the process `pid`. token: the bytes at the segment's start. size:
-    the bytes of the content after them; 0 if there is no segment.
+    the bytes of the content after them, or 0 if there is no segment.
     """
 
     pid: int = 0

@@ -172,7 +172,7 @@ class Peer:
             function(self._as_op_error(call.method, failure))
 
     def exchange(self, method: str, message: Any) -> memoryview | bytes:
-        """Send a message over a stream; return the answer's bytes. Raises the errors of `call`."""
+        """Send a message over a stream. Return the answer's bytes. Raises the errors of `call`."""
         return self._begin_in_stream(method, message).content()
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
@@ -297,7 +297,7 @@ class Peer:
             call.cancel()
 
     def store(self, memory: Memory) -> str:
-        """Send memory to the server; return the ticket under which the server keeps it."""
+        """Send memory to the server. Return the ticket under which the server keeps it."""
         metadata, proofs = self._opening("Store")
 
         def pieces() -> Iterator[bytes]:

@@ -116,7 +116,7 @@ class SessionMemory(ABC):
         return read_memory(self.peer.call("GetMemoryUse", message).use)
 
     def release_memory(self, handle: str) -> int:
-        """Release a session's idle plans; return the number of freed bytes."""
+        """Release a session's idle plans. Return the number of freed bytes."""
         message = message_of("MemoryOf", handle=handle, is_released=True)
         return int(self.peer.call("GetMemoryUse", message).given_back)
 

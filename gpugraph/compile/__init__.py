@@ -227,7 +227,7 @@ class Opening(NamedTuple):
     binder: Binder
 
     def open(self, plan: Plan, values_of: Callable[..., SizeValues | None], lock: Any) -> bool:
-        """Let the plan run all shapes of its unit; False if it can't, or not yet.
+        """Let the plan run all shapes of its unit. Return False if it can't, or not yet.
 
         values_of: a function from the shapes of the feeds to the values of the unit's sizes. lock:
         the session's lock. The caller must hold the plan's lock.

@@ -196,7 +196,7 @@ class Device(ABC):
         """Release the device's resources, except its allocations."""
 
     def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
-        """Allocate a block of `num_bytes` without an array; return None if there is not enough
+        """Allocate a block of `num_bytes` without an array. Return None if there is not enough
         memory.
 
         If the first attempt fails, `reclaim` releases idle plans. block: an existing block without

@@ -108,7 +108,7 @@ class ExampleColumns:
             positions = self._step(rows, positions, ends)
 
     def _step(self, rows: Any, positions: Any, ends: Any) -> Any:
-        """Read one entry of each remaining example; return the positions of the following entries.
+        """Read one entry of each remaining example. Return the positions of the following entries.
 
         rows: the numbers of these examples. positions, ends: where the entry starts, and where the
         example ends.

@@ -24,7 +24,7 @@ _READ_AT_ONCE = 16 << 20
 
 
 def write_record(target: Any, record: Any) -> int:
-    """Write a record, bytes or a buffer, to a binary file; return the number of bytes written."""
+    """Write a record, bytes or a buffer, to a binary file. Return the number of bytes written."""
     length = _LENGTH.pack(memoryview(record).nbytes)
     target.write(length + _CRC.pack(masked_crc32c(length)))
     target.write(record)

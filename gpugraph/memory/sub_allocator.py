@@ -69,7 +69,7 @@ class HostRegions:
             self._regions[region.base] = region
 
     def remove(self, address: int, num_bytes: int) -> bool:
-        """Remove a region; return False if no region has this address and size."""
+        """Remove a region. Return False if no region has this address and size."""
         with self._lock:
             region = self._regions.get(address)
             if region is None or len(region.buffer) != num_bytes:

@@ -41,8 +41,8 @@ class Step:
     """One action of a run, with the name of the node that it executes.
 
     group: the object that runs the step's parts, if it consists of several steps. code: a function
-    that returns the code that currently runs a single step. part: distinguishes the steps of one
-    node; empty for the step of its kernel.
+    that returns the code that currently runs a single step. part: a text that distinguishes the
+    steps of one node. It is empty for the step of the node's kernel.
     """
 
     name: str

@@ -361,8 +361,8 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield (folder, names of its subfolders, names of its files) for a folder and all below it.
 
-    in_order: yield a folder before its subfolders; otherwise after them. Yields nothing if `top` is
-    missing.
+    in_order: whether to yield a folder before its subfolders. If False, the subfolders come first.
+    Yields nothing if `top` is missing.
     """
     yield from walked(top, in_order, None)
 

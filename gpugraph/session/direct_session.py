@@ -254,7 +254,7 @@ class DirectSession(SessionBackend):
         return {device.name: memory_use(device) for device in self.devices}
 
     def release_memory(self) -> int:
-        """Drop idle plans and free unused regions; return the number of bytes freed."""
+        """Drop idle plans and free unused regions. Return the number of bytes freed."""
         self.check_open()
         return give_back_idle(self.devices, self.reclaim)
 

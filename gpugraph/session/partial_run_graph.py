@@ -1,4 +1,5 @@
-"""The operations of a partial run, and which of them can run after some of the feeds.
+"""The operations of a partial run: finds the operations that can run once some of the feeds have
+values.
 
 Operations that can't be separated run together, as one group:
 
@@ -188,7 +189,7 @@ def is_in_each_part(op: Operation) -> bool:
 
 
 def variable_of(tensor: Tensor) -> Tensor:
-    """Return the variable's output from which `tensor` has its reference or handle."""
+    """Return the output of the variable's op from which `tensor` gets its reference or handle."""
     while tensor.op._inputs:
         tensor = tensor.op._inputs[0]
     return tensor

@@ -232,7 +232,7 @@ class PartialRun:
 
 
 def _copy(value: Any) -> Any:
-    """Return a copy of an array; return NumPy scalars and tensor handles unchanged."""
+    """Return a copy of an array. Return NumPy scalars and tensor handles unchanged."""
     return value.copy() if isinstance(value, np.ndarray) else value
 
 

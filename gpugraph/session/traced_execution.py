@@ -127,7 +127,7 @@ class CostModelRuns:
         self._count = 0
 
     def count_run(self, options: GraphOptions) -> bool:
-        """Count a run; return whether it gets a cost graph.
+        """Count a run. Return whether it gets a cost graph.
 
         After the first `build_cost_model_after` runs, every `build_cost_model`-th run gets one.
         """

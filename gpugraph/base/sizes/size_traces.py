@@ -182,7 +182,7 @@ class Size:
         self.hint = value
 
     def reports(self) -> set[str]:
-        """Return the names of the reported sizes on which it depends."""
+        """Return the names of the reported sizes on which this size depends."""
         return self.trace.reports_in(self)
 
     def __add__(self, other: Any) -> Any:

@@ -76,7 +76,7 @@ def nce_loss(
     remove_accidental_hits: bool = False,
     name: str = "nce_loss",
 ) -> Tensor:
-    """Call `tf.nn.nce_loss` for tables partitioned by "div"; return a loss per row, of the inputs'
+    """Call `tf.nn.nce_loss` for tables partitioned by "div". Return a loss per row, of the inputs'
     dtype.
     """
     return nce_and_sampled_softmax.nce_loss(
@@ -98,7 +98,7 @@ def sampled_softmax_loss(
     seed: int | None = None,
     name: str = "sampled_softmax_loss",
 ) -> Tensor:
-    """Call `tf.nn.sampled_softmax_loss` for tables partitioned by "div"; return a loss per row."""
+    """Call `tf.nn.sampled_softmax_loss` for tables partitioned by "div". Return a loss per row."""
     return nce_and_sampled_softmax.sampled_softmax_loss(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
         remove_accidental_hits, "div", name, seed,

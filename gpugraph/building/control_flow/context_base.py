@@ -118,7 +118,7 @@ class ControlFlowContext(ABC):
                     op._update_input(index, stand_in)
 
     def drop_outer_controls(self, op: Operation) -> list[Operation]:
-        """Remove an op's control inputs that are outside of the enclosing loop; return them."""
+        """Remove an op's control inputs that are outside of the enclosing loop. Return them."""
         loop = self.loop
         if loop is None or not op._control_inputs:
             return []

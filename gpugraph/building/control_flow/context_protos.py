@@ -59,8 +59,8 @@ def _written(
 ) -> Any:
     """Fill in the fields that branches and loops share: names of tensors, and inner contexts.
 
-    parts: for each field of `message` that holds one name, the tensor with that name. None leaves
-    the field unset.
+    parts: a dict from a field of `message` that holds one name to the tensor with this name. None
+    leaves the field unset.
 
     Returns the message, or None if the context's name is outside of `export_scope`.
     """

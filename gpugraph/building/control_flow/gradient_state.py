@@ -46,7 +46,7 @@ class LoopGradients:
         self._by_loop: dict[ControlFlowContext, LoopGradient] = {}
 
     def add(self, op: Operation) -> list[Operation]:
-        """Begin the backward loop of the loop that an Exit leaves; return all Exits of that loop.
+        """Begin the backward loop of the loop that an Exit leaves. Return all Exits of that loop.
 
         The list is empty if the backward loop was begun before.
         """

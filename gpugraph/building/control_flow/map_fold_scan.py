@@ -1,7 +1,7 @@
 """tf.map_fn, tf.foldl, tf.foldr and tf.scan: loops over the first axis of tensors.
 
-Each function unstacks `elems` into TensorArrays, from which a `tf.while_loop` reads one element
-after the other. Results of all steps are written to TensorArrays, which are stacked after the loop.
+Each function unstacks `elems` into TensorArrays. A `tf.while_loop` then reads one element after the
+other. Results of all steps are written to TensorArrays, which are stacked after the loop.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ class _Loop:
         ]
 
     def build(self, cond: Callable[..., Any], body: Callable[..., Any]) -> Any:
-        """Build the loop's ops; return the final values in the structure of the body's result."""
+        """Build the loop's ops. Return the final values in the structure of the body's result."""
         context = self.context
         with within(self.graph, context):
             merged = self._merged(self._entered())

@@ -65,7 +65,7 @@ def _branch(function: GraphFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
 def _copied(
     function: GraphFunction, inputs: Sequence[Tensor]
 ) -> tuple[list[Tensor], list[Operation]]:
-    """Copy a function's operations into the current scope; return its results and effects."""
+    """Copy a function's operations into the current scope. Return its results and effects."""
     graph = get_default_graph()
     arguments = dict(zip(function.graph.inputs, inputs))
     captures = function.graph.captures.items()

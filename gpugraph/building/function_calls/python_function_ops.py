@@ -15,7 +15,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
-    """Add an op that calls `func` in each run with tensors that have values; return its results.
+    """Add an op that calls `func` in each run with tensors that have values. Return its results.
 
     `func` receives a tensor for each of `inp`; it may read values (`x.numpy()`, `if x > 0:`) and
     use TensorFlow's functions, whose ops are computed when a value is read or returned. If `Tout`

@@ -54,7 +54,7 @@ def trace(
     captures_by_value: bool = False,
     orders_effects: bool = True,
 ) -> GraphFunction:
-    """Call a Python function with a tensor for each of `arguments`; return the function it makes.
+    """Call a Python function with a tensor for each of `arguments`. Return the function it makes.
 
     name: of the function in the library of its graph, made unique by a number. flatten: returns the
     result tensors for the value that the Python function returns, called while the function's graph

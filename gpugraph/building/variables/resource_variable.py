@@ -186,7 +186,7 @@ class ResourceVariable(Variable):
 
 
 class UnreadVariable(ResourceVariable):
-    """A resource variable as it is after `op`, which changed it: its reads wait for `op`."""
+    """A resource variable after its change by `op`. Reads of this object wait for `op`."""
 
     def __init__(self, variable: ResourceVariable, op: Operation) -> None:
         vars(self).update(vars(variable._component()))

@@ -156,7 +156,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
             self._snapshot = self._read()
 
     def _hold(self, shape: TensorShape, scope: str) -> Tensor:
-        """Create the op that holds the value, with this static shape; return its output."""
+        """Create the op that holds the value, with this static shape. Return its output."""
         return raw_ops.VariableV2(
             dtype=self._initial_value.dtype.base_dtype,
             shape=shape if self._validate_shape else TensorShape.of(None),

@@ -155,7 +155,7 @@ class CallerProofs:
         self._lock = new_lock()
 
     def check(self, shown: str, method: str) -> MessageProofs:
-        """Check a caller's proof; return the object that authenticates the messages of its call.
+        """Check a caller's proof. Return the object that authenticates the messages of its call.
 
         Raises UnauthenticatedError for a proof that is wrong or repeated, whose time is off by more
         than five minutes, or that was sent to a server without a key. Raises UnavailableError for a

@@ -211,7 +211,7 @@ class GrpcSession(SessionBackend):
         return self.master.memory_use(handle)
 
     def release_memory(self) -> int:
-        """Release the session's idle plans on all tasks; return the number of freed bytes."""
+        """Release the session's idle plans on all tasks. Return the number of freed bytes."""
         handle = self.handle()
         self._kept.flush(handle)
         return self.master.release_memory(handle)

@@ -206,7 +206,7 @@ class FusibleOps:
         return key
 
     def _look(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Examine the first op with a certain key; return None if no group may contain it."""
+        """Examine the first op with a certain key. Return None if no group may contain it."""
         signature = _signature_over(self._unit, node, edges)
         if signature is None or APART in node.attrs or SWAP_HINT in node.attrs:
             return None

@@ -88,7 +88,7 @@ class Inference:
 
     def _widen(self, order: Sequence[Node]) -> bool:
         """Set the shape of each loop variable to the common shape of its current value and its next
-        value; return whether a shape has changed.
+        value. Return whether a shape has changed.
         """
         changed = False
         for node in order:

@@ -141,7 +141,7 @@ def _stored_shape(
 
 
 def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
-    """Replace the group's nodes by one `_Fused`; return the new node and a line for the report.
+    """Replace the group's nodes by one `_Fused`. Return the new node and a line for the report.
 
     tiled: whether NumPy computes the group tile by tile if there is no native kernel.
     """

@@ -143,7 +143,7 @@ class _Choice:
                 break
 
     def _lower(self, peak: int, placed: Callable[[Idle], Places | None], reason: str) -> bool:
-        """Swap the tensor that is idle longest at the position `peak`; return False if none can be
+        """Swap the tensor that is idle longest at the position `peak`. Return False if none can be
         swapped.
 
         placed: a function that returns the positions of a tensor's copies, or None.

@@ -103,7 +103,7 @@ class Member:
                 self.step.run()
 
     def prepare(self, waits: bool) -> Any:
-        """Switch to native code if it is compiled; return the compiled code."""
+        """Switch to native code if it is compiled. Return the compiled code."""
         function = None
         if self.code is not None and self.piece is not None:
             function = self.code.get(waits)
@@ -232,7 +232,7 @@ class CompiledStretch:
         return self._members
 
     def advance(self) -> bool:
-        """Switch to native code without a run, as for a branch that no run has taken; return
+        """Switch to native code without a run, as for a branch that no run has taken. Return
         whether no step's code will change any more.
         """
         if not self.is_joined and not (self.verifies and self._has_run):
@@ -377,7 +377,7 @@ def _piece(entry: Entry, known: Programs) -> Piece | str:
 
 
 def _failure(step: Step, error: Exception) -> str:
-    """Warn that native code could not be built; return the reason, for the report."""
+    """Warn that native code could not be built. Return the reason, for the report."""
     reason = f"{type(error).__name__}: {error}"
     warn_once(f"'{step.name}' ({step.op_type}): {reason}")
     return reason

@@ -44,7 +44,7 @@ class FlagMemory:
 
     def take(self) -> int:
         """Reserve a flag, set it to 0 and return its number. Raises ResourceExhaustedError if all
-        are in use.
+        flags are in use.
         """
         with self._lock:
             if self.values is None:

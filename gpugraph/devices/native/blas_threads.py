@@ -37,8 +37,8 @@ def blas_threads() -> int:
 
 
 def is_told() -> bool:
-    """Return whether the BLAS reports its number of threads, so that `blas_threads` need not assume
-    one.
+    """Return whether the BLAS reports its number of threads. If it does not, `blas_threads` assumes
+    a number.
     """
     return _asked() is not None
 

@@ -3,8 +3,8 @@ function.
 
 The loop's variables are scalars, or vectors of one size. So are the inputs that don't change. Each
 iteration computes the next values of all variables from their current values. After some time the
-function returns the status "more", so that Python can handle signals; then it is called again. If
-the run's stop flag is set, it returns the status "stopped".
+function returns the status "more", so that Python can handle signals. Python then calls it again.
+If the run's stop flag is set, it returns the status "stopped".
 """
 
 from __future__ import annotations

@@ -222,7 +222,7 @@ class _Users:
 
     @property
     def before(self) -> int:
-        """The number of threads that will be restored; 0 if there is no user."""
+        """The number of threads that will be restored, or 0 if there is no user."""
         return self._restored if self._count else 0
 
     def _forget(self) -> None:

@@ -184,7 +184,7 @@ def _name_pointers(cls: Any) -> None:
     parse = cls.ParseFromString
 
     def parse_from_string(self: Any, serialized: Any) -> Any:
-        """Replace the message by one that is parsed from bytes; return the number of bytes."""
+        """Replace the message by one that is parsed from bytes. Return the number of bytes."""
         try:
             return parse(self, serialized)
         except DecodeError as error:

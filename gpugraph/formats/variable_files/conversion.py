@@ -92,7 +92,7 @@ def is_checkpoint(path: str) -> bool:
 
 
 def convert_variables(source: str, target: str) -> list[ArchivedArray]:
-    """Write the variables of `source` to `target`; return their descriptions.
+    """Write the variables of `source` to `target`. Return their descriptions.
 
     Only one array at a time is in memory. The target is replaced as a whole; after an error it is
     unchanged.

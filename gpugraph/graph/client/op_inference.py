@@ -97,7 +97,7 @@ def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
 
 @uninterrupted
 def infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
-    """Set the outputs' shapes by a `ShapeRule`; return False if it rejects the input shapes."""
+    """Set the outputs' shapes by a `ShapeRule`. Return False if it rejects the input shapes."""
     try:
         shape = infer.rule([tensor._shape for tensor in op._inputs])
     except Exception:  # infer_shapes reports the error

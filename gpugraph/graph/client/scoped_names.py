@@ -12,7 +12,7 @@ _START = r"([\^]|loc:@|^)"  # the prefix of a control input or a colocation grou
 
 
 def strip_name_scope(name: str, export_scope: str | None) -> str:
-    """Return a name without the prefix of the scope; return a name outside of the scope unchanged.
+    """Return a name without the prefix of the scope. Return a name outside of the scope unchanged.
 
     A prefix `^` (control input) or `loc:@` (colocation group) is kept.
     """

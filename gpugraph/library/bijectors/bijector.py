@@ -171,7 +171,7 @@ class Bijector:
             return self._known_y(x)
 
     def inverse(self, y: Any, name: str = "inverse", **kwargs: Any) -> Any:
-        """Return x, given y; return a tuple if several x have the same y."""
+        """Return x, given y. Return a tuple if several x have the same y."""
         with self._scope(name, y):
             y = self._argument(y, "y")
             if not self._is_injective or kwargs:

@@ -200,7 +200,7 @@ class _CudnnRNN(Layer):
         self, inputs: Any, layer: int, kernels: list[Any], biases: list[Any],
         states: list[tuple[Any, ...]], lengths: Any,
     ) -> tuple[Any, list[tuple[Any, ...]]]:  # fmt: skip
-        """Run one layer; return its outputs and, by direction, its final outputs and memories."""
+        """Run one layer. Return its outputs and, by direction, its final outputs and memories."""
         parts = 3 if self.rnn_mode == GRU else 1
         first = layer * self.num_dirs
         places = [slice(i * parts, (i + 1) * parts) for i in range(first, first + self.num_dirs)]

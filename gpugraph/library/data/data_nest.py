@@ -79,7 +79,7 @@ def _like(structure: Any, parts: list[Any]) -> Any:
 
 
 def map_structure(function: Callable[..., Any], *structures: Any, **_: Any) -> Any:
-    """Call `function` with the corresponding leaves of the structures; return the results in a
+    """Call `function` with the corresponding leaves of the structures. Return the results in a
     structure of the same form.
     """
     for other in structures[1:]:

@@ -132,7 +132,7 @@ class Benchmark:
 
 
 def requested_benchmarks(argv: list[str] | None = None) -> str | None:
-    """Remove `--benchmark_filter=PATTERN` from the command line; return the pattern, or None
+    """Remove `--benchmark_filter=PATTERN` from the command line. Return the pattern, or None
     without it.
     """
     arguments = sys.argv if argv is None else argv

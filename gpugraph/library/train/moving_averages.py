@@ -68,7 +68,7 @@ def _over_replicas(variable: Any, value: Any, move: Callable[[Any], Tensor]) -> 
 
 
 def _moved(variable: Any, value: Any, decay: Any, zero_debias: bool, name: str | None) -> Tensor:
-    """Return the variable after it moved towards the value; see `assign_moving_average`."""
+    """Return the variable after it moved towards the value. See `assign_moving_average`."""
     with op_scope(name, "AssignMovingAvg", variable, value, decay) as scope:
         with get_default_graph().colocate_with(variable.op):
             rest = convert_to_tensor(1.0 - decay, name="decay")

@@ -354,7 +354,7 @@ class BFCAllocator(Allocator):
         return self._store.take(rounded, num_bytes, self._last_id + 1) if extended else None
 
     def _extend(self, rounded: int) -> bool:
-        """Obtain a region that can hold `rounded` bytes; return False if that is impossible."""
+        """Obtain a region that can hold `rounded` bytes. Return False if that is impossible."""
         region = self._source.obtain(rounded)
         if region is None:
             return False

@@ -69,7 +69,7 @@ class Region(NamedTuple):
 
 
 class Chunk:
-    """A part of a region; it is free if and only if `allocation_id` is -1."""
+    """A part of a region. The chunk is free if and only if `allocation_id` is -1."""
 
     __slots__ = ("address", "allocation_id", "handle", "next", "prev", "requested", "size")
 

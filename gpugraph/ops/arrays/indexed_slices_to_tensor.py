@@ -69,7 +69,7 @@ def dense(slices: IndexedSlices | Tensor, name: str | None = None) -> Tensor:
 
 
 def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
-    """Convert a dense tensor to IndexedSlices with all its rows; return IndexedSlices unchanged."""
+    """Convert a dense tensor to IndexedSlices with all its rows. Return IndexedSlices unchanged."""
     if isinstance(value, IndexedSlices):
         return value
     shape = raw_ops.Shape(value)

@@ -50,7 +50,7 @@ def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of the value. Raises InvalidArgumentError unless its shape is that of the attr
+    """Bind a copy of the value. Raises InvalidArgumentError unless its shape equals the attr
     `shape`.
     """
     declared = as_shape(context.attrs["shape"])

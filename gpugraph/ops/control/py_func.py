@@ -190,7 +190,7 @@ for _type, _stateful, _gradient in _KINDS:
 def py_func(
     func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None
 ) -> Any:
-    """Add an op that calls `func` with the values of `inp` in each run; return its results as
+    """Add an op that calls `func` with the values of `inp` in each run. Return its results as
     tensors.
 
     `func` receives a NumPy array for each tensor in `inp` (a NumPy scalar for a scalar, bytes for a
@@ -231,7 +231,7 @@ def py_func(
 
 
 def _keep(outputs: Any, function: _Function) -> Operation:
-    """Keep the function alive with its operation; return the operation."""
+    """Keep the function alive with its operation. Return the operation."""
     operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
     operation.__dict__["_py_func"] = function
     return operation

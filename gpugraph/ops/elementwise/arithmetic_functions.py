@@ -54,7 +54,7 @@ BINARY: dict[str, Any] = {
 
 
 def binary(op_type: str, name: str = "", **declaration: Any) -> BinaryFunction:
-    """Declare an op with the defaults in `BINARY`; return its public function.
+    """Declare an op with the defaults in `BINARY`. Return its public function.
 
     The function is called `name` and takes (x, y, name=None). declaration: keywords of `op`.
     """

@@ -80,7 +80,7 @@ def _overlap(box: Any, others: Any) -> Any:
 
 
 def overlaps_of_boxes(boxes: Any) -> Overlaps:
-    """Return the function that computes overlaps among these boxes [n, 4]; see `_overlap`.
+    """Return the function that computes overlaps among these boxes [n, 4]. See `_overlap`.
 
     A box is two opposite corners.
     """

@@ -235,7 +235,7 @@ def extract_image_patches(
 def extract_patches(
     images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
 ) -> Tensor:
-    """Extract patches of images [b, h, w, c] as channels; see `extract_image_patches`."""
+    """Extract patches of images [b, h, w, c] as channels. See `extract_image_patches`."""
     return extract_image_patches(images, sizes, strides, rates, padding, name)
 
 

@@ -165,7 +165,7 @@ def decode_jpeg(
 ) -> Tensor:
     """Decode a JPEG file, a string scalar, to pixels [h, w, channels], uint8.
 
-    channels: 1 for grey, 3 for RGB; 0 for the channels of the file. ratio: 1, 2, 4 or 8, the
+    channels: 1 for grey, 3 for RGB, or 0 for the channels of the file. ratio: 1, 2, 4 or 8, the
     divisor of the size. try_recover_truncated: whether missing lines are filled. Pillow decodes;
     `fancy_upscaling`, `acceptable_fraction` and `dct_method` have no effect.
 

@@ -360,6 +360,6 @@ def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
 
 
 def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
-    """Return the eigenvalues, [..., n], of self-adjoint matrices; see `self_adjoint_eig`."""
+    """Return the eigenvalues, [..., n], of self-adjoint matrices. See `self_adjoint_eig`."""
     e, _ = _self_adjoint_eig(convert_to_tensor(tensor, name="input"), compute_v=False, name=name)
     return e

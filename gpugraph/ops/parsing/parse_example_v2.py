@@ -96,8 +96,8 @@ def _row_splits(indices: Any, shape: tuple[int, ...]) -> Any:
     """Return the position at which the values of each example begin, followed by the total number
     of values.
 
-    indices, shape: those of a SparseTensor. The result is int64 [n + 1]; it is empty for a single
-    example.
+    indices, shape: the indices and the dense shape of a SparseTensor. The result is int64 [n + 1];
+    it is empty for a single example.
     """
     if not shape:
         return np.empty(0, np.int64)

@@ -35,7 +35,7 @@ class KeyedElements(Attempts):
     def insert(self, component: int, keys: Sequence[bytes], values: Any) -> None:
         """Insert the rows of `values` as a component of the elements with these keys.
 
-        If one of the values is rejected, none is inserted.
+        If a value is rejected, no value is inserted.
         """
         self._check(component, keys, values)
         with self.lock:

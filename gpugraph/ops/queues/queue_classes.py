@@ -233,7 +233,7 @@ class QueueBase:
 class FIFOQueue(QueueBase):
     """A queue that returns elements in the order in which they were added.
 
-    capacity: the maximum number of elements; -1 for no maximum. dtypes: the dtypes of the
+    capacity: the maximum number of elements, or -1 for no maximum. dtypes: the dtypes of the
     components, a list or a single dtype. shapes: the components' fully defined shapes, or None.
     shared_name: within a session, queues with the same name are one queue.
 

@@ -200,7 +200,7 @@ class Automaton:
         """Append to `threads` each thread that consumes `byte`, in order of preference.
 
         origins: receives the origins of these threads. Stop at the first thread that has matched,
-        and return its origin; return None if no thread has.
+        and return its origin. Return None if no thread has.
         """
         holds = _assertions(state.before, self._kind(byte))
         seen: set[int] = set()

@@ -146,7 +146,7 @@ class MutableTable:
         raise invalid_argument(f"Table localhost {self.name} is not initializable")
 
     def export(self) -> list[Any]:
-        """Return an array of all keys and one of their values, in the same order."""
+        """Return an array of all keys, and an array of their values in the same order."""
         with self._lock:
             return [self._key_array(list(self._places)), self._values[list(self._places.values())]]
 

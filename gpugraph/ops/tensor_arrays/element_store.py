@@ -65,8 +65,8 @@ class ElementStore:
     """Elements by index, and the state of each.
 
     rows: the array of the elements that are stored together, or None. kind: the shape and dtype of
-    an element of `rows`; None if there are no rows. Subclasses handle elements of this kind first,
-    and other elements in a slower path.
+    an element of `rows`, or None if there are no rows. Subclasses handle elements of this kind
+    first, and other elements in a slower path.
     """
 
     def __init__(self, dtype: DType, size: int, allocate: Allocate) -> None:
@@ -125,7 +125,7 @@ class ElementStore:
             self.record[STATES] = ctypes.addressof(ctypes.c_char.from_buffer(self.states))
 
     def _set_block(self, block: Any, kind: Kind | None) -> Any:
-        """Use `block` as the rows, with elements of `kind`; return the previous block.
+        """Use `block` as the rows, with elements of `kind`. Return the previous block.
 
         None stands for no block.
         """

@@ -93,7 +93,7 @@ def copy_tree(src: str, dst: str, *arguments: Any, **options: Any) -> list[str]:
 
 
 def copy_file(src: str, dst: str, *arguments: Any, **options: Any) -> tuple[str, int]:
-    """Copy a file to a path or into a folder; return its path and 1."""
+    """Copy a file to a path or into a folder. Return its path and 1."""
     return str(shutil.copy2(src, dst)), 1
 
 

@@ -114,7 +114,7 @@ def last_dimension(shape: Any, min_rank: int = 1) -> int:
 
 
 def two_element_tuple(int_or_tuple: Any) -> tuple[int, int]:
-    """Return (n, n) for a number n; return a pair as a tuple."""
+    """Return (n, n) for a number n. Return a pair as a tuple."""
     return n_positive_integers(2, int_or_tuple)  # type: ignore[return-value]
 
 

@@ -83,8 +83,8 @@ class _NotSupportedError(DriverError):
 
 
 class Descriptor:
-    """A descriptor of cuDNN, which is destroyed with this object. It keeps the descriptors alive
-    that are its attributes.
+    """A descriptor of cuDNN, which is destroyed with this object. It keeps alive the descriptors
+    that it has as attributes.
 
     kind: the name of its type, without CUDNN_BACKEND_ and _DESCRIPTOR.
     """

@@ -26,8 +26,8 @@ class HostEvent:
 class HostMachine:
     """An emulated machine: the timeline and the lock that its GPUs share.
 
-    seed: for the random order in which streams run; if it is None, the stream with the newest
-    command runs first.
+    seed: the seed of the random order in which streams run. If it is None, the stream with the
+    newest command runs first.
     """
 
     def __init__(self, seed: int | None = None) -> None:

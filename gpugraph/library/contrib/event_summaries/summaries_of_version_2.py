@@ -47,7 +47,7 @@ def summary_scope(
 def write(
     tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None
 ) -> Any:
-    """Write a tensor, or the result of a function, if summaries are recorded; return a bool tensor.
+    """Write a tensor, or the result of a function, if summaries are recorded. Return a bool tensor.
 
     step: that of `set_step` unless set. Raises ValueError if neither is set. metadata: a
     SummaryMetadata message, or its bytes.
@@ -80,7 +80,7 @@ def _computed(function: Callable[..., Any], inputs: list[Any], dtype: DType) -> 
 
 
 def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> Any:
-    """Write a number as float32, if summaries are recorded; return a bool tensor."""
+    """Write a number as float32, if summaries are recorded. Return a bool tensor."""
     return _plugin("scalars", name, lambda: cast(data, float32), step, description)
 
 

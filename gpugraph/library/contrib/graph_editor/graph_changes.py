@@ -148,7 +148,7 @@ def copy_with_input_replacements(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> tuple[SubGraphView, TransformerInfo]:
-    """Copy operations, with some inputs replaced; return the view of the copies and the mapping.
+    """Copy operations, with some inputs replaced. Return the view of the copies and the mapping.
 
     sgv: a view, or operations. replacement_ts: by tensor, the tensor that copies use instead.
     dst_scope: the name scope of the copies, a new one unless reuse_dst_scope; src_scope: the part
@@ -190,7 +190,7 @@ def copy(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> tuple[SubGraphView, TransformerInfo]:
-    """Copy operations into `dst_graph`; return the view of the copies and the mapping.
+    """Copy operations into `dst_graph`. Return the view of the copies and the mapping.
 
     Inputs that are not copied become placeholders, in the graph itself too.
     """
@@ -274,7 +274,7 @@ def graph_replace(
 
 
 def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
-    """Make the users of each tensor of `ts1` use that of `ts0`; return how many inputs changed.
+    """Make the users of each tensor of `ts1` use that of `ts0`. Return how many inputs changed.
 
     can_modify: the operations that may be changed. cannot_modify: the operations that must not be
     changed.
@@ -296,7 +296,7 @@ def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = 
 
 
 def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
-    """Exchange the users of tensors, pair by pair; return how many inputs changed."""
+    """Exchange the users of tensors, pair by pair. Return how many inputs changed."""
     allowed = None if can_modify is None else set(make_list_of_op(can_modify))
     refused = set() if cannot_modify is None else set(make_list_of_op(cannot_modify))
     changes = []

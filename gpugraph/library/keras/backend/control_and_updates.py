@@ -81,7 +81,7 @@ def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
 
 
 def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
-    """Return `alt` if in training, else `x`; see `in_train_phase`."""
+    """Return `alt` if in training, else `x`. See `in_train_phase`."""
     return in_train_phase(alt, x, training=training)
 
 

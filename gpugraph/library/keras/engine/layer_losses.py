@@ -181,7 +181,7 @@ def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
 
 
 def _loss_tensor(loss: Any) -> Any:
-    """Convert a number to a tensor; return any other loss unchanged."""
+    """Convert a number to a tensor. Return any other loss unchanged."""
     return convert_to_tensor(loss, floatx()) if _is_number(loss) else loss
 
 

@@ -133,7 +133,7 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The trainable variables of this layer and its sublayers; an empty list if the layer is
+        """The trainable variables of this layer and its sublayers, or an empty list if the layer is
         not trainable.
         """
         if not self.trainable:

@@ -166,8 +166,8 @@ class FalseNegatives(_Count):
 
 
 class _Quotient(ConfusionMetric):
-    """Base class of metrics true positives / (true positives + another count); 0 if both counts are
-    0.
+    """Base class of metrics true positives / (true positives + another count), or 0 if both counts
+    are 0.
     """
 
     def __init__(

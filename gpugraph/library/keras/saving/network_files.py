@@ -61,7 +61,7 @@ class NetworkFiles:
         save_format: str | None = None,
         signatures: Any = None,
     ) -> None:
-        """Write the configuration, variables and arguments of `compile` to one HDF5 file; see
+        """Write the configuration, variables and arguments of `compile` to one HDF5 file. See
         `save_model`.
         """
         save_model(self, filepath, overwrite, include_optimizer, save_format, signatures)

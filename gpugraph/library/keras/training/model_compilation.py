@@ -277,7 +277,7 @@ class CompiledNetwork(Network):
 
 
 def _like(value: Any, name: str) -> Any:
-    """Return a placeholder for batches of an array's shape and kind; return a tensor unchanged."""
+    """Return a placeholder for batches of an array's shape and kind. Return a tensor unchanged."""
     if is_tensor(value):
         return value
     array = np.asarray(value)

@@ -80,7 +80,7 @@ class Sequential(Model):
         self._take_outputs(outputs)
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Create inputs that match data; see `CompiledNetwork`.
+        """Create inputs that match data. See `CompiledNetwork`.
 
         Raises ValueError for a dict, unless the first layer accepts a dict of features.
         """

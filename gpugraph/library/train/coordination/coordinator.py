@@ -98,7 +98,7 @@ class Coordinator:
             self.request_stop(ex=sys.exc_info())
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Wait until a stop is requested, for at most `timeout` seconds; return whether it was."""
+        """Wait until a stop is requested, for at most `timeout` seconds. Return whether it was."""
         return self._stop_event.wait(timeout=timeout)
 
     def register_thread(self, thread: threading.Thread) -> None:

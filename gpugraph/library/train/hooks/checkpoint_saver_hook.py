@@ -136,7 +136,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._summary_writer.flush()
 
     def _save(self, session: Any, step: int) -> bool:
-        """Save a checkpoint; return whether a listener requests the end of the training."""
+        """Save a checkpoint. Return whether a listener requests the end of the training."""
         logging.info("Saving checkpoints for %d into %s.", step, self._save_path)
         for listener in self._listeners:
             listener.before_save(session, step)

@@ -73,7 +73,7 @@ class Scaffold:
         self._saver = chosen(saver, "_saver")
 
     def finalize(self) -> Scaffold:
-        """Complete the missing operations and finalize the default graph; return the Scaffold.
+        """Complete the missing operations and finalize the default graph. Return the Scaffold.
 
         Raises:
           RuntimeError: a collection has several candidates for a missing operation, or an operation

@@ -248,7 +248,7 @@ class Supervisor:
         args: Any = None,
         kwargs: Any = None,
     ) -> LooperThread:
-        """Start a thread that calls `target` at an interval until `coord` stops; return it."""
+        """Start a thread that calls `target` at an interval until `coord` stops. Return it."""
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     def summary_computed(self, sess: Session, summary: Any, global_step: Any = None) -> None:

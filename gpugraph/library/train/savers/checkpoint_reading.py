@@ -56,7 +56,7 @@ def _enum_name(dtype: DType) -> str:
 
 
 def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
-    """Return a reader of the checkpoint of this path; see `CheckpointReader`."""
+    """Return a reader of the checkpoint of this path. See `CheckpointReader`."""
     return CheckpointReader(os.fsdecode(filepattern))
 
 

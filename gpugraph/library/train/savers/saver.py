@@ -375,7 +375,7 @@ class Saver:
             raise _explained(error, "a mismatch between the current graph and the graph") from error
 
     def _restore_objects(self, sess: Any, path: str) -> bool:
-        """Restore variables by name from a checkpoint of objects; return False if it is not a
+        """Restore variables by name from a checkpoint of objects. Return False if it is not a
         checkpoint of objects.
         """
         try:

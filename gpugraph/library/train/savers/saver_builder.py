@@ -118,7 +118,7 @@ class BaseSaverBuilder:
         restore_sequentially: bool = False,
         filename: str | None = "model",
     ) -> Any:
-        """Create the save and restore operations, and return the SaverDef that names them; see
+        """Create the save and restore operations, and return the SaverDef that names them. See
         `Saver`.
         """
         if not isinstance(names_to_saveables, dict):

@@ -212,7 +212,7 @@ def ctc_beam_search_decoder_v2(
 def collapse_repeated(
     labels: Any, seq_length: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Merge equal adjacent labels; return (labels [batch, longest], lengths [batch]).
+    """Merge equal adjacent labels. Return (labels [batch, longest], lengths [batch]).
 
     labels: [batch, max]. Only the first `seq_length[i]` labels of row i are used. The resulting
     rows are padded with 0 to the longest of them.

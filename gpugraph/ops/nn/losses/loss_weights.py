@@ -109,7 +109,8 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
 def remove_squeezable_dimensions(
     labels: Any, predictions: Any, rank_difference: int = 0, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return labels and predictions; if one of them has an extra last dimension, it is dropped.
+    """Return labels and predictions. If labels or predictions have an extra last dimension of size
+    1, it is removed.
 
     rank_difference: the expected rank of predictions minus the expected rank of labels. If the
     actual difference is larger by one, predictions lose their last dimension. If it is smaller by

@@ -323,7 +323,7 @@ _ATTRS = {
 
 
 def _declare(version: _Version) -> Any:
-    """Declare one version of the op and its gradient; return the function of the op."""
+    """Declare one version of the op and its gradient. Return the function of the op."""
     u = version.by_channel
     reserves = [f"reserve_space_{number}: {u}" for number in range(1, 4 if version.third else 3)]
     backward = f"FusedBatchNormGrad{version.suffix}"

@@ -54,7 +54,7 @@ class StackedRNNCells(Layer):
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> tuple[Any, ...]:
-        """Return a tuple with the initial states of each cell; see `initial_state_of`."""
+        """Return a tuple with the initial states of each cell. See `initial_state_of`."""
         return tuple(initial_state_of(cell, inputs, batch_size, dtype) for cell in self._by_state())
 
     def build(self, input_shape: Any) -> None:
