@@ -149,7 +149,9 @@ class LoopGradients:
             state.forget(needed)
 
     def _needed(self, grads: Iterable[Tensor], since: int) -> set[Operation]:
-        """Return the ops created since `since` on which gradients or the loops depend."""
+        """Return the ops that the gradients, or the loops in the graph's operations from index
+        `since` on, depend on.
+        """
         stack = [tensor.op for tensor in grads]
         stack += [op for op in self.graph._ops[since:] if op.type in ("NextIteration", "LoopCond")]
         needed = set(stack)

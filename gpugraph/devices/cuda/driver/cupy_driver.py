@@ -308,7 +308,9 @@ class CupyDriver:
     def _bound(
         self, noun: str, bind: Callable[..., Any], *arguments: Any
     ) -> Callable[[], None] | None:
-        """Call a library's `bind`. Return its launch, with this GPU current, or None."""
+        """Call a library's function `bind`. Return a callable that launches the result on this GPU,
+        or None if `bind` returns None.
+        """
         launch = self._call(f"bind {noun}", bind, *arguments)
         return None if launch is None else self._repeated(f"launch {noun}", launch, None)
 

@@ -39,7 +39,7 @@ class CheckpointReader:
         return {name: list(entry.shape) for name, entry in self._reader.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
-        """Return the dtype of each tensor."""
+        """Return a dict from the name of each tensor to its dtype."""
         return {name: entry.dtype for name, entry in self._reader.entries.items()}
 
     def debug_string(self) -> bytes:
