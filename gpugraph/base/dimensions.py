@@ -131,7 +131,7 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: object) -> Dimension:
-        """Return this size or, if it is unknown, `other`; raise ValueError if both are known and
+        """Return this size or, if it is unknown, `other`. Raises ValueError if both are known and
         differ.
         """
         self.assert_is_compatible_with(other)
@@ -197,5 +197,5 @@ def as_dimension(value: object) -> Dimension:
 
 
 def dimension_value(dimension: Any) -> Any:
-    """Return the int or None in a Dimension; return any other value unchanged."""
+    """Return the int or None in a Dimension. Return any other value unchanged."""
     return dimension.value if isinstance(dimension, Dimension) else dimension

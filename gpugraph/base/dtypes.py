@@ -25,7 +25,7 @@ _REF_OFFSET = 100
 class DType:
     """The type of the elements of a tensor.
 
-    `DType(number)` returns the singleton for that TensorFlow type number; raises TypeError if no
+    `DType(number)` returns the singleton for that TensorFlow type number. Raises TypeError if no
     type has this number. A type is equal to every value that `as_dtype` converts to it, such as its
     name. A reference type is not equal to its base type.
 
@@ -80,7 +80,7 @@ class DType:
 
         For a quantized type it is a structured dtype with one field of the type's name.
 
-        For bfloat16 it is `ml_dtypes.bfloat16`; raises ModuleNotFoundError if that is not
+        For bfloat16 it is `ml_dtypes.bfloat16`. Raises ModuleNotFoundError if that is not
         installed.
         """
         if not self.is_numpy_compatible:
@@ -204,8 +204,8 @@ def _pair(
 ) -> tuple[DType, DType]:
     """Return a type and its reference twin.
 
-    real: the type of the real part; None if it is the type itself. like: a NumPy type of the same
-    kind and size; required if `numpy_type` is None or is not defined by NumPy.
+    real: the type of the real part, or None if it is the type itself. like: a NumPy type of the
+    same kind and size; required if `numpy_type` is None or is not defined by NumPy.
     """
     base = _make(name, number, numpy_type, like or numpy_type or object)
     ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type, like or numpy_type or object)
@@ -269,7 +269,7 @@ QUANTIZED_DTYPES = frozenset([*QUANTIZED, *(dtype._as_ref for dtype in QUANTIZED
 
 
 def stored(array: Any) -> Any:
-    """Return a view of an array of a quantized type as plain integers; return any other array
+    """Return a view of an array of a quantized type as plain integers. Return any other array
     unchanged.
     """
     return array.view(array.dtype[0]) if array.dtype.names else array
@@ -353,7 +353,7 @@ def as_dtype(type_value: object) -> DType:
 
 
 def plain_integers(value: Any) -> Any:
-    """Return the plain integers of a quantized array or scalar; return other values unchanged."""
+    """Return the plain integers of a quantized array or scalar. Return other values unchanged."""
     dtype = getattr(value, "dtype", None)
     names = dtype.names if isinstance(dtype, np.dtype) else None
     return value[names[0]] if names and names in _QUANTIZED_BY_FIELD else value

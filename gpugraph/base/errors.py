@@ -234,10 +234,12 @@ for _class in (
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """Return the class for a code from 1 to 16; raise KeyError for any other, including OK."""
+    """Return the class for a code from 1 to 16. Raises KeyError for any other, including OK."""
     return _CLASSES[error_code]
 
 
 def error_code_from_exception_type(cls: type[BaseException]) -> int:
-    """Return the code of an error class or of its nearest canonical ancestor; UNKNOWN if none."""
+    """Return the code of an error class or of its nearest canonical ancestor. If no ancestor is
+    canonical, return UNKNOWN.
+    """
     return cls._code if issubclass(cls, _CanonicalError) else UNKNOWN

@@ -13,7 +13,7 @@ def wrong(where: str, expected: str, value: object) -> TypeError:
 
 
 def to_bool(where: str, value: Any) -> bool:
-    """Convert `value` to a bool; raise TypeError for anything but a bool or an int."""
+    """Convert `value` to a bool. Raises TypeError for anything but a bool or an int."""
     try:
         return bool(operator.index(value))
     except TypeError:
@@ -21,7 +21,7 @@ def to_bool(where: str, value: Any) -> bool:
 
 
 def to_int(where: str, value: Any) -> int:
-    """Convert `value` to an int; raise TypeError for a bool and for anything without
+    """Convert `value` to an int. Raises TypeError for a bool and for anything without
     `__index__`.
     """
     if isinstance(value, bool):
@@ -33,7 +33,7 @@ def to_int(where: str, value: Any) -> int:
 
 
 def to_float(where: str, value: Any) -> float:
-    """Convert `value` to a float; raise TypeError for a bool and for anything but a real number.
+    """Convert `value` to a float. Raises TypeError for a bool and for anything but a real number.
 
     Raises ValueError for an int beyond the range of floats.
     """
@@ -46,7 +46,7 @@ def to_float(where: str, value: Any) -> float:
 
 
 def to_str(where: str, value: Any) -> str:
-    """Return `value`, which must be a string; raise TypeError if it is not."""
+    """Return `value`, which must be a string. Raises TypeError if it is not."""
     if not isinstance(value, str):
         raise wrong(where, "a string", value)
     return value

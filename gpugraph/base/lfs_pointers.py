@@ -29,7 +29,9 @@ def pointer_text(content: Any) -> str:
 
 
 def pointer_text_of_file(path: Any) -> str:
-    """Return the remark of `pointer_text` for the content of a file; "" if it can't be read."""
+    """Return the remark of `pointer_text` for the content of a file. If it can't be read, return
+    "".
+    """
     with contextlib.suppress(OSError, ValueError):
         if os.path.isfile(path):
             with open(path, "rb") as file:

@@ -139,13 +139,15 @@ class EnumType:
         self._names = {number: key for key, number in numbers.items()}
 
     def Name(self, number: int) -> str:
-        """Return the name of a number; raise ValueError if it has none."""
+        """Return the name of the enum value `number`. Raises ValueError if no value has this
+        number.
+        """
         if number not in self._names:
             raise ValueError(f"Enum {self._name} has no name defined for value {number!r}")
         return self._names[number]
 
     def Value(self, name: str) -> int:
-        """Return the number of a name; raise ValueError for an unknown one."""
+        """Return the number of a name. Raises ValueError for an unknown one."""
         if name not in self._numbers:
             raise ValueError(f"Enum {self._name} has no value defined for name {name!r}")
         return self._numbers[name]

@@ -117,7 +117,8 @@ class Message:
         return self._is_present or bool(self._set_fields())
 
     def CopyFrom(self, other: Message) -> None:
-        """Replace all fields by those of `other`; raise TypeError unless it is of the same class.
+        """Replace all fields by the fields of `other`. Raises TypeError unless it is of the same
+        class.
 
         An instance of protobuf's class for TensorFlow's message of this name is also accepted.
         """
@@ -158,7 +159,7 @@ class Message:
                 object.__setattr__(self, name, copy.deepcopy(value))
 
     def MergeFromString(self, serialized: bytes) -> int:
-        """Parse `serialized` and merge the message into this one; return the number of bytes."""
+        """Parse `serialized` and merge the message into this one. Return the number of bytes."""
         self.MergeFrom(type(self).FromString(serialized))
         return len(serialized)
 
@@ -197,7 +198,7 @@ class Message:
         self.SetInParent()
 
     def ClearField(self, name: str) -> None:
-        """Reset one field to its default; raise ValueError for a name that is not a field."""
+        """Reset one field to its default. Raises ValueError for a name that is not a field."""
         self._check(name, ValueError)
         self.__dict__.pop(name, None)
         self.SetInParent()
@@ -223,7 +224,7 @@ class Message:
         return target.SerializeToString(deterministic=True)
 
     def ParseFromString(self, serialized: bytes) -> int:
-        """Replace all fields by those of the serialized message; return its number of bytes.
+        """Replace all fields by those of the serialized message. Return its number of bytes.
 
         Raises protobuf's DecodeError for malformed bytes.
         """

@@ -94,7 +94,7 @@ class TensorShape:
         return message_class("TensorShapeProto")(dim=sizes)
 
     def as_list(self) -> list[int | None]:
-        """Return the sizes; raise ValueError if the rank is unknown."""
+        """Return the sizes. Raises ValueError if the rank is unknown."""
         if self.sizes is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self.sizes)
@@ -193,14 +193,14 @@ class TensorShape:
         return self if self.sizes is not None else unknown_shape(rank)
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """Return this shape; raise ValueError if its rank is known and less than `rank`."""
+        """Return this shape. Raises ValueError if its rank is known and less than `rank`."""
         if self.sizes is not None and len(self.sizes) < rank:
             message = f"Shape {self} must have rank at least {rank}"
             raise _rank_error(self, message, f"{rank}", "at least ")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """Return this shape; raise ValueError if its rank is known and greater than `rank`."""
+        """Return this shape. Raises ValueError if its rank is known and greater than `rank`."""
         if self.sizes is not None and len(self.sizes) > rank:
             message = f"Shape {self} must have rank at most {rank}"
             raise _rank_error(self, message, f"{rank}", "at most ")
@@ -301,7 +301,8 @@ def _rank_error(shape: TensorShape, message: str, rank: str, bound: str = "") ->
 
 
 def _unknown_slice(key: slice) -> tuple[None, ...] | None:
-    """Return the sizes of a slice of a shape of unknown rank; None if their number is unknown.
+    """Return the sizes of a slice of a shape of unknown rank. If their number is unknown, return
+    None.
 
     Raises ValueError if the slice has a step.
     """
@@ -320,7 +321,7 @@ def as_shape(shape: object) -> TensorShape:
 
 
 def as_tensor_shape(shape: object) -> TensorShape:
-    """Return `as_shape(shape)`; raise ValueError for a size beyond int64, which no tensor can
+    """Return `as_shape(shape)`. Raises ValueError for a size beyond int64, which no tensor can
     have.
     """
     result = as_shape(shape)

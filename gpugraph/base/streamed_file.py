@@ -143,7 +143,7 @@ class _Helper(ABC):
 
     @abstractmethod
     def _work(self) -> None:
-        """Do the thread's work; return once `_ask_to_end` was called."""
+        """Do the thread's work. Return once `_ask_to_end` was called."""
 
     def end(self) -> None:
         """Wait until the thread has written everything and has ended. Raises its OSError, if

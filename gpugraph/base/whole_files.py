@@ -108,7 +108,9 @@ def _open(devices: bool, path: Any, flags: int) -> int:
 
 
 def _problem(status: os.stat_result, devices: bool) -> int:
-    """Return the error number for an object that can't be read as a file; 0 for one that can."""
+    """Return the error number for an object that can't be read as a file. Return 0 for one that
+    can.
+    """
     if stat.S_ISDIR(status.st_mode):
         return errno.EISDIR
     is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
@@ -125,7 +127,7 @@ def temporary_name(path: str) -> str:
 
 
 def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
-    """Create an empty file under a temporary name beside `path`; return the open file and its path.
+    """Create an empty file under a temporary name beside `path`. Return the open file and its path.
 
     While the file is open, or held by `kept`, no process removes it by `remove_stale`.
     """
@@ -152,7 +154,7 @@ def kept(paths: Sequence[str]) -> Iterator[None]:
 
 
 def _lock(handle: int, how: int) -> bool:
-    """Lock a file; return False if another process holds a lock on it, or locks are unsupported."""
+    """Lock a file. Return False if another process holds a lock on it, or locks are unsupported."""
     try:
         fcntl.flock(handle, how)
     except OSError:

@@ -77,7 +77,7 @@ class _Program:
     times: dict[str, _OpTime] = field(default_factory=dict)
 
     def add_plan(self, explanation: Explanation) -> Callable[[Explanation], None]:
-        """Add a plan; return a function that records its state at its end."""
+        """Add a plan. Return a function that records its state at its end."""
         self.plans.append(explanation)
         number = len(self.plans)
         return lambda last: self.ends.update({number: last.native()})
@@ -157,7 +157,9 @@ def _ends(
 
 
 def _time_table(seen: _Program, options: argparse.Namespace) -> str:
-    """Return a line for each of the op types that took the most time, and one for the others."""
+    """Return a line for each of the op types that took the most time, and one line for all other op
+    types.
+    """
     total = sum(time.nanoseconds for time in seen.times.values()) or 1
     rows = [("op type", "steps", "runs", "ms", "share")]
     slowest = seen.slowest()

@@ -24,7 +24,9 @@ _EVENT = b"brain.Event:"
 
 
 def known_file(path: str, beginning: bytes) -> Callable[[str], Content] | None:
-    """Return the function that reads a file with these first bytes; None if there is none."""
+    """Return the function that reads a file with these first bytes. If no function matches, return
+    None.
+    """
     if beginning.startswith(b"\x89HDF\r\n\x1a\n"):
         return _hdf5_file
     if beginning.startswith(b"PK\x03\x04") and path.endswith(".keras"):

@@ -24,7 +24,7 @@ class ShownGraph:
     """The lines that describe one graph. `cannot_run` is True if gpugraph can't run some of its
     ops.
 
-    graph_def: the graph. meta_graph: the MetaGraphDef that contains the graph, if there is one.
+    graph_def: the graph. meta_graph: the MetaGraphDef that contains the graph, or None.
     """
 
     def __init__(self, graph_def: Any, meta_graph: Any = None) -> None:
@@ -118,7 +118,7 @@ class ShownGraph:
     # -- unsupported parts
 
     def _import(self) -> tuple[list[Operation], str]:
-        """Import the graph; return the operations without a kernel, and the error text if the
+        """Import the graph. Return the operations without a kernel, and the error text if the
         import fails.
         """
         try:

@@ -55,7 +55,7 @@ def unsealed(method: str, content: bytes) -> bytes:
 
 
 def read_frame(frame: memoryview | bytes) -> tuple[str, bytes]:
-    """Return the method and the sealed message of a frame; raise InvalidArgumentError for an
+    """Return the method and the sealed message of a frame. Raises InvalidArgumentError for an
     unknown method.
     """
     if not len(frame) or frame[0] >= len(_NAMES):
@@ -103,7 +103,7 @@ class CallStream:
         return self._proofs.detach(next(self._answers))
 
     def failure(self) -> Any:
-        """Return the RpcError that ended the stream; None if it ended without an error."""
+        """Return the RpcError that ended the stream. If it ended without an error, return None."""
         return self._answers.exception()
 
     def cancel(self) -> None:
@@ -163,7 +163,9 @@ _CURRENT = _Current()
 
 
 def current_caller() -> Caller | None:
-    """Return the remote caller whose request this thread handles; None if there is none."""
+    """Return the remote caller whose request this thread handles. If this thread handles no
+    request, return None.
+    """
     return _CURRENT.caller
 
 

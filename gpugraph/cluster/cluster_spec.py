@@ -54,15 +54,15 @@ class ClusterSpec:
         return message
 
     def num_tasks(self, job_name: str) -> int:
-        """Return the number of a job's tasks; raise ValueError for an unknown job."""
+        """Return the number of a job's tasks. Raises ValueError for an unknown job."""
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """Return the numbers of a job's tasks, in order; raise ValueError for an unknown job."""
+        """Return the numbers of a job's tasks, in order. Raises ValueError for an unknown job."""
         return list(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """Return the address of a task; raise ValueError for an unknown job or number."""
+        """Return the address of a task. Raises ValueError for an unknown job or number."""
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")

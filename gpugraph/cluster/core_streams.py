@@ -119,7 +119,7 @@ class CoreStream:
         raise self._end
 
     def _wait_for(self, tag: str) -> Any:
-        """Wait for the core's event with this tag; return None if the stream ends first."""
+        """Wait for the core's event with this tag. Return None if the stream ends first."""
         while not self.is_over:
             event = self._call.next_event()
             if event.tag == _ENDED:

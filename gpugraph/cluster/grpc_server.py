@@ -283,7 +283,7 @@ class Server:
         return self.master if self.master.has(handle) else self._worker
 
     def _keeper_of_tensors(self, handle: str) -> Master | Worker:
-        """Return the result of `_keeper`; raise AbortedError if the session was closed, or lost by
+        """Return the result of `_keeper`. Raises AbortedError if the session was closed, or lost by
         a restart.
         """
         keeper = self._keeper(handle)

@@ -183,8 +183,8 @@ class Listener:
         return self._proofs.check(str(shown.get("gpugraph-proof", "")), method)
 
     def _refusal(self, error: OpError) -> Any:
-        """Return a handler that ends a call with an error without reading its messages; None if too
-        many such calls are in progress.
+        """Return a handler that ends a call with an error without reading its messages. If too many
+        such calls are in progress, return None.
         """
         if not self._refusals.acquire(blocking=False):
             return None
@@ -323,7 +323,7 @@ class _Entrance:
         self.makers: Mapping[str, _Maker] = {}
 
     def intercept_service(self, _: Any, details: Any) -> Any:
-        """Return the handler of a call; None for an unknown method."""
+        """Return the handler of a call. Return None for an unknown method."""
         method = details.method.rpartition("/")[2]
         try:
             proofs = self._admitted(dict(details.invocation_metadata), method)

@@ -102,8 +102,8 @@ class MasterSession:
             return run
 
     def in_slot(self, slot: int, names: StepNames | None) -> RegisteredRun | None:
-        """Return the run that a client calls `slot`; None if the client must send the names
-        again.
+        """Return the run that a client calls `slot`. If the client must send the names again,
+        return None.
         """
         if names is not None:
             run = self.registered(names)
@@ -357,7 +357,7 @@ class Master:
         return dict(sorted(seen.items(), key=lambda item: item[0] != self.task))
 
     def session(self, handle: str) -> MasterSession:
-        """Return a session; raise AbortedError if there is none."""
+        """Return the session with this handle. Raises AbortedError if it does not exist."""
         return session_of(self._sessions, handle, self.task)
 
     def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
@@ -365,7 +365,7 @@ class Master:
         return self.session(handle).devices
 
     def close_session(self, handle: str) -> None:
-        """Close a session; raise NotFoundError if there is none."""
+        """Close the session with this handle. Raises NotFoundError if it does not exist."""
         with self._lock:
             session = self._sessions.pop(handle, None)
         if session is None:
@@ -389,12 +389,12 @@ class Master:
         return {device: use for link in links for device, use in link.memory_use(handle).items()}
 
     def release_memory(self, handle: str) -> int:
-        """Release a session's idle plans on all tasks; return the number of freed bytes."""
+        """Release a session's idle plans on all tasks. Return the number of freed bytes."""
         return sum(link.release_memory(handle) for link in self.session(handle).links.values())
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if there
-        is none.
+        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if no
+        tensor has this handle.
         """
         return self.session(handle).keeper(tensor).read_kept(handle, tensor)
 
@@ -407,7 +407,7 @@ class Master:
             session.keeper(tensor).delete_kept(handle, [tensor], must_be_there)
 
     def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
-        """Close all sessions and clear these containers (all, if none are named)."""
+        """Close all sessions and clear these containers (all containers, if the list is empty)."""
         for handle in list(self._sessions):
             self.close_session(handle)
         for link in self._seen(filters).values():

@@ -47,8 +47,8 @@ class StageSpec(NamedTuple):
 class PartSpec(NamedTuple):
     """One task's work in each step with the same feeds and fetches.
 
-    feeds, fetches: the names of the feeds that the part reads and of the fetches that it computes.
-    others: the other tasks of the run.
+    feeds: the names of the feeds that the part reads. fetches: the names of the fetches that it
+    computes. others: the other tasks of the run.
     """
 
     stages: Sequence[StageSpec]

@@ -93,7 +93,7 @@ class PeerTasks:
                 self._peer(task).free(parcels)
 
     def part_state(self, task: str, step: int) -> int:
-        """Return the state of the task's part of a step; raise UnavailableError if the task is
+        """Return the state of the task's part of a step. Raises UnavailableError if the task is
         gone.
         """
         message = message_of("PartOfStep", step=step)

@@ -102,7 +102,7 @@ class ServerActor:
         return _node(), str(ray().util.get_node_ip_address()), port
 
     def start(self, location: TaskLocation) -> int:
-        """Start the server if it is not running; return the process id.
+        """Start the server if it is not running. Return the process id.
 
         Raises UnavailableError if Ray has restarted the actor on another machine.
         """
@@ -153,14 +153,14 @@ def ray_cluster(
     job, in Ray's names: `{"worker": {"CPU": 2, "GPU": 1}}`; one CPU by default. address: the
     address of a running Ray, or "auto" for Ray on this machine. None starts Ray here, with as many
     CPUs as are requested, unless the program has called `ray.init`. init: further arguments of
-    `ray.init`.
-    wait_s: the number of seconds to wait until Ray has placed the tasks; 0: GPUGRAPH_CLUSTER_WAIT.
+    `ray.init`. wait_s: the number of seconds to wait until Ray has placed the tasks; 0:
+    GPUGRAPH_CLUSTER_WAIT.
 
     If all tasks are on the program's machine, they listen on localhost. Otherwise they need a
     GPUGRAPH_CLUSTER_KEY; if the program has none, a new key is created and set.
 
-    Raises ModuleNotFoundError without Ray; InvalidArgumentError for jobs without tasks and
-    resources of other jobs; UnavailableError if Ray can't place the tasks.
+    Raises ModuleNotFoundError without Ray. Raises InvalidArgumentError for jobs without tasks and
+    resources of other jobs. Raises UnavailableError if Ray can't place the tasks.
     """
     needed = dict(resources or {})
     if not jobs or min(jobs.values()) < 1 or set(needed) - set(jobs):

@@ -1,4 +1,4 @@
-"""Stages: a run is divided into stages, each of which one task executes.
+"""Stages: a run is divided into stages. One task executes each stage.
 
 The level of an operation is the largest number of crossings from task to task on a path to it. A
 stage is the work of one task at one level:
@@ -12,9 +12,10 @@ stages that have not run, a stage of the lowest level has received all of its te
 run never deadlocks with itself, regardless of its placement
 (`tests/cluster/test_random_placements.py`).
 
-Operations that can't be separated have one level and one task: those of a branch or loop, and those
-that share a TensorArray or a stack (`session/partial_run_graph.py`). Variables, handles, and
-constants without control inputs are in each stage of their task that needs them.
+Operations that can't be separated have one level and one task. These are the operations of a branch
+or loop, and operations that share a TensorArray or a stack (`session/partial_run_graph.py`).
+Variables, handles, and constants without control inputs are in each stage of their task that needs
+them.
 
 A read of a variable after a write in the same run returns the written value, as in one process
 (`compile/lowering/read_after_write.py`). For this, the read is fed the variable's value at the end
@@ -241,8 +242,8 @@ class _Cutter:
         return level
 
     def _last_write(self, reader: Operation, tensor: Tensor) -> Operation | None:
-        """Among the writes of a variable on which `reader` depends, return one of the highest
-        level.
+        """`reader` depends on several writes of a variable. Return a write among them that has the
+        highest level.
 
         Return None if the tensor is neither a variable nor a variable's shared read, or if there is
         no such write.

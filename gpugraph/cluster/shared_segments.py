@@ -53,7 +53,7 @@ class SegmentName(NamedTuple):
     """The data by which other processes map a segment.
 
     number: the file descriptor in the process `pid`. token: the bytes at the segment's start. size:
-    the bytes of the content after them; 0 if there is no segment.
+    the bytes of the content after them, or 0 if there is no segment.
     """
 
     pid: int = 0
@@ -124,7 +124,9 @@ def _available_bytes() -> int:
 
 
 def mapped(name: SegmentName) -> Any | None:
-    """Return the content of another process's segment, read-only; None if it is not accessible."""
+    """Return the content of another process's segment, read-only. If it is not accessible, return
+    None.
+    """
     size = _HEAD_BYTES + name.size
     with contextlib.suppress(OSError, ValueError, AttributeError):
         file = os.open(f"/proc/{name.pid}/fd/{name.number}", _OPENING)
@@ -193,8 +195,8 @@ class SegmentPool:
         return SegmentName() if self._probe is None else self._probe.name
 
     def lend(self, size: int) -> Lease | None:
-        """Return a lease of `size` bytes, held by the caller; None if shared memory is not
-        available.
+        """Return a lease of `size` bytes, held by the caller. If shared memory is not available,
+        return None.
         """
         step = max(1 << max(size.bit_length() - 1, 0), mmap.PAGESIZE) // _STEPS
         segment = self.take(-(-size // step) * step)
@@ -219,8 +221,8 @@ class SegmentPool:
         self.give_back(segment)
 
     def take(self, size: int) -> Segment | None:
-        """Return a segment, which the caller must give back later; None if shared memory is not
-        available.
+        """Return a segment, which the caller must give back later. If shared memory is not
+        available, return None.
         """
         with self._lock:
             free = self._free.get(size)

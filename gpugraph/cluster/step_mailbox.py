@@ -83,7 +83,7 @@ class StepMailbox:
 
         ask: a function that queries the sender's progress after 2 seconds of waiting. check: a
         function that is called every `slice_s` seconds; it may raise. Raises the error that ends
-        the step; UnavailableError if the sender is gone or has no running part in the step.
+        the step. Raises UnavailableError if the sender is gone or has no running part in the step.
         """
         began = asked = monotonic()
         unknown_since = 0.0
@@ -107,7 +107,7 @@ class StepMailbox:
                 )
 
     def _values_of(self, keys: Sequence[str], limit_s: float) -> list[Any] | None:
-        """Remove and return the values of all keys; None if a value is missing after `limit_s`
+        """Remove and return the values of all keys, or None if a value is missing after `limit_s`
         seconds.
         """
         ends = monotonic() + limit_s
@@ -209,7 +209,8 @@ class StepLimit(TimeLimit):
     mailbox: StepMailbox
 
     def check(self, where: str) -> None:
-        """Raise DeadlineExceededError after the time limit; AbortedError if the step has failed.
+        """Raise DeadlineExceededError after the time limit. Raises AbortedError if the step has
+        failed.
 
         where: the end of the message, such as "before a stage".
         """

@@ -33,7 +33,7 @@ def from_task(task: str, error: OpError) -> OpError:
 
 
 def session_of(sessions: Mapping[str, T], handle: str, task: str) -> T:
-    """Return the session of a handle; raise AbortedError if there is none on this task."""
+    """Return the session with this handle. Raises AbortedError if this task has no such session."""
     if handle not in sessions:
         raise AbortedError.of_no_node(
             f"{task} has no session {handle}: it was closed, or the server was restarted. Create a "
@@ -68,7 +68,9 @@ class TaskDevices:
             session.reclaim()
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers (all, if none are named) for all sessions of the task."""
+        """Clear these resource containers (all containers, if the list is empty) for all sessions
+        of the task.
+        """
         for session in list(self.sessions):
             session.reset(containers)  # of other masters too: their plans are bound to these
         self.resources.clear(list(containers) or None)
@@ -154,11 +156,11 @@ class SessionGraph:
             self.increments.append((content, new_version))
 
     def tensors(self, names: Sequence[str]) -> list[Tensor]:
-        """Return the tensors of these names; raise InvalidArgumentError for an unknown name."""
+        """Return the tensors of these names. Raises InvalidArgumentError for an unknown name."""
         return [self._element(self.graph.get_tensor_by_name, name) for name in names]
 
     def operations(self, names: Sequence[str]) -> list[Operation]:
-        """Return the operations of these names; raise InvalidArgumentError for an unknown name."""
+        """Return the operations of these names. Raises InvalidArgumentError for an unknown name."""
         return [self._element(self.graph.get_operation_by_name, name) for name in names]
 
     def connections(self, pairs: Sequence[tuple[str, str]]) -> dict[Tensor, Tensor]:

@@ -172,7 +172,7 @@ class Peer:
             function(self._as_op_error(call.method, failure))
 
     def exchange(self, method: str, message: Any) -> memoryview | bytes:
-        """Send a message over a stream; return the answer's bytes. Raises the errors of `call`."""
+        """Send a message over a stream. Return the answer's bytes. Raises the errors of `call`."""
         return self._begin_in_stream(method, message).content()
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
@@ -255,7 +255,7 @@ class Peer:
         return PendingCall(method, future, proofs, self._as_op_error)
 
     def _checked(self, method: str, message: Any) -> bytes:
-        """Serialize a message and add its checksum; raise ResourceExhaustedError if it is too
+        """Serialize a message and add its checksum. Raises ResourceExhaustedError if it is too
         large.
         """
         content: bytes = message.SerializeToString()
@@ -297,7 +297,7 @@ class Peer:
             call.cancel()
 
     def store(self, memory: Memory) -> str:
-        """Send memory to the server; return the ticket under which the server keeps it."""
+        """Send memory to the server. Return the ticket under which the server keeps it."""
         metadata, proofs = self._opening("Store")
 
         def pieces() -> Iterator[bytes]:

@@ -139,7 +139,9 @@ SeenParcels = list[tuple[str, SegmentName]]
 
 
 def see_parcel(segments: SegmentPool, seen: SeenParcels, message: Any) -> Memory | None:
-    """Return the shared memory of a Value and record it in `seen`; None if it is not accessible."""
+    """Return the shared memory of a Value and record it in `seen`. If it is not accessible, return
+    None.
+    """
     name = read_segment(message.segment)
     content = segments.map(name) if name.size >= message.size else None
     if content is None:

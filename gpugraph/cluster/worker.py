@@ -76,7 +76,7 @@ class Worker:
             return session
 
     def session(self, handle: str) -> WorkerSession:
-        """Return a session; raise AbortedError if this task has no such session."""
+        """Return a session. Raises AbortedError if this task has no such session."""
         return session_of(self._sessions, handle, self.task.name)
 
     def has(self, handle: str) -> bool:
@@ -298,8 +298,9 @@ class Worker:
                 stage.large.add(position)
 
     def _placing(self, stage: CompiledStage, shared: _SharedMemory) -> FetchDestination | None:
-        """Return an allocator of shared memory for large fetches that only other processes read;
-        None if there are no such fetches."""
+        """Return an allocator of shared memory for large fetches that only other processes read. If
+        there are no such fetches, return None.
+        """
         wanted = set()
         for position in stage.large:
             receivers = stage.lendable[position]
@@ -320,7 +321,7 @@ class Worker:
         return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
-        """Put another task's tensors into the step's mailbox; raise InvalidArgumentError if the
+        """Put another task's tensors into the step's mailbox. Raises InvalidArgumentError if the
         numbers of names and messages differ.
         """
         if len(names) != len(messages):
@@ -359,8 +360,8 @@ class Worker:
         return 0 if session is None else session.direct.release_memory()
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return the value of a tensor that a session keeps. Raises InvalidArgumentError if there
-        is none.
+        """Return the value of a tensor that a session keeps. Raises InvalidArgumentError if the
+        session does not keep it.
         """
         return self._kept(handle).read(tensor)
 
@@ -377,7 +378,7 @@ class Worker:
         return KeptTensors() if session is None else session.direct.kept_tensors
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers (all, if none are named)."""
+        """Clear these resource containers (all containers, if the list is empty)."""
         self.task.clear(containers)
 
     def stop(self) -> None:

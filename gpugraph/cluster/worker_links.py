@@ -70,7 +70,7 @@ class LocalWorker:
         self._worker.leave_collectives(handle, CLIENT_IS_GONE)
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers of the worker (all, if none are named)."""
+        """Clear these resource containers of the worker (all containers, if the list is empty)."""
         self._worker.clear(containers)
 
 
@@ -95,7 +95,9 @@ class LocalRun:
         self._on_failure = function
 
     def cancel(self) -> None:
-        """Do nothing: the thread that would cancel the run is the one that executes it."""
+        """Do nothing, because the thread that calls this method is the thread that executes the
+        run.
+        """
 
 
 class SessionMemory(ABC):
@@ -114,13 +116,13 @@ class SessionMemory(ABC):
         return read_memory(self.peer.call("GetMemoryUse", message).use)
 
     def release_memory(self, handle: str) -> int:
-        """Release a session's idle plans; return the number of freed bytes."""
+        """Release a session's idle plans. Return the number of freed bytes."""
         message = message_of("MemoryOf", handle=handle, is_released=True)
         return int(self.peer.call("GetMemoryUse", message).given_back)
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if there
-        is none.
+        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if no
+        tensor has this handle.
         """
         peer, message = self.peer, message_of("KeptTensors", handle=handle, tensor=[tensor])
         return peer.read_values(peer.call("ReadKept", message).value)[0]
@@ -243,7 +245,7 @@ class RemoteWorker(SessionMemory):
             self.peer.tell("CloseWorkerSession", message, limit_s=CLEANING_S)
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers of the worker (all, if none are named)."""
+        """Clear these resource containers of the worker (all containers, if the list is empty)."""
         self.peer.call("ClearContainers", message_of("Containers", container=containers))
 
 

@@ -120,7 +120,7 @@ class WorkerSession:
         return number
 
     def part(self, number: int) -> Part:
-        """Return the part with this number; raise AbortedError if it does not exist."""
+        """Return the part with this number. Raises AbortedError if it does not exist."""
         with self._lock:
             part = self._parts.get(number)
             if part is None:

@@ -139,8 +139,8 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
     """Return the plan that computes the fetches and runs the targets of `request`.
 
     Raises the errors of the passes: InvalidArgumentError for a placeholder without a feed, for
-    shapes that don't fit, for a cycle, or for a device that does not exist; ResourceExhaustedError
-    if an arena does not fit into its device's memory.
+    shapes that don't fit, for a cycle, or for a device that does not exist. Raises
+    ResourceExhaustedError if an arena does not fit into its device's memory.
     """
     with _without_collector():
         unit = _fitted(target, request)
@@ -188,8 +188,8 @@ class OpenUnit:
     def at(
         self, inputs: Sequence[int], reported: Mapping[str, int] | None = None
     ) -> SizeValues | None:
-        """Return the values of all Sizes for these input sizes, and sizes that kernels report; None
-        if they do not meet the conditions.
+        """Return the values of all Sizes for these input sizes, and sizes that kernels report. If
+        they do not meet the conditions, return None.
         """
         return self._trace.values(inputs, reported)
 
@@ -227,7 +227,7 @@ class Opening(NamedTuple):
     binder: Binder
 
     def open(self, plan: Plan, values_of: Callable[..., SizeValues | None], lock: Any) -> bool:
-        """Let the plan run all shapes of its unit; False if it can't, or not yet.
+        """Let the plan run all shapes of its unit. Return False if it can't, or not yet.
 
         values_of: a function from the shapes of the feeds to the values of the unit's sizes. lock:
         the session's lock. The caller must hold the plan's lock.
@@ -251,7 +251,7 @@ def part_of_memory(target: Target, request: RunRequest) -> float:
     """Return the fraction of a GPU's free memory that the arena of the requested run would occupy.
 
     With several GPUs, it is the largest fraction. If an arena does not fit, the session's idle
-    plans are dropped first; raises ResourceExhaustedError if it still does not fit.
+    plans are dropped first. Raises ResourceExhaustedError if it still does not fit.
     """
     gpus = [device for device in target.devices if device.device_type == "GPU"]
     with _without_collector():

@@ -62,7 +62,9 @@ class LogicalDevice(NamedTuple):
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """Return the devices that a session without a config would have now, or those of one type."""
+    """Return the devices that a session without a config would have now. If a type is given, return
+    only devices of this type.
+    """
     named = source[0].session_devices(process_settings.session_config())
     return _of_type([LogicalDevice(*device) for device in named], device_type)
 
@@ -104,7 +106,9 @@ def _check(device: Any, device_type: str | None = None) -> None:
 
 
 class VirtualDeviceConfiguration(NamedTuple):
-    """A part of a physical device. memory_limit: in MiB, for a part of a GPU; None for the CPU."""
+    """A part of a physical device. memory_limit: in MiB, for a part of a GPU, or None for the
+    CPU.
+    """
 
     memory_limit: float | None = None
 

@@ -115,7 +115,7 @@ class Device(ABC):
 
     @abstractmethod
     def owns(self, array: Any) -> bool:
-        """Return whether the array is in this device's memory; True for an empty array."""
+        """Return whether the array is in this device's memory. Return True for an empty array."""
 
     @abstractmethod
     def write(self, array: Any, value: NDArray[Any]) -> None:
@@ -143,13 +143,13 @@ class Device(ABC):
 
     def constant(self, value: NDArray[Any]) -> Any:
         """Return `value`, the host array of a Const, if kernels of this device can read it in host
-        memory; None if it must be copied.
+        memory. If it must be copied, return None.
         """
         return None
 
     def refusals(self) -> Any:
-        """Return an object for the error flags of one plan's kernels; None for a device without
-        `kernels`.
+        """Return an object for the error flags of one plan's kernels. Return None for a device
+        without `kernels`.
 
         Its method `check()` raises the error of a flag that is set. `wait()` first waits for all
         enqueued work. `release()` frees the flags.
@@ -157,8 +157,8 @@ class Device(ABC):
         return None
 
     def fetching(self, array: Any) -> Any:
-        """Return an object that fetches an array asynchronously in each run; None if the array is
-        fetched by `read`.
+        """Return an object that fetches an array asynchronously in each run. If the array is
+        fetched by `read`, return None.
 
         Its `begin` is a step's callable that enqueues the copy. `read()` waits for the copy and
         returns it. `release()` frees its memory.
@@ -196,12 +196,13 @@ class Device(ABC):
         """Release the device's resources, except its allocations."""
 
     def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
-        """Allocate a block of `num_bytes` without an array; return None if there is not enough
+        """Allocate a block of `num_bytes` without an array. Return None if there is not enough
         memory.
 
         If the first attempt fails, `reclaim` releases idle plans. block: an existing block without
-        memory, which receives the memory; None for a new block. The block owns the memory as soon
-        as it is allocated, so an interrupt can't leak it. owner: the owner's name, for messages.
+        memory, which receives the memory. Return None for a new block. The block owns the memory as
+        soon as it is allocated, so an interrupt can't leak it. owner: the owner's name, for
+        messages.
         """
         block = Block(self, None, None) if block is None else block
         if not self.allocator.allocate_for(
@@ -257,8 +258,8 @@ class HostDevice(Device):
         return np.ndarray(shape, numpy_type, region.buffer, address - region.base)
 
     def owns(self, array: NDArray[Any]) -> bool:
-        """Return whether the array is in memory of this device's allocator; True for arrays of
-        strings or without elements.
+        """Return whether the array is in memory of this device's allocator. Return True for arrays
+        of strings or without elements.
         """
         if array.size == 0 or array.dtype == object:
             return True

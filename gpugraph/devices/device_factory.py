@@ -41,8 +41,9 @@ class DeviceFactory:
         """Register a factory for `device_type`, unless the type has a factory with a higher
         priority.
 
-        Raises AlreadyExistsError if it has one with the same priority. Raises InvalidArgumentError
-        for an empty type, a negative priority, or a factory without `create_devices`.
+        Raises AlreadyExistsError if the device type has a factory with the same priority. Raises
+        InvalidArgumentError for an empty type, a negative priority, or a factory without
+        `create_devices`.
         """
         if not device_type or priority < 0 or not hasattr(factory, "create_devices"):
             raise invalid_argument(
@@ -61,7 +62,7 @@ class DeviceFactory:
 
     @classmethod
     def unregister(cls, device_type: str) -> None:
-        """Remove the factory of a device type; raise NotFoundError if the type has no factory."""
+        """Remove the factory of a device type. Raises NotFoundError if the type has no factory."""
         with cls._lock:
             if cls._entries.pop(device_type, None) is None:
                 raise NotFoundError.of_no_node(f"No device factory for type {device_type}")
@@ -74,7 +75,9 @@ class DeviceFactory:
 
     @classmethod
     def device_priority(cls, device_type: str) -> int:
-        """Return the priority of a device type's factory; -1 if it has none."""
+        """Return the priority of a device type's factory. If no factory is registered, return
+        -1.
+        """
         entry = cls._entries.get(device_type)
         return entry.priority if entry is not None else -1
 

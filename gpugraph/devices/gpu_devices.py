@@ -124,8 +124,8 @@ def _refuse_conflicts(options: GPUOptions) -> None:
 
 
 def no_gpu_reason(options: SessionOptions) -> str:
-    """Return why a session with these options has no GPU, for placement errors; an empty string if
-    it has a GPU.
+    """Return why a session with these options has no GPU, for placement errors. If it has a GPU,
+    return an empty string.
     """
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'

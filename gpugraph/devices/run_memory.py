@@ -141,8 +141,8 @@ class RunMemory:
         self._give_up = give_up
 
     def lease(self, device: Device, num_bytes: int, user: str) -> Lease | None:
-        """Return a lease of part of the device's block for an arena of `num_bytes`; None if there
-        is not enough memory. The block is replaced if it is too small.
+        """Return a lease of part of the device's block for an arena of `num_bytes`. If there is not
+        enough memory, return None. The block is replaced if it is too small.
         """
         block = self._largest(device)
         lease = block.lease(user, num_bytes) if block and block.num_bytes >= num_bytes else None
@@ -157,7 +157,7 @@ class RunMemory:
         return lease
 
     def trim(self) -> None:
-        """Give up each block of which the remaining plans use less than half."""
+        """Release each block if the remaining plans use less than half of it."""
         for block in list(self._blocks):
             most = max((lease.num_bytes for lease in list(block.users)), default=0)
             if block.num_bytes > max(2 * most, LEFT_OVER):

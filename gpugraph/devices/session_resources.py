@@ -115,8 +115,8 @@ class Resources:
         """Return the resources for another session on the same devices.
 
         Both sessions share variables, constants, and objects with a container and a name, such as
-        queues. Kernel states and kept tensors are separate. Functions are those of this session
-        until the other session defines its own.
+        queues. Kernel states and kept tensors are separate. The other session uses the functions of
+        this session until it defines functions itself.
         """
         other = Resources()
         other.lock, other.access = self.lock, self.access
@@ -135,7 +135,7 @@ class Resources:
             self.release_unused()
 
     def variable(self, container: str, name: str, device: Device, dtype: DType) -> VariableState:
-        """Return the variable with this container and name. If there is none, create it on
+        """Return the variable with this container and name. If it does not exist, create it on
         `device`.
 
         Raises InternalError if it exists on another device, since variables do not move.
@@ -152,8 +152,8 @@ class Resources:
             return state
 
     def home(self, container: str, name: str) -> str | None:
-        """Return the name of the device with the variable's memory; None if there is no such
-        variable.
+        """Return the name of the device with the variable's memory. If there is no such variable,
+        return None.
         """
         state = self.variables.get((container, name))
         return state.device.name if state is not None else None

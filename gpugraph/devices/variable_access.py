@@ -53,8 +53,9 @@ class RunAccess:
         ] = ()  # runs of this thread that this run interrupts, in a signal handler
 
     def collides(self, other: RunAccess) -> bool:
-        """Return whether this run and the other run must not overlap. This is so if one of them
-        writes a variable that both use, unless this run interrupts the other.
+        """Return whether this run and the other run must not overlap. They collide if both runs use
+        a variable and at least one of them writes it. If this run interrupts the other run, they do
+        not collide.
         """
         return other not in self.around and not (
             self.writes.isdisjoint(other.writes)

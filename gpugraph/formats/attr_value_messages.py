@@ -36,7 +36,7 @@ def as_text(content: bytes) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of attr that fits a value; `"list()"` for an empty list."""
+    """Return the kind of attr that fits a value. Return `"list()"` for an empty list."""
     if isinstance(value, (list, tuple)):
         return f"list({kind_of(value[0]) if value else ''})"
     for types, kind in (
@@ -72,7 +72,7 @@ _MESSAGES: dict[str, Callable[[Any], Any]] = {
 
 
 def write_attr(message: Any, value: Any, kind: str = "") -> None:
-    """Store a value in the AttrValue `message`; raise TypeError for a value that no attr can hold.
+    """Store a value in the AttrValue `message`. Raises TypeError for a value that no attr can hold.
 
     kind: the attr's kind; derived from the value if empty.
     """
@@ -98,7 +98,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def read_attr_value(message: Any) -> Any:
-    """Return the value in an AttrValue, None if it has none.
+    """Return the value in an AttrValue. If the message is empty, return None.
 
     Strings in lists are returned as bytes.
 

@@ -47,7 +47,7 @@ _EMPTY = Feature(NOTHING, ())
 
 
 def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
-    """Return the varint at `position`, and the position after it; raise ValueError if it passes
+    """Return the varint at `position`, and the position after it. Raises ValueError if it passes
     `end`.
     """
     value = shift = 0

@@ -1,7 +1,7 @@
 """The locations of features in a batch of Examples, computed for all examples together by NumPy.
 
-Examples usually have the form that protobuf writes: one `Features` message, in which each entry is
-a name followed by a feature, and each feature is one list. NumPy then reads the n-th entries of all
+Examples usually have the form that protobuf writes: one `Features` message. Each entry in it is a
+name followed by a feature, and each feature is one list. NumPy then reads the n-th entries of all
 examples in one step:
 
     example 0    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | 0a size ... example 1
@@ -108,7 +108,7 @@ class ExampleColumns:
             positions = self._step(rows, positions, ends)
 
     def _step(self, rows: Any, positions: Any, ends: Any) -> Any:
-        """Read one entry of each remaining example; return the positions of the following entries.
+        """Read one entry of each remaining example. Return the positions of the following entries.
 
         rows: the numbers of these examples. positions, ends: where the entry starts, and where the
         example ends.

@@ -25,6 +25,6 @@ PUBLIC_MESSAGES = {path: frozenset(names.split()) for path, names in _NAMES.item
 def public_message(path: str, name: str) -> Any:
     """Return the message class `name` of the public module `path`.
 
-    None if the module has no such message.
+    Return None if the module has no such message.
     """
     return getattr(messages_pb2, name) if name in PUBLIC_MESSAGES.get(path, ()) else None

@@ -27,7 +27,7 @@ class TFRecordCompressionType:
 class TFRecordOptions:
     """The compression of a file of records.
 
-    compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`; raises ValueError for any
+    compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`. Raises ValueError for any
     other value. flush_mode: zlib's mode for `flush`. window_bits, compression_level, mem_level,
     compression_strategy: zlib's parameters for writing. input_buffer_size, output_buffer_size and
     compression_method are ignored: the buffers' size is fixed, and zlib has one method.

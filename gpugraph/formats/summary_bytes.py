@@ -95,7 +95,7 @@ def tensor_message(
 
 
 def summary_values(summary: bytes) -> Iterator[SummaryValue]:
-    """Yield the values of a serialized Summary; raise ValueError for malformed bytes."""
+    """Yield the values of a serialized Summary. Raises ValueError for malformed bytes."""
     for number, kind, content, _, _ in fields_of(summary):
         if number == _VALUE and kind == LENGTH:
             tag, has_metadata = "", False
@@ -149,7 +149,7 @@ def plugin_metadata(
     """Return a SummaryMetadata.
 
     plugin: the TensorBoard plugin that shows the values. display_name, description: the texts that
-    it shows with them. content: the plugin's message about them.
+    the plugin shows with the values. content: the plugin's message about the values.
     """
     settings = bytes_field(2, content) if content else b""
     parts = bytes_field(1, bytes_field(1, plugin.encode()) + settings) if plugin else b""

@@ -121,7 +121,7 @@ def is_tensor_proto(value: Any) -> bool:
 def proto_value_count(tensor: Any) -> int | None:
     """Return the number of values in the field for a TensorProto's dtype.
 
-    None if the TensorProto has raw bytes.
+    Return None if the TensorProto has raw bytes.
     """
     if tensor.tensor_content:
         return None

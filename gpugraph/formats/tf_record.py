@@ -24,7 +24,7 @@ _READ_AT_ONCE = 16 << 20
 
 
 def write_record(target: Any, record: Any) -> int:
-    """Write a record, bytes or a buffer, to a binary file; return the number of bytes written."""
+    """Write a record, bytes or a buffer, to a binary file. Return the number of bytes written."""
     length = _LENGTH.pack(memoryview(record).nbytes)
     target.write(length + _CRC.pack(masked_crc32c(length)))
     target.write(record)
@@ -66,7 +66,7 @@ class _ReadAhead:
 
     @property
     def consumed(self) -> int | None:
-        """The number of compressed bytes that were read; None for other files."""
+        """The number of compressed bytes that were read, or None for other files."""
         return getattr(self._source, "consumed", None)
 
     def read(self, size: int) -> bytes:
@@ -121,7 +121,7 @@ provide_scanner = _scanner.provide
 
 
 def read_record(source: Any, name: Any, offset: int) -> bytes | None:
-    """Return the record at the current position; None at the end of the file.
+    """Return the record at the current position. Return None at the end of the file.
 
     offset: the position in bytes from the start, for errors.
 

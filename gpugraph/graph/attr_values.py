@@ -22,7 +22,7 @@ def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> An
 
     function: the name of the Python function that the program called, for error messages.
 
-    Raises TypeError for a value of another kind or a dtype that the op does not accept; raises
+    Raises TypeError for a value of another kind or a dtype that the op does not accept. Raises
     ValueError for a number or string that the attr does not allow, an invalid shape, or a list that
     is too short.
     """
@@ -219,7 +219,7 @@ def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) ->
 
 
 def _bind_arg(op_def: OpDef, arg: ArgDef, types: Sequence[DType], known: dict[str, Any]) -> None:
-    """Add to `known` the attrs that one argument's tensors determine; raise ValueError for a
+    """Add to `known` the attrs that one argument's tensors determine. Raises ValueError for a
     mismatch.
 
     types: the dtypes of the tensors in this argument.

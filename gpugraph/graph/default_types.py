@@ -65,7 +65,7 @@ for _line in _TABLE.strip().splitlines():
 
 
 def default_of(op_type: str, attr: AttrDef) -> Any:
-    """Return the value of an omitted attr; None if it is required."""
+    """Return the value of an omitted attr. If it is required, return None."""
     if attr.has_default and attr.default is not None:
         return attr.default
     return _DEFAULT_TYPES.get((op_type, attr.name))

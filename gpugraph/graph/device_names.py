@@ -146,7 +146,7 @@ class DeviceSpecV2:
         return type(self)(*dev._fields.over(self._fields))
 
     def replace(self: _Spec, **kwargs: Any) -> _Spec:
-        """Return a new spec with some fields changed; raise TypeError for an unknown field."""
+        """Return a new spec with some fields changed. Raises TypeError for an unknown field."""
         return type(self)(**{**self._fields._asdict(), **kwargs})
 
     def __eq__(self, other: object) -> bool:

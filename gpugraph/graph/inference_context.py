@@ -69,14 +69,14 @@ class InferContext:
         return self._value(index)
 
     def partial(self, index: int) -> TensorShape | None:
-        """Return input `index`, a vector of sizes, as a partly known shape; None if nothing is
-        known.
+        """Return input `index`, a vector of sizes, as a partly known shape. If nothing is known,
+        return None.
         """
         return self._partial(index)
 
     def maker(self, index: int) -> tuple[str, Mapping[str, Any]] | None:
-        """Return the op type and the attrs of the op that created the handle in input `index`; None
-        if unknown.
+        """Return the op type and the attrs of the op that created the handle in input `index`. If
+        unknown, return None.
         """
         return self._maker(index)
 
@@ -89,7 +89,7 @@ class InferContext:
         return TensorShape.of(None)
 
     def variable_dtype(self, index: int) -> DType | None:
-        """Return the dtype of the variable whose handle is input `index`; None if unknown.
+        """Return the dtype of the variable whose handle is input `index`. If unknown, return None.
 
         It is unknown here; the client graph's subclass overrides this.
         """

@@ -2,9 +2,9 @@
 
 Each device runs one node at a time, in the order of the plan, as soon as the node's inputs are
 there; the devices run side by side. Beside them, each device sends one tensor and receives one
-tensor at a time. The times of nodes and transfers are
-estimates (`NodeRecord.seconds`). The critical path is the chain of nodes, each of which waits for
-the one before it, by its inputs or its device, that ends last.
+tensor at a time. The times of nodes and transfers are estimates (`NodeRecord.seconds`). The
+critical path is a chain of nodes. Each node waits for the previous node, because of its inputs or
+its device. The chain ends with the node that ends last.
 """
 
 from __future__ import annotations

@@ -108,7 +108,9 @@ def member_names(
 
 
 def span_of(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> tuple[int, int]:
-    """Return the positions of a step's first and last node in the order; -1 for both if unknown."""
+    """Return the positions of a step's first and last node in the order. Return -1 for both if
+    unknown.
+    """
     first, _, last = step.name.partition(" .. ")
     position = known[first][0] if first in known else -1
     return position, known[last][0] if last in known else position

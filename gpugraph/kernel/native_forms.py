@@ -45,7 +45,7 @@ class Builder(Protocol):
         """
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
-        """Add a reduction over axes, which remain with size 1; by default over all axes."""
+        """Add a reduction over axes, which remain with size 1, by default over all axes."""
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
         """Add a value with additional axes of size 1, so that its shape is `shape`."""
@@ -182,8 +182,8 @@ class RowSource(NamedTuple):
 
     parameters(signature): the integers that the function takes; it raises NotImplementedError, with
     the reason, for attrs, dtypes or shapes that the function does not support. element: the index
-    of the array for whose dtype (float32, float64, int32 or int64) the file is compiled; None for a
-    function that only moves bytes. macros(signature): C macros by name; their text may call
+    of the array for whose dtype (float32, float64, int32 or int64) the file is compiled, or None
+    for a function that only moves bytes. macros(signature): C macros by name; their text may call
     functions that are not exact (`EXPENSIVE`). sizes: for an op whose outputs' sizes depend on
     values: `sizes(signature, *inputs)` returns the largest possible shapes of the outputs. The
     function's last array is then a single int64, in which it stores the actual number of rows of

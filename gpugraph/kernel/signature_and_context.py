@@ -93,7 +93,7 @@ class KernelContext(Signature, Protocol):
         """Return the state of the variable to which reference input `index` refers."""
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Allocate device memory during a run; return a block with an `array` and `release()`."""
+        """Allocate device memory during a run. Return a block with an `array` and `release()`."""
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
         """Return a function that waits, up to a number of seconds, for a compiled C file.

@@ -63,8 +63,8 @@ class Allocator(ABC):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """Return the address of at least `num_bytes` free bytes, aligned to 64 bytes or more; None
-        on failure.
+        """Return the address of at least `num_bytes` free bytes, aligned to 64 bytes or more.
+        Return None on failure.
         """
 
     @abstractmethod
@@ -108,8 +108,8 @@ class Allocator(ABC):
         return self.requested_size(address)
 
     def allocation_id(self, address: int) -> int:
-        """Return the number of the allocation, counted from 1; 0 if the allocator does not count
-        them.
+        """Return the number of the allocation, counted from 1. If the allocator does not count
+        them, return 0.
         """
         return 0
 
@@ -133,7 +133,9 @@ class Allocator(ABC):
         )
 
     def live_allocations(self) -> list[LiveAllocation]:
-        """Return the ranges in use, sorted by address; an empty list if they are not tracked."""
+        """Return the ranges in use, sorted by address. If they are not tracked, return an empty
+        list.
+        """
         return []
 
     def largest_free_chunk(self) -> int | None:

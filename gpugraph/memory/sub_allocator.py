@@ -34,8 +34,8 @@ class SubAllocator(ABC):
 
     @abstractmethod
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return the address of a new region, aligned to `alignment` bytes; None if there is no
-        memory.
+        """Return the address of a new region, aligned to `alignment` bytes. If there is no memory,
+        return None.
         """
 
     @abstractmethod
@@ -43,7 +43,7 @@ class SubAllocator(ABC):
         """Free a region, given its address and size."""
 
     def region(self, address: int) -> HostRegion:
-        """Return the host buffer that contains `address`; raise FailedPreconditionError for other
+        """Return the host buffer that contains `address`. Raises FailedPreconditionError for other
         memory.
         """
         raise FailedPreconditionError.of_no_node(
@@ -69,7 +69,7 @@ class HostRegions:
             self._regions[region.base] = region
 
     def remove(self, address: int, num_bytes: int) -> bool:
-        """Remove a region; return False if no region has this address and size."""
+        """Remove a region. Return False if no region has this address and size."""
         with self._lock:
             region = self._regions.get(address)
             if region is None or len(region.buffer) != num_bytes:
@@ -81,7 +81,7 @@ class HostRegions:
     def find(self, address: int) -> HostRegion:
         """Return the region that contains `address`.
 
-        Raises InvalidArgumentError if there is none.
+        Raises InvalidArgumentError if no region contains the address.
         """
         with self._lock:
             index = bisect_right(self._bases, address) - 1
@@ -99,7 +99,7 @@ class HostSubAllocator(SubAllocator):
         self._regions = HostRegions("host")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return a zeroed region; raise InvalidArgumentError for an alignment larger than a
+        """Return a zeroed region. Raises InvalidArgumentError for an alignment larger than a
         page.
         """
         if alignment > mmap.PAGESIZE:
@@ -124,7 +124,7 @@ class HostSubAllocator(SubAllocator):
     def region(self, address: int) -> HostRegion:
         """Return the region that contains `address`.
 
-        Raises InvalidArgumentError if there is none.
+        Raises InvalidArgumentError if no region contains the address.
         """
         return self._regions.find(address)
 
@@ -167,7 +167,7 @@ class FakeSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region; raise InvalidArgumentError if no region has this address and size."""
+        """Free a region. Raises InvalidArgumentError if no region has this address and size."""
         if self._regions.get(address) != num_bytes:
             raise no_such_region(self, address, num_bytes)
         for visit in self._free_visitors:

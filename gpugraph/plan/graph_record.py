@@ -29,7 +29,7 @@ class StorageRecord(NamedTuple):
 
 class TensorRecord(NamedTuple):
     """One output: its dtype, its shape (None if known only in a run), and the index of its storage
-    (-1: none).
+    (-1: no storage).
     """
 
     dtype: DType

@@ -155,13 +155,12 @@ class Plan:
     whether the arena is in a given block.
 
     The callables in `ends` run after a run's fetches; they raise the errors that devices have
-    reported. `waits`, by
-    device: a function that waits until the device has completed all enqueued work; `in_use`, by
-    device: a function that returns the bytes that its allocator has in use. `variables` are all
-    variables that the plan uses; `writes`: whether it writes some of them. `watched` are the
-    variables whose memory is bound to steps: if one of these has `moved`, the plan is stale. The
-    lock is reentrant. If a kernel calls the session, and that call needs the plan that is executing
-    the kernel, it finds that plan `running` instead of deadlocking.
+    reported. `waits`, by device: a function that waits until the device has completed all enqueued
+    work; `in_use`, by device: a function that returns the bytes that its allocator has in use.
+    variables: all variables that the plan uses. writes: whether the plan writes any of them.
+    `watched` are the variables whose memory is bound to steps: if one of these has `moved`, the
+    plan is stale. The lock is reentrant. If a kernel calls the session, and that call needs the
+    plan that is executing the kernel, it finds that plan `running` instead of deadlocking.
 
     A run uses `access` to enter the session's table of runs that use variables before its first
     step, and to leave the table at its end. `runs` counts runs. By this count, a waiting thread
@@ -172,8 +171,8 @@ class Plan:
     is known only in a run, and the device's memory limit in bytes. `loops`: the memory that
     iterations keep in addition to the arena. A plan with `sizes` runs many sets of shapes: they
     `select` one before a run. `opening` gives a plan such sizes. `reported`: by node, the number of
-    rows that its kernel counted in the last run. `at_end` is called once, when the
-    plan's memory is released.
+    rows that its kernel counted in the last run. `at_end` is called once, when the plan's memory is
+    released.
 
     `graph_record` is set when a run has been traced (`graph_record.py`).
 

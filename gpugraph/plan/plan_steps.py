@@ -41,8 +41,8 @@ class Step:
     """One action of a run, with the name of the node that it executes.
 
     group: the object that runs the step's parts, if it consists of several steps. code: a function
-    that returns the code that currently runs a single step. part: distinguishes the steps of one
-    node; empty for the step of its kernel.
+    that returns the code that currently runs a single step. part: a text that distinguishes the
+    steps of one node. It is empty for the step of the node's kernel.
     """
 
     name: str
@@ -224,8 +224,8 @@ def note_step(error: BaseException, step: Step) -> None:
 
 
 def failed_step(error: BaseException) -> Step | None:
-    """Remove and return the annotation with the step that raised an error; None if the error has no
-    annotation.
+    """Remove and return the annotation with the step that raised an error, or None if the error has
+    no annotation.
     """
     return error.__dict__.pop("_failed_step", None)
 

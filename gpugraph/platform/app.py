@@ -19,7 +19,7 @@ def run(main: Callable[[Any], Any] | None = None, argv: Sequence[str] | None = N
     """Parse the flags in `argv` (by default the program's command line), call `main`, and exit.
 
     main: a function that receives a list with the program's name and the arguments that are not
-    defined flags; by default the `main` of the program's module. Its return value becomes the exit
+    defined flags, by default the `main` of the program's module. Its return value becomes the exit
     status.
 
     `--help` prints the flags and exits instead. An invalid flag ends the program with status 1.

@@ -337,8 +337,8 @@ def _refuse_existing(path: Any, overwrite: bool) -> None:
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     """Move a file or folder to another path.
 
-    Raises AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old
-    path does not exist.
+    Raises AlreadyExistsError if the new path exists, unless `overwrite`. Raises NotFoundError if
+    the old path does not exist.
     """
     _refuse_existing(newname, overwrite)
     with system_errors(oldname):
@@ -349,8 +349,8 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copy a file.
 
-    Raises AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old
-    path does not exist.
+    Raises AlreadyExistsError if the new path exists, unless `overwrite`. Raises NotFoundError if
+    the old path does not exist.
     """
     _refuse_existing(newpath, overwrite)
     with system_errors(oldpath), open_to_read(_local(oldpath)) as source:
@@ -361,8 +361,8 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield (folder, names of its subfolders, names of its files) for a folder and all below it.
 
-    in_order: yield a folder before its subfolders; otherwise after them. Yields nothing if `top` is
-    missing.
+    in_order: whether to yield a folder before its subfolders. If False, the subfolders come first.
+    Yields nothing if `top` is missing.
     """
     yield from walked(top, in_order, None)
 

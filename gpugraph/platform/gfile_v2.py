@@ -21,7 +21,7 @@ def exists(path: Any) -> bool:
 
 
 def glob(pattern: Any) -> list[str]:
-    """Return the paths that match a pattern, or any of a list of patterns; see `tf.gfile.Glob`."""
+    """Return the paths that match a pattern, or any of a list of patterns. See `tf.gfile.Glob`."""
     return files.Glob(pattern)
 
 
@@ -79,9 +79,9 @@ def walk(
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield (folder, names of its subfolders, names of its files) for a folder and all below it.
 
-    topdown: yield a folder before its subfolders; otherwise after them. onerror: a function that is
-    called with the error of an unreadable folder and may raise it. By default such folders are
-    skipped.
+    topdown: whether to yield a folder before its subfolders. If False, the subfolders come first.
+    onerror: a function that is called with the error of an unreadable folder and may raise it. By
+    default such folders are skipped.
     """
 
     def tell(error: OSError) -> None:

@@ -211,7 +211,7 @@ def _assignments(values: str) -> Iterator[tuple[str, int | None, str | list[str]
 
 
 def _parsed(name: str, kind: type, text: str) -> Any:
-    """Parse `text` as a value of the type `kind`; raise ValueError on failure."""
+    """Parse `text` as a value of the type `kind`. Raises ValueError on failure."""
     parse: Callable[[str], Any] = kind
     if kind is bool:
         parse = _bool
@@ -230,7 +230,7 @@ def _bool(text: str) -> bool:
 
 
 def _cast(name: str, kind: type, value: Any) -> Any:
-    """Convert a value to the type `kind`; raise ValueError if information would be lost."""
+    """Convert a value to the type `kind`. Raises ValueError if information would be lost."""
     result = _cast_or_none(name, kind, value)
     if result is None and kind is not type(None):
         raise ValueError(

@@ -24,7 +24,7 @@ def get_root_dir_with_all_resources() -> str:
 
 
 def load_resource(path: str) -> bytes:
-    """Return the content of a file; raise OSError if it is missing.
+    """Return the content of a file. Raises OSError if it is missing.
 
     path: relative to the folder of the calling file.
     """

@@ -34,7 +34,7 @@ def _interrupt(frame: FrameType) -> None:
 
 
 def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
-    """Run the plan with these arrays, in the order of `plan.feeds`; return the fetches' values.
+    """Run the plan with these arrays, in the order of `plan.feeds`. Return the fetches' values.
 
     The caller must hold `plan.lock` and must have acquired the plan's memory. If a step fails,
     raises TensorFlow's `OpError`, with the step's node and the line that created it.

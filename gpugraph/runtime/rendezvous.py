@@ -46,10 +46,10 @@ class Rendezvous:
             self._arrived.notify_all()
 
     def recv(self, key: str, timeout_s: float | None = 0.0) -> tuple[Any, bool]:
-        """Wait for the next value of `key`; return it, and whether it is dead.
+        """Wait for the next value of `key`. Return it, and whether it is dead.
 
-        timeout_s: seconds to wait; None: no limit. Raises DeadlineExceededError if no value arrives
-        in time. After an abort, raises the abort's error.
+        timeout_s: the number of seconds to wait. None means no limit. Raises DeadlineExceededError
+        if no value arrives in time. After an abort, raises the abort's error.
         """
         with self._arrived:
             ready = self._arrived.wait_for(

@@ -199,8 +199,8 @@ class BaseSession:
           feeds have been fed.
         feeds: a tensor or a list of tensors that the parts feed, each once.
 
-        Raises the errors of `run`; InvalidArgumentError if there is nothing to compute, or a tensor
-        is both fed and fetched.
+        Raises the errors of `run`. Raises InvalidArgumentError if there is nothing to compute, or a
+        tensor is both fed and fetched.
         """
         self._check_runnable()
         return self._partial_runs.setup(fetches, () if feeds is None else feeds)
@@ -214,7 +214,7 @@ class BaseSession:
         fetch. A part that fails ends the step; later parts raise the same error. Without a handle,
         this method is `run`.
 
-        Raises the errors of `run`; RuntimeError for operations among the fetches;
+        Raises the errors of `run`. Raises RuntimeError for operations among the fetches. Raises
         InvalidArgumentError for tensors that were not set up, were fed or fetched before or can't
         be computed yet, and for an invalid handle.
         """
@@ -260,7 +260,7 @@ class BaseSession:
 
         It takes the values of `feed`, in order, and the keyword `run_metadata`, and returns the
         values of `fetch`. `tensor_connection` feeds a tensor with the value of another tensor.
-        Raises the errors of `run`; TypeError for connected tensors of different dtypes,
+        Raises the errors of `run`. Raises TypeError for connected tensors of different dtypes,
         UnimplementedError for `feed_devices` and `fetch_devices`.
         """
         wanted = callable_options
@@ -282,7 +282,7 @@ class BaseSession:
         """Return an explanation of how `run` would execute these arguments: devices with reasons,
         memory, compiler passes.
 
-        The plan is compiled if there is none yet, but it is not run. To read the result, print it,
+        If the plan does not exist yet, it is compiled. It is not run. To read the result, print it,
         or see `Explanation`.
         """
         prepared, values = self._prepare(fetches, feed_dict)
@@ -299,8 +299,8 @@ class BaseSession:
 
         path: the file, or None to write none. Returns the `StepReport`, which notebooks display.
 
-        Raises the errors of `run`; OSError if the file can't be written; ValueError without fetches
-        if no run was traced.
+        Raises the errors of `run`. Raises OSError if the file can't be written. Raises ValueError
+        without fetches if no run was traced.
         """
         if fetches is None:
             self._check_open()

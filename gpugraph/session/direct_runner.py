@@ -114,7 +114,7 @@ class DirectRunner(Runner):
     def run(self, values: Sequence[Any], execution: TracedExecution | None = None) -> list[Any]:
         """Return the values of the fetches for these fed arrays.
 
-        execution: executes the plan, with a time limit or a trace; None for a plain execution.
+        execution: executes the plan, with a time limit or a trace, or None for a plain execution.
         """
         if execution is None and self.is_watched:
             execution = TracedExecution(bool(RUN_LISTENERS), self.limit_ms)
@@ -270,7 +270,7 @@ class DirectRunner(Runner):
     def plan_for(
         self, values: Sequence[Any], execution: TracedExecution | None = None
     ) -> CachedPlan:
-        """Return the plan for values of these shapes, compiling it if there is none.
+        """Return the plan for values of these shapes, and compile it if necessary.
 
         execution: has the time limit for waiting for other compilations. Raises ValueError for a
         shape that does not fit its tensor, and all errors of compilation.

@@ -130,7 +130,7 @@ class DirectSession(SessionBackend):
         self.resources.release_unused()
 
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; raise AlreadyExistsError if the session has a graph."""
+        """Set the session's graph. Raises AlreadyExistsError if the session has a graph."""
         if self.graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -235,7 +235,7 @@ class DirectSession(SessionBackend):
         return self.resources.kept
 
     def last_report(self) -> StepReport:
-        """Return the report of the last traced run; raise ValueError if no run was traced."""
+        """Return the report of the last traced run. Raises ValueError if no run was traced."""
         if self.last_traced is None:
             raise ValueError(
                 "There is no traced run to report: pass fetches, or first run with "
@@ -254,7 +254,7 @@ class DirectSession(SessionBackend):
         return {device.name: memory_use(device) for device in self.devices}
 
     def release_memory(self) -> int:
-        """Drop idle plans and free unused regions; return the number of bytes freed."""
+        """Drop idle plans and free unused regions. Return the number of bytes freed."""
         self.check_open()
         return give_back_idle(self.devices, self.reclaim)
 

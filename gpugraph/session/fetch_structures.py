@@ -79,7 +79,9 @@ def _conversion(value: Any) -> _Conversion | None:
 
 
 def feed_conversion(key: Any) -> FeedConversion | None:
-    """Return the feed function of the key's registered type; None if there is none."""
+    """Return the feed function of the key's registered type. If no registered type matches, return
+    None.
+    """
     known = _conversion(key)
     return None if known is None else known.feed
 

@@ -5,7 +5,8 @@ thread that writes variables. The run must end, or enter a Python function of th
 it writes nothing. The fork waits for at most `MAX_WAIT_S`. A longer run (a loop of many iterations
 in one step) continues, and values that it is writing may be partly written in the child. The wait
 can't deadlock. The fork waits for a run, and that run may wait for variables that another run
-holds. But the other run also ends, or it is in a user function, for which the fork does not wait.
+holds. But the other run also ends, or it is in a user function. The fork does not wait for user
+functions.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ session.
 
 A call uses an idle `_Instance` of the function, or creates another. So several threads can call the
 function at the same time, and it can call itself. An instance has a runner with plans by shapes,
-like the fetches of a session. Variables, tables and queues are those of the session. Other states,
+like the fetches of a session. They use the session's variables, tables and queues. Other states,
 such as positions in random streams, are separate. A `FunctionCall` with states reserves an
 instance, so each iterator of a dataset draws the same numbers again.
 """

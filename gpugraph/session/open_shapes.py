@@ -51,7 +51,8 @@ class _OpenFeeds(NamedTuple):
         self, sizes: Sequence[int], reported: Mapping[str, int] | None = None
     ) -> SizeValues | None:
         """Return the values of the unit's Sizes for these fed sizes, and the sizes that kernels
-        report (by default those of its compilation); None if the unit does not hold for them.
+        report (by default those of its compilation). If the unit does not hold for them, return
+        None.
         """
         if any(sizes[position] != size for position, size in self.closed.items()):
             return None
@@ -62,7 +63,9 @@ class _OpenFeeds(NamedTuple):
         return self.unit.at(first, reported)
 
     def of(self, shapes: Shapes, reported: Mapping[str, int] | None = None) -> SizeValues | None:
-        """Return the values of the unit's sizes for these fed shapes; None if it does not hold."""
+        """Return the values of the unit's sizes for these fed shapes. If it does not hold, return
+        None.
+        """
         return self.at([size for shape in shapes for size in shape], reported)
 
 
@@ -89,8 +92,8 @@ class OpenShapes:
     def find(
         self, shapes: Shapes, reported: Mapping[str, int] | None = None
     ) -> UnitForShapes | None:
-        """Return a unit for a set of shapes; None for the first set unless kernels report sizes,
-        and if there would be too many units.
+        """Return a unit for a set of shapes. Return None for the first set unless kernels report
+        sizes, and if there would be too many units.
 
         reported: by node, the sizes that kernels have reported in a run.
         """

@@ -1,4 +1,5 @@
-"""The operations of a partial run, and which of them can run after some of the feeds.
+"""The operations of a partial run: finds the operations that can run once some of the feeds have
+values.
 
 Operations that can't be separated run together, as one group:
 
@@ -59,7 +60,7 @@ class PartialRunGraph:
         return makers + [other for other in op._control_inputs if self.arrival(other) is None]
 
     def arrival(self, op: Operation) -> Tensor | None:
-        """Return the output of a fed Placeholder; None for other operations.
+        """Return the output of a fed Placeholder. Return None for other operations.
 
         A control dependency on a fed Placeholder is satisfied when the returned tensor is fed.
         """
@@ -188,7 +189,7 @@ def is_in_each_part(op: Operation) -> bool:
 
 
 def variable_of(tensor: Tensor) -> Tensor:
-    """Return the variable's output from which `tensor` has its reference or handle."""
+    """Return the output of the variable's op from which `tensor` gets its reference or handle."""
     while tensor.op._inputs:
         tensor = tensor.op._inputs[0]
     return tensor

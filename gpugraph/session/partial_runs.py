@@ -145,7 +145,7 @@ class PartialRun:
                 self._compute_again(tensor, blocked)
 
     def _compute_again(self, tensor: Tensor, blocked: set[Operation]) -> None:
-        """Compute a fetch that is inside a group of which other operations still lack feeds.
+        """Compute a fetch inside a group while other operations of the group still lack feeds.
 
         The operations that the tensor needs will run again with their group, so UnimplementedError
         is raised if one of them has a lasting effect.
@@ -232,7 +232,7 @@ class PartialRun:
 
 
 def _copy(value: Any) -> Any:
-    """Return a copy of an array; return NumPy scalars and tensor handles unchanged."""
+    """Return a copy of an array. Return NumPy scalars and tensor handles unchanged."""
     return value.copy() if isinstance(value, np.ndarray) else value
 
 

@@ -68,7 +68,7 @@ class PreparedFetches:
 
 
 def _numpy_type(tensor: Tensor) -> Any:
-    """Return the NumPy dtype of arrays that need no conversion when they are fed; None for
+    """Return the NumPy dtype of arrays that need no conversion when they are fed. Return None for
     strings.
     """
     dtype = tensor.dtype.base_dtype

@@ -66,8 +66,9 @@ class RunnerPlans:
         self.open_shapes: OpenShapes | None = None
 
     def find(self, shapes: Shapes) -> CachedPlan | None:
-        """Return the plan for exactly these shapes; None if there is no such plan, or it is
-        stale."""
+        """Return the plan for exactly these shapes. Return None if there is no such plan, or it is
+        stale.
+        """
         cached = self.exact.get(shapes)
         return None if cached is None or cached.plan.stale else cached
 
@@ -148,7 +149,9 @@ class RunnerPlans:
             del self.exact[shapes]
 
     def _opened(self, unit: UnitForShapes) -> CachedPlan | None:
-        """Return the plan that runs all shapes of a unit; None if none of its plans can yet."""
+        """Return the plan that runs all shapes of a unit. If the unit has no such plan yet, return
+        None.
+        """
         if unit.unit.reports is not None:
             self._await_opening(unit)
         candidates = (*self.exact.values(), *self._waiting)
@@ -170,7 +173,9 @@ class RunnerPlans:
         return None
 
     def _await_opening(self, unit: UnitForShapes) -> None:
-        """Bind a unit for the sizes with which it was compiled, to open the plan later; once."""
+        """Bind a unit for the sizes with which it was compiled, so that the plan can be opened
+        later. This is done once.
+        """
         if unit.unit in self._awaited:
             return
         self._awaited.append(unit.unit)
@@ -299,7 +304,9 @@ def _fits(key: PlanKey, shapes: Shapes) -> bool:
 
 
 def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
-    """Return the common shape, with None for sizes that differ; None if the ranks differ."""
+    """Return the common shape, with None for sizes that differ. If the ranks differ, return
+    None.
+    """
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes) or len({len(shape) for shape in known}) > 1:
         return None

@@ -34,8 +34,8 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """Return the values of the fetches for these arrays, whose dtypes are those of the
-        feeds.
+        """Run the graph with these arrays as feeds, and return the values of the fetches. The
+        arrays must have the dtypes of the feeds.
         """
 
     @abstractmethod
@@ -49,8 +49,8 @@ class Runner(ABC):
         """Return how a run with values of these shapes is executed."""
 
     def report(self, values: Sequence[Any]) -> Any:
-        """Run these values once and return a report; raise UnimplementedError if the backend has
-        none.
+        """Run these values once and return a report. Raises UnimplementedError if the backend has
+        no reports.
         """
         raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
@@ -60,7 +60,7 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; raise AlreadyExistsError if the session has a graph."""
+        """Set the session's graph. Raises AlreadyExistsError if the session has a graph."""
 
     @abstractmethod
     def prepare(
@@ -79,11 +79,11 @@ class SessionBackend(ABC):
 
     @property
     def kept_tensors(self) -> KeptTensors | None:
-        """The tensors of `tf.get_session_handle` that the session keeps; None if unsupported."""
+        """The tensors of `tf.get_session_handle` that the session keeps, or None if unsupported."""
         return None
 
     def last_report(self) -> Any:
-        """Return the report of the last traced run; raise UnimplementedError if reports are not
+        """Return the report of the last traced run. Raises UnimplementedError if reports are not
         supported.
         """
         raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
@@ -109,7 +109,7 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def reset(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers (all, if none are named)."""
+        """Clear these resource containers (all containers, if the list is empty)."""
 
     @abstractmethod
     def close(self) -> None:

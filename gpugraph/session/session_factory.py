@@ -56,7 +56,7 @@ class SessionFactory:
 
     @classmethod
     def unregister(cls, runtime_type: str) -> None:
-        """Remove a factory; raise NotFoundError if no factory has this name."""
+        """Remove a factory. Raises NotFoundError if no factory has this name."""
         with cls._lock:
             if cls._factories.pop(runtime_type, None) is None:
                 raise NotFoundError.of_no_node(f"No session factory of type {runtime_type}")
@@ -65,7 +65,7 @@ class SessionFactory:
     def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
         """Return the only factory that accepts the options.
 
-        Raises NotFoundError if none does, InternalError if several do.
+        Raises NotFoundError if no factory does, and InternalError if several do.
         """
         for prefix, module in DEFERRED.values():
             if options.target.startswith(prefix):
@@ -103,7 +103,7 @@ class SessionFactory:
 
     @classmethod
     def new_session(cls, options: SessionOptions) -> SessionBackend:
-        """Return a session backend for these options; raise InternalError if the factory returns
+        """Return a session backend for these options. Raises InternalError if the factory returns
         none.
         """
         factory = cls.get_factory(options)

@@ -37,14 +37,14 @@ class TensorHandle:
         return self._handle
 
     def eval(self) -> Any:
-        """Return the tensor's value on the host; raise TypeError after `delete` or
+        """Return the tensor's value on the host. Raises TypeError after `delete` or
         `get_raw_handle`.
         """
         self._check()
         return plain_integers(self._kept.read(self._handle)[()])
 
     def delete(self) -> None:
-        """Delete the tensor and free its memory; raise TypeError after `delete` or
+        """Delete the tensor and free its memory. Raises TypeError after `delete` or
         `get_raw_handle`.
         """
         self._check()

@@ -29,7 +29,7 @@ class TracedExecution:
     """Executes a plan once, with a time limit, or with a trace.
 
     trace: whether to record the times of the steps. limit_ms: the time limit in milliseconds from
-    now; 0 for none. one_thread: whether all work is done in the calling thread.
+    now. 0 means no limit. one_thread: whether all work is done in the calling thread.
 
     times, plan: the recorded times and the plan, after the run. take: receives the inputs of
     collectives from kernels during the run. place: provides the memory of fetched arrays. spans:
@@ -127,7 +127,7 @@ class CostModelRuns:
         self._count = 0
 
     def count_run(self, options: GraphOptions) -> bool:
-        """Count a run; return whether it gets a cost graph.
+        """Count a run. Return whether it gets a cost graph.
 
         After the first `build_cost_model_after` runs, every `build_cost_model`-th run gets one.
         """

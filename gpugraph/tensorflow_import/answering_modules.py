@@ -78,7 +78,7 @@ class _TensorFlowDistribution(Distribution):
         self._name = name
 
     def read_text(self, filename: str) -> str | None:
-        """Return the text of the file METADATA; None for any other file."""
+        """Return the text of the file METADATA. Return None for any other file."""
         if filename != "METADATA":
             return None
         return f"Metadata-Version: 2.1\nName: {self._name}\nVersion: {VERSION}\n"
@@ -134,8 +134,8 @@ class TensorFlowFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a TensorFlow module; None for any other module, and for modules that
-        TensorFlow does not have.
+        """Return the spec of a TensorFlow module. Return None for any other module, and for modules
+        that TensorFlow does not have.
 
         A module that this package refuses can be imported: its names are placeholders.
         """

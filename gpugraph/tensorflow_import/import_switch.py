@@ -56,7 +56,7 @@ def as_tensorflow() -> Iterator[MissingNames]:
 
 
 def install() -> TensorFlowFinder:
-    """Make `import tensorflow` import this package from now on; return the finder in use.
+    """Make `import tensorflow` import this package from now on. Return the finder in use.
 
     Raises ImportError if another TensorFlow is already imported.
     """

@@ -160,8 +160,8 @@ RENAMED = _read(_RENAMED)
 
 
 def instead_of(path: str) -> str:
-    """Return a text that states why `tensorflow.<path>` is missing, and its replacement; "" if
-    unknown.
+    """Return a text that states why `tensorflow.<path>` is missing, and its replacement. If
+    unknown, return "".
     """
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
@@ -190,8 +190,8 @@ def refusal_at_call(path: str) -> str:
 
 
 def refusal_of(value: Any) -> str:
-    """Return a text that states why a function or class always raises, and its replacement; "" if
-    it does not always raise.
+    """Return a text that states why a function or class always raises, and its replacement. If it
+    does not always raise, return "".
 
     Such a value is a placeholder, or a function that is annotated to return NoReturn and has the
     reason in its docstring.

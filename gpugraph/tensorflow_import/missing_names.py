@@ -40,7 +40,9 @@ class MissingName(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The file and the line, after the library and its version if it is one's."""
+        """The place of the use: the file and the line. If the file belongs to an installed library,
+        the library's name and version come first.
+        """
         library = library_of(self.file)
         return f"{library and f'{library}, '}{self.file}:{self.line}"
 

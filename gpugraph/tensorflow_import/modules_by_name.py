@@ -7,5 +7,5 @@ from types import ModuleType
 
 
 def module_named(name: str) -> ModuleType:
-    """Import and return a module; raise ImportError if it cannot be imported."""
+    """Import and return a module. Raises ImportError if it cannot be imported."""
     return import_module(name)

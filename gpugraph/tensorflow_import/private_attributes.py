@@ -137,7 +137,7 @@ def _override_operator(operator: str, function: Any) -> None:
 
 
 def _overload_operator(cls: type, operator: str) -> None:
-    """Define a Python operator of a class of variables by that of `value()`.
+    """Define a Python operator of a class of variables: it applies the operator to `value()`.
 
     This is `Variable._OverloadOperator(operator)`.
     """

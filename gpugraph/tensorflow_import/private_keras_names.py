@@ -27,7 +27,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def conv_output_length(
     input_length: int | None, filter_size: int, padding: str, stride: int, dilation: int = 1
 ) -> int | None:
-    """Return the output size of a convolution along one axis; None if `input_length` is None."""
+    """Return the output size of a convolution along one axis. If `input_length` is None, return
+    None.
+    """
     if input_length is None:
         return None
     window = filter_size + (filter_size - 1) * (dilation - 1)
@@ -56,8 +58,8 @@ def deconv_output_length(
     stride: int = 0,
     dilation: int = 1,
 ) -> int | None:
-    """Return the output size of a transposed convolution along one axis; None if `input_length` is
-    None.
+    """Return the output size of a transposed convolution along one axis. If `input_length` is None,
+    return None.
     """
     if input_length is None:
         return None

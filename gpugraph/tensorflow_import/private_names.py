@@ -31,6 +31,6 @@ def is_dense_tensor_like(t: object) -> bool:
 
 
 def _as_graph_element(obj: Any) -> Any:
-    """Return the tensor of a variable `obj`; None for any other object."""
+    """Return the tensor of a variable `obj`. Return None for any other object."""
     convert = getattr(obj, "_as_graph_element", None)
     return convert() if convert else None

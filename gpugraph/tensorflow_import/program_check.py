@@ -210,7 +210,7 @@ class Reader(ast.NodeVisitor):
                 self.visit(target)
 
     def visit_Name(self, node: ast.Name) -> None:
-        """Record a name that is read; unbind one that is set."""
+        """If the name is read, record it. If the name is set, unbind it."""
         if isinstance(node.ctx, ast.Load):
             self._note(self._path(node) or "", node.lineno)
         else:

@@ -135,7 +135,7 @@ class _Translator(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module to translate; None for any other module."""
+        """Return the spec of a module to translate. Return None for any other module."""
         if fullname.partition(".")[0] in sys.stdlib_module_names:
             return None
         spec = PathFinder.find_spec(fullname, path, target)

@@ -70,8 +70,8 @@ def refused(path: str, reason: str) -> type:
 
 
 def reason_of(value: Any) -> str:
-    """Return the reason of a placeholder; "" for any other value, and for a program's subclass of a
-    placeholder.
+    """Return the reason of a placeholder. Return "" for any other value, and for a program's
+    subclass of a placeholder.
     """
     return vars(value).get("refused_reason", "") if isinstance(value, _RefusedType) else ""
 

@@ -231,7 +231,7 @@ def _find(here: str, path: str, name: str) -> Any:
 
 
 def _refused(name: str, *paths: str) -> Any:
-    """Return the placeholder for the first rejected path; raise AttributeError if none is
+    """Return the placeholder for the first rejected path. Raises AttributeError if no path is
     rejected.
     """
     for path in () if name.startswith("__") else paths:

@@ -148,8 +148,8 @@ def poll_signals(at_once: bool) -> None:
 
 
 def install_handlers() -> None:
-    """Wrap the program's signal handlers: those that are set already, and those that it will set
-    later.
+    """Wrap the program's signal handlers: the handlers that are set already, and all handlers that
+    it sets later.
 
     Handlers that are set already can only be wrapped in the main thread: call this there once.
     """

@@ -46,7 +46,7 @@ class SizeTable:
         return self.of_terms(sorted((monomial, n) for monomial, n in terms.items() if n))
 
     def values(self, sizes: SizeValues) -> Any:
-        """Return the values by number; raise OverflowError if one may not fit 63 bits."""
+        """Return the values by number. Raises OverflowError if one may not fit 63 bits."""
         if self._matrix is None:
             self._build()
         atoms = sizes.atoms

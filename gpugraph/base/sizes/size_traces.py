@@ -101,7 +101,7 @@ class SizeTrace:
     def values(
         self, inputs: Sequence[int], reported: Mapping[str, int] | None = None
     ) -> SizeValues | None:
-        """Return the values of all Sizes; None unless they meet all conditions."""
+        """Return the values of all Sizes. Return None unless they meet all conditions."""
         atoms = list(inputs)
         reported = self.reported if reported is None else reported
         try:
@@ -182,7 +182,7 @@ class Size:
         self.hint = value
 
     def reports(self) -> set[str]:
-        """Return the names of the reported sizes on which it depends."""
+        """Return the names of the reported sizes on which this size depends."""
         return self.trace.reports_in(self)
 
     def __add__(self, other: Any) -> Any:
@@ -338,7 +338,9 @@ def _combined(size: Size, other: Any, sign: int) -> Any:
 
 
 def _least(size: Any) -> int:
-    """Return a lower bound of a size that holds for all inputs; -2**62 if none is known."""
+    """Return a lower bound of a size that holds for all inputs. If no bound is known, return
+    -2**62.
+    """
     if type(size) is not Size:
         return operator.index(size)
     natural = size.trace.natural

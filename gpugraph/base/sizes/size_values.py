@@ -38,7 +38,7 @@ class SizeValues:
         self.atoms = atoms
 
     def of(self, size: Any) -> Any:
-        """Return the value of a Size; return any other value unchanged."""
+        """Return the value of a Size. Return any other value unchanged."""
         terms = getattr(size, "terms", None)
         return size if terms is None else value_of(terms, self.atoms)
 

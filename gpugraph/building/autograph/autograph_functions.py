@@ -24,15 +24,15 @@ def to_graph(
     """Return the converted form of a function, method or class.
 
     Its `if`, `while` and `for` statements, `and`, `or`, `not` and conditional expressions become
-    `tf.cond` and `tf.while_loop` where they depend on tensors. A method becomes a function with
-    the object as its first argument; the methods of a class are converted in a subclass.
+    `tf.cond` and `tf.while_loop` where they depend on tensors. A method becomes a function with the
+    object as its first argument; the methods of a class are converted in a subclass.
 
     recursive: whether the functions that it calls are converted too.
     experimental_optional_features: None, a `tf.autograph.experimental.Feature`, or several.
     arg_values, arg_types: ignored.
 
-    Raises ConversionError, a ValueError, if the source code is not available or contains
-    statements that can't be converted; ModuleNotFoundError without the package diastatic-malt.
+    Raises ConversionError, a ValueError, if the source code is not available or contains statements
+    that can't be converted. Raises ModuleNotFoundError without the package diastatic-malt.
     """
     del arg_values, arg_types
     options = options_to_convert(recursive, experimental_optional_features)

@@ -81,7 +81,7 @@ def _staged_if(
 
 
 def scalar_condition(cond: Any, statement: str) -> Any:
-    """Return a condition as a scalar tensor; raise ValueError unless it is one bool."""
+    """Return a condition as a scalar tensor. Raises ValueError unless it is one bool."""
     cond = convert_to_tensor(cond)
     if cond.dtype.base_dtype is not bool_type:
         raise ValueError(
@@ -190,14 +190,14 @@ def or_(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
 
 
 def eq(one: Any, two: Any) -> Any:
-    """Return `one == two`, elementwise if one of them is a tensor."""
+    """Return `one == two`. If `one` or `two` is a tensor, compare elementwise."""
     if is_tensor(one) or is_tensor(two):
         return raw_ops.Equal(one, two)
     return one == two
 
 
 def not_eq(one: Any, two: Any) -> Any:
-    """Return `one != two`, elementwise if one of them is a tensor."""
+    """Return `one != two`. If `one` or `two` is a tensor, compare elementwise."""
     return not_(eq(one, two))
 
 

@@ -123,7 +123,7 @@ def converted_call(
     """Call `f`, converted if it is a function of the user.
 
     caller_fn_scope: the scope of the converted function that makes the call. options: the options
-    of the conversion; by default those of that scope.
+    of the conversion, by default those of that scope.
     """
     if options is None:
         if caller_fn_scope is None:

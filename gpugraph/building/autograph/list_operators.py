@@ -49,7 +49,7 @@ def new_list(iterable: Any = None) -> Any:
 
 
 def _is_list(value: Any) -> bool:
-    """Return whether a tensor is a list; raise ValueError for another tensor."""
+    """Return whether a tensor is a list. Raises ValueError for another tensor."""
     if not is_tensor(value):
         return False
     if value.dtype.base_dtype is not variant:
@@ -173,7 +173,7 @@ def tensor_list(
     """Return a list of tensors, a TensorArray or a variant tensor, with these elements.
 
     elements: a list, a tuple or, for a variant tensor, a tensor whose rows are the elements.
-    element_dtype, element_shape: required if there are no elements; raises ValueError without them.
+    element_dtype, element_shape: required if there are no elements. Raises ValueError without them.
     """
     is_typed = element_dtype is not None and element_shape is not None
     if not is_typed and not is_tensor(elements):

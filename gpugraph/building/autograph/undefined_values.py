@@ -35,7 +35,7 @@ class UndefinedReturnValue:
 
 
 def ld(value: Any) -> Any:
-    """Return a variable's value; raise UnboundLocalError if it is undefined."""
+    """Return a variable's value. Raises UnboundLocalError if it is undefined."""
     return value.read() if isinstance(value, Undefined) else value
 
 

@@ -27,7 +27,7 @@ def verify_tensor_all_finite(
     """Return the float tensor `t`, with a check that fails the run if `t` has NaNs or infinities.
 
     The run then raises InvalidArgumentError with `msg`. `x` and `message` are other names of `t`
-    and `msg`; raise ValueError if both names of one argument are used.
+    and `msg`. Raises ValueError if both names of one argument are used.
     """
     value = _either(t, x, "t", "x")
     text = _either(msg, message, "msg", "message")

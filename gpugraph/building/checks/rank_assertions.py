@@ -144,7 +144,7 @@ def assert_rank_in(
 
 
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
-    """Return `tensor`; raise ValueError if it is not a scalar or its shape is unknown."""
+    """Return `tensor`. Raises ValueError if it is not a scalar or its shape is unknown."""
     with name_scope(name, "assert_scalar", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name=scope)
         if tensor.shape.sizes != ():

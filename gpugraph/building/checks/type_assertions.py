@@ -18,7 +18,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
-    """Return an operation that does nothing; raise TypeError unless `x` has an integer dtype."""
+    """Return an operation that does nothing. Raises TypeError unless `x` has an integer dtype."""
     with name_scope(name, "assert_integer", [x]):
         x = convert_to_tensor(x, name="x")
         if not x.dtype.base_dtype.is_integer:
@@ -32,7 +32,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 def assert_type(
     tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> Operation:
-    """Return an operation that does nothing; raise TypeError unless `tensor` has the dtype
+    """Return an operation that does nothing. Raises TypeError unless `tensor` has the dtype
     `tf_type`.
     """
     wanted = as_dtype(tf_type)
@@ -66,10 +66,11 @@ def _label(tensor: Any) -> str:
 
 
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> Any:
-    """Return the common float dtype of all `tensors` and `dtype`; float32 if there are none.
+    """Return the float dtype that `tensors` and `dtype` have in common. Without tensors and dtype,
+    return float32.
 
-    Elements that are None are skipped. Raises ValueError if the dtypes differ or are not float
-    dtypes; raises TypeError for an element without a dtype.
+    Raises ValueError if the dtypes differ or are not float dtypes. Raises TypeError for an element
+    without a dtype.
     """
     common = None if dtype is None else as_dtype(dtype).base_dtype
     first = None

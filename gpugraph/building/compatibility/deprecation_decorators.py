@@ -76,7 +76,7 @@ def deprecated(
 ) -> Callable[[_Function], _Function]:
     """Return a decorator that logs a warning when the function is called.
 
-    date: YYYY-MM-DD, the day after which the function is to be removed, or None; raise ValueError
+    date: YYYY-MM-DD, the day after which the function is to be removed, or None. Raises ValueError
     for a date in another form. instructions: the replacement, for the message.
     """
     _check(date, instructions)

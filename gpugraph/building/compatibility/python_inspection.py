@@ -66,5 +66,5 @@ def get_func_name(func: Any) -> str:
 
 
 def get_func_code(func: Any) -> Any:
-    """Return the code object of a function, or None if it has none."""
+    """Return the code object of a function. If the function has no code object, return None."""
     return getattr(inspect.unwrap(func), "__code__", None)

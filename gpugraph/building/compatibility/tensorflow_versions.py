@@ -37,7 +37,7 @@ def _refusal(value: Any) -> TypeError:
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """Return a string as bytes; return bytes unchanged. Raises TypeError for anything else."""
+    """Return a string as bytes. Return bytes unchanged. Raises TypeError for anything else."""
     if isinstance(bytes_or_text, bytearray):
         return bytes(bytes_or_text)
     if isinstance(bytes_or_text, str):
@@ -48,7 +48,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
 
 
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Return bytes as a string; return a string unchanged. Raises TypeError for anything else."""
+    """Return bytes as a string. Return a string unchanged. Raises TypeError for anything else."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     if isinstance(bytes_or_text, bytes):
@@ -65,7 +65,7 @@ def as_str_any(value: Any, encoding: str = "utf-8") -> str:
 
 
 def path_to_str(path: Any) -> Any:
-    """Return a path object as a string; return any other value unchanged."""
+    """Return a path object as a string. Return any other value unchanged."""
     return as_str_any(os.fspath(path)) if isinstance(path, os.PathLike) else path
 
 

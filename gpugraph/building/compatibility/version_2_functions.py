@@ -57,7 +57,7 @@ def safe_embedding_lookup_sparse(
     """Call `tf.nn.safe_embedding_lookup_sparse` for tables partitioned by "div".
 
     Return a tensor of shape sparse_ids.shape[:-1] + (columns,), where columns is the size of an
-    embedding. Errors are those of that function.
+    embedding. It raises the same errors as that function.
     """
     return embedding_lookup_sparse.safe_embedding_lookup_sparse(
         embedding_weights, sparse_ids, sparse_weights, combiner, default_id, name, "div", max_norm
@@ -76,7 +76,7 @@ def nce_loss(
     remove_accidental_hits: bool = False,
     name: str = "nce_loss",
 ) -> Tensor:
-    """Call `tf.nn.nce_loss` for tables partitioned by "div"; return a loss per row, of the inputs'
+    """Call `tf.nn.nce_loss` for tables partitioned by "div". Return a loss per row, of the inputs'
     dtype.
     """
     return nce_and_sampled_softmax.nce_loss(
@@ -98,7 +98,7 @@ def sampled_softmax_loss(
     seed: int | None = None,
     name: str = "sampled_softmax_loss",
 ) -> Tensor:
-    """Call `tf.nn.sampled_softmax_loss` for tables partitioned by "div"; return a loss per row."""
+    """Call `tf.nn.sampled_softmax_loss` for tables partitioned by "div". Return a loss per row."""
     return nce_and_sampled_softmax.sampled_softmax_loss(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
         remove_accidental_hits, "div", name, seed,

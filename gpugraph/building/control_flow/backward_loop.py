@@ -102,7 +102,7 @@ class LoopGradient:
     # -- the counters
 
     def _count_forward(self) -> Tensor:
-        """Add an iteration counter to the forward loop; return its final value, outside of it."""
+        """Add an iteration counter to the forward loop. Return its final value, outside of it."""
         loop = self.forward_context
         zero = constant(0, name="f_count")
         if self.outer is not None:  # executions of an inner loop must follow one another
@@ -200,7 +200,7 @@ class LoopGradient:
         return value
 
     def push(self, value: Tensor, dead_branch: bool = False) -> Tensor:
-        """Push `value` onto a new stack in each forward iteration; return the stack's handle.
+        """Push `value` onto a new stack in each forward iteration. Return the stack's handle.
 
         dead_branch: whether `value` is alive even if the branch of its context is not taken.
         """
@@ -375,8 +375,8 @@ class LoopGradient:
                 self._close_with_zeros(merged, entered)
 
     def forget(self, needed: set[Operation]) -> None:
-        """Remove the control dependencies on pushes and pops, except for those of the ops in
-        `needed`.
+        """Remove the control dependencies on pushes and pops, except for the dependencies of the
+        ops in `needed`.
         """
         for popped, stack in self._pops.items():
             if popped in needed:

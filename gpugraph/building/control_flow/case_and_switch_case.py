@@ -157,7 +157,7 @@ def switch_case(
 
 
 def _as_result(value: Any) -> Any:
-    """Return the result of the only function as a tensor; return an Operation or TensorArray
+    """Return the result of the only function as a tensor. Return an Operation or TensorArray
     unchanged.
     """
     return value if isinstance(value, (Operation, TensorArray)) else identity(value)

@@ -44,7 +44,7 @@ class CondContext(ControlFlowContext):
 
     @property
     def back_prop(self) -> bool:  # type: ignore[override]
-        """Whether the enclosing loop is differentiable; False without a loop."""
+        """Whether the enclosing loop is differentiable, or False without a loop."""
         return self.loop is not None and self.loop.back_prop
 
     @property

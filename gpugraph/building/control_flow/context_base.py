@@ -118,7 +118,7 @@ class ControlFlowContext(ABC):
                     op._update_input(index, stand_in)
 
     def drop_outer_controls(self, op: Operation) -> list[Operation]:
-        """Remove an op's control inputs that are outside of the enclosing loop; return them."""
+        """Remove an op's control inputs that are outside of the enclosing loop. Return them."""
         loop = self.loop
         if loop is None or not op._control_inputs:
             return []
@@ -159,7 +159,7 @@ class ControlFlowContext(ABC):
 
 
 class LoopContext(ControlFlowContext):
-    """The inside of a loop. `own_grad_state` is the record of a backward loop; None for other
+    """The inside of a loop. `own_grad_state` is the record of a backward loop, or None for other
     loops.
     """
 
@@ -293,7 +293,7 @@ def output_context(op: Operation) -> ControlFlowContext | None:
 
 
 def loop_of(context: ControlFlowContext | None) -> LoopContext | None:
-    """Return the innermost loop of a context; None outside of all contexts."""
+    """Return the innermost loop of a context. Return None outside of all contexts."""
     return None if context is None else context.loop
 
 

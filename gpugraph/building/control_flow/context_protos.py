@@ -59,8 +59,8 @@ def _written(
 ) -> Any:
     """Fill in the fields that branches and loops share: names of tensors, and inner contexts.
 
-    parts: for each field of `message` that holds one name, the tensor with that name. None leaves
-    the field unset.
+    parts: a dict from a field of `message` that holds one name to the tensor with this name. None
+    leaves the field unset.
 
     Returns the message, or None if the context's name is outside of `export_scope`.
     """
@@ -85,7 +85,7 @@ def _written(
 
 
 def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContext:
-    """Return the branch of a CondContextDef, in the default graph; raise KeyError for unknown
+    """Return the branch of a CondContextDef, in the default graph. Raises KeyError for unknown
     names.
     """
     find = partial(tensor_in_scope, import_scope=import_scope)

@@ -46,7 +46,7 @@ class LoopGradients:
         self._by_loop: dict[ControlFlowContext, LoopGradient] = {}
 
     def add(self, op: Operation) -> list[Operation]:
-        """Begin the backward loop of the loop that an Exit leaves; return all Exits of that loop.
+        """Begin the backward loop of the loop that an Exit leaves. Return all Exits of that loop.
 
         The list is empty if the backward loop was begun before.
         """
@@ -93,7 +93,7 @@ class LoopGradients:
         return context is not None and context.loop is context and op in context.switches
 
     def first_exits(self, pending: dict[Operation, int], ys: set[Operation]) -> list[Tensor]:
-        """Return Exits without a gradient, of loops of which no Exit will get a gradient.
+        """Return the Exits of loops in which no Exit will get a gradient.
 
         The differentiation of these loops can begin immediately. The Enters of all loop variables
         are marked in `pending` as reachable.
@@ -120,8 +120,8 @@ class LoopGradients:
     ) -> tuple[list[Tensor], list[Tensor]]:
         """Record that the gradient at an Exit has been computed, if there is one.
 
-        Returns two lists: the loop's Exits with a gradient and those without. Both are empty while
-        other Exits of the loop are pending.
+        Returns two lists: the loop's Exits with a gradient, and the loop's Exits without a
+        gradient. Both are empty while other Exits of the loop are pending.
         """
         state = self._by_loop[tensor.op._control_flow_context]
         state.deferred_exits.append(tensor)
@@ -149,7 +149,9 @@ class LoopGradients:
             state.forget(needed)
 
     def _needed(self, grads: Iterable[Tensor], since: int) -> set[Operation]:
-        """Return the ops created since `since` on which gradients or the loops depend."""
+        """Return the ops that the gradients, or the loops in the graph's operations from index
+        `since` on, depend on.
+        """
         stack = [tensor.op for tensor in grads]
         stack += [op for op in self.graph._ops[since:] if op.type in ("NextIteration", "LoopCond")]
         needed = set(stack)
@@ -282,7 +284,7 @@ def find_loops(
 
 
 def _has_context(op: Operation) -> bool:
-    """Return whether a Switch or Merge belongs to a context; True for other ops."""
+    """Return whether a Switch or Merge belongs to a context. Return True for other ops."""
     if op.type in ("Switch", "RefSwitch"):
         return bool(op._control_flow_context.owns(op))
     if op.type in ("Merge", "RefMerge"):

@@ -1,7 +1,7 @@
 """tf.map_fn, tf.foldl, tf.foldr and tf.scan: loops over the first axis of tensors.
 
-Each function unstacks `elems` into TensorArrays, from which a `tf.while_loop` reads one element
-after the other. Results of all steps are written to TensorArrays, which are stacked after the loop.
+Each function unstacks `elems` into TensorArrays. A `tf.while_loop` then reads one element after the
+other. Results of all steps are written to TensorArrays, which are stacked after the loop.
 """
 
 from __future__ import annotations
@@ -111,15 +111,15 @@ def map_fn(
     """Apply `fn` to each element of `elems` along its first axis, and stack the results.
 
     elems: a tensor, or a structure of tensors of the same first size; `fn` receives the elements in
-    that structure. dtype: the dtypes of the results of `fn`, in their structure; by default those
+    that structure. dtype: the dtypes of the results of `fn`, in their structure, by default those
     of `elems`. infer_shape: whether all results must have the same shape.
 
     Raises TypeError if `fn` is not callable or its result is of another structure type, and
     ValueError for scalars and results of another structure. A run raises InvalidArgumentError for
     results of other dtypes, or of differing shapes.
 
-    >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])))
-    array([1, 4, 9], dtype=int32)
+    >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3]))) array([1, 4, 9],
+    dtype=int32)
     """
     _check_callable(fn)
     with name_scope(name, "map", flatten(elems)):

@@ -243,7 +243,7 @@ class WhileContext(LoopContext):
     def exit_gradient(self, op: Operation, grad: Tensor) -> Tensor | None:
         """Return the gradient at the input of an Exit: `grad`, entered into the backward loop.
 
-        Return None if the loop is not differentiable; raise TypeError for a backward loop.
+        Return None if the loop is not differentiable. Raises TypeError for a backward loop.
         """
         if not self.back_prop:
             return None

@@ -60,12 +60,11 @@ def while_loop(
     Returns the final values in the structure of `body`'s result.
 
     Raises TypeError for functions that aren't callable, `parallel_iterations` below 1, and results
-    of another structure type or dtype; raise ValueError for no loop variables, for results of
+    of another structure type or dtype. Raises ValueError for no loop variables, for results of
     another structure or of a shape that violates its invariant.
 
-    >>> _, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0])
-    >>> session.run(total)
-    np.int32(10)
+    >>> _, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0]) >>>
+    session.run(total) np.int32(10)
     """
     if isinstance(loop_vars, Tensor):
         raise TypeError(f"loop_vars must be a list or tuple of tensors, not the tensor {loop_vars}")
@@ -159,7 +158,7 @@ class _Loop:
         ]
 
     def build(self, cond: Callable[..., Any], body: Callable[..., Any]) -> Any:
-        """Build the loop's ops; return the final values in the structure of the body's result."""
+        """Build the loop's ops. Return the final values in the structure of the body's result."""
         context = self.context
         with within(self.graph, context):
             merged = self._merged(self._entered())
@@ -217,7 +216,7 @@ class _Loop:
                 tensor.op._add_control_input(context.control_pivot)
 
     def _open_shapes(self, sources: Sequence[Tensor], entered: Sequence[Tensor]) -> None:
-        """Set the static shapes of the Enters to the shape invariants; raise ValueError for a
+        """Set the static shapes of the Enters to the shape invariants. Raises ValueError for a
         misfit.
         """
         for source, tensor, shape in zip(sources, entered, self.shapes):

@@ -135,7 +135,9 @@ class BodyCopy:
         return attrs
 
     def _location(self, item: Any) -> Any:
-        """Return a colocation group with the name of the copy; None for one that is not copied."""
+        """Return a colocation group with the name of the copy. Return None for one that is not
+        copied.
+        """
         text = item.decode() if isinstance(item, bytes) else item
         if not text.startswith(_LOCATION):
             return item

@@ -51,7 +51,7 @@ class Defun:
         self._options = kwargs
 
     def __call__(self, func: Callable[..., Any]) -> Any:
-        """Return the defined function; raise ValueError if it has defaults, or too few
+        """Return the defined function. Raises ValueError if it has defaults, or too few
         arguments.
         """
         if not callable(func):
@@ -264,7 +264,7 @@ class OverloadedFunction:
 
 
 def _results(returned: Any) -> list[Tensor]:
-    """Return the results of the Python function as tensors; raise ValueError for None among
+    """Return the results of the Python function as tensors. Raises ValueError for None among
     several.
     """
     if returned is None:

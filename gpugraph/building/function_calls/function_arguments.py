@@ -66,9 +66,9 @@ class FunctionSpec:
         return [p.name for p in self.signature.parameters.values() if p.kind in positional]
 
     def canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """Return the arguments with arrays as tensors; raise TypeError if they do not fit.
+        """Return the arguments with arrays as tensors. Raises TypeError if they do not fit.
 
-        With an `input_signature` all of them become tensors; raise ValueError if they do not match
+        With an `input_signature` all of them become tensors. Raises ValueError if they do not match
         it.
         """
         if self.input_signature is not None:

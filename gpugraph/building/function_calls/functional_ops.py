@@ -65,7 +65,7 @@ def _branch(function: GraphFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
 def _copied(
     function: GraphFunction, inputs: Sequence[Tensor]
 ) -> tuple[list[Tensor], list[Operation]]:
-    """Copy a function's operations into the current scope; return its results and effects."""
+    """Copy a function's operations into the current scope. Return its results and effects."""
     graph = get_default_graph()
     arguments = dict(zip(function.graph.inputs, inputs))
     captures = function.graph.captures.items()
@@ -218,7 +218,7 @@ def remote_call(args: Any, Tout: Any, f: Any, target: Any, name: str | None = No
 
 
 def Gradient(inputs: Any, f: Any, name: str | None = None) -> Any:
-    """Return the gradients of a function at its arguments; zeros where there is none.
+    """Return the gradients of a function at its arguments. A missing gradient becomes zeros.
 
     inputs: the arguments, then the gradients at the results.
     """

@@ -15,16 +15,16 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
-    """Add an op that calls `func` in each run with tensors that have values; return its results.
+    """Add an op that calls `func` in each run with tensors that have values. Return its results.
 
     `func` receives a tensor for each of `inp`; it may read values (`x.numpy()`, `if x > 0:`) and
-    use TensorFlow's functions, whose ops are computed when a value is read or returned. It returns
-    as many values as `Tout` has dtypes, or one value if `Tout` is one dtype. None means zero. The
-    gradient is computed from the ops in `func`.
+    use TensorFlow's functions, whose ops are computed when a value is read or returned. If `Tout`
+    is a dtype, the function returns one value. If `Tout` is a list of dtypes, it returns one value
+    for each. None means zero. The gradient is computed from the ops in `func`.
 
     Returns a list of tensors if `Tout` is a list or tuple, otherwise one tensor; the operation if
-    `Tout` is empty. Raises ValueError if `func` can't be called. Errors of a run are those of
-    `tf.py_func`.
+    `Tout` is empty. Raises ValueError if `func` can't be called. A run raises the same errors as
+    with `tf.py_func`.
     """
     if not callable(func):
         raise ValueError(

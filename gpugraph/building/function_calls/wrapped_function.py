@@ -22,24 +22,16 @@ from gpugraph.graph.client.tensor_spec import TensorSpec
 class WrappedFunction(ConcreteFunction):
     """A function that was traced once, as a session runs a graph.
 
-    A call runs those ops that its results need, in no order but that of data and control
-    dependencies. `variables` are those that the function uses, also those that it has created.
+    A call runs only the ops that its results depend on. Their order is determined by data and
+    control dependencies alone. `variables`: the variables that the function uses, including the
+    variables that it has created.
     """
 
     def prune(
         self, feeds: Any, fetches: Any, name: str | None = None, input_signature: Any = None
     ) -> WrappedFunction:
-        """Return the function from tensors of this one's graph to others.
-
-        Args:
-          feeds: tensors of `graph`, or their names, in any structure: the arguments. Captured
-            tensors, such as variables, stay captured.
-          fetches: tensors and operations of `graph`, or their names, in any structure.
-          name: of the function.
-          input_signature: not used.
-
-        Raises:
-          ValueError: a feed is no tensor, or an element is of another graph.
+        """Return a function that computes the tensors `fetches` of this function's graph from the
+        tensors `feeds`.
         """
         del input_signature
         graph = self.graph
@@ -86,7 +78,9 @@ def _tensors(results: Any) -> list[Tensor]:
 
 
 def _needed(fetches: Sequence[Any], known: set[Tensor]) -> list[Operation]:
-    """Return the operations on which fetches depend, except for those of known tensors."""
+    """Return the operations on which fetches depend. The operations behind known tensors are left
+    out.
+    """
     known_ops = {tensor.op for tensor in known}
     waiting = [getattr(one, "op", one) for one in fetches if one not in known]
     needed: dict[Operation, None] = {}

@@ -94,14 +94,12 @@ def gradients(
     gate_gradients: whether the gradients at an op's inputs become available only when all of them
     are computed. Every aggregation_method computes the same sum, one AddN.
 
-    Raises LookupError for an op of an undeclared type; raise ValueError for `grad_ys` of another
-    length, or of a shape that the backward pass rejects, and for tensors of several graphs; raise
+    Raises LookupError for an op of an undeclared type. Raises ValueError for `grad_ys` of another
+    length, or of a shape that the backward pass rejects, and for tensors of several graphs. Raises
     TypeError for `grad_ys` of another kind than `ys`, and for complex `ys` without `grad_ys`.
 
-    >>> x = tf.placeholder(tf.float32, [])
-    >>> (slope,) = tf.gradients(x ** 3, x)
-    >>> session.run(slope, {x: 2})
-    np.float32(12.0)
+    >>> x = tf.placeholder(tf.float32, []) >>> (slope,) = tf.gradients(x ** 3, x) >>>
+    session.run(slope, {x: 2}) np.float32(12.0)
     """
     if unconnected_gradients not in ("none", "zero"):
         raise ValueError(
@@ -289,7 +287,9 @@ class _Sweep:
             self.loops.finish([part for grad in all_grads for part in _parts(grad)], self.since)
 
     def _arrive(self, tensor: Tensor) -> None:
-        """Count one consumer of `tensor` as done; after the last one its producer is ready."""
+        """Count one consumer of `tensor` as done. After the last consumer, the producer of `tensor`
+        is ready.
+        """
         maker = tensor.op
         self.pending[maker] -= 1
         left = self.pending[maker]

@@ -26,8 +26,8 @@ class RegisterGradient:
     """Decorator that registers the gradient function of ops of type `op_type`.
 
     The function is called with the op and the gradient at each of its outputs, and returns the
-    gradient at each of its inputs (None if there is none). The constructor raises KeyError for a
-    type that already has a gradient function.
+    gradient at each of its inputs (None for an input without a gradient). The constructor raises
+    KeyError for a type that already has a gradient function.
     """
 
     def __init__(self, op_type: str) -> None:

@@ -25,7 +25,7 @@ def hessians(
     """Return the second derivatives of the sum of `ys` with respect to each of `xs` separately.
 
     Shape of each: x.shape + x.shape. Raises LookupError if the first gradient contains an op
-    without a gradient; raises ValueError for an x on which neither the ys nor the first gradient
+    without a gradient. Raises ValueError for an x on which neither the ys nor the first gradient
     depends. `name` has no effect, as in TensorFlow.
 
     >>> x = tf.placeholder(tf.float32, [2])
@@ -49,7 +49,7 @@ def hessians(
 def _hessian(first: Any, x: Tensor, value: Tensor, options: dict[str, Any]) -> Tensor:
     """Return the Hessian at `x`, of shape x.shape + x.shape.
 
-    first: the gradient at `x`, each element of which is differentiated. value: the value of `x`.
+    first: the gradient at `x`. Each of its elements is differentiated. value: the value of `x`.
     """
     if first is None:
         raise ValueError(f"There is no Hessian at {x.name}: nothing in ys depends on it")

@@ -114,7 +114,7 @@ def _unknown_value(key: str, message: Any, name: str, op_def: OpDef) -> Any:
 
 
 def _value(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> Any:
-    """Return the value of an attr from its AttrValue message; raise ValueError if it is not
+    """Return the value of an attr from its AttrValue message. Raises ValueError if it is not
     allowed.
     """
     field = message.WhichOneof("value")
@@ -181,7 +181,7 @@ def _list(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> list[Any]:
 
 
 def complete(attrs: dict[str, Any], op_def: OpDef, types: list[DType], name: str) -> None:
-    """Add the defaults of missing attrs; raise ValueError for a missing attr without a default.
+    """Add the defaults of missing attrs. Raises ValueError for a missing attr without a default.
 
     types: the dtypes of the node's inputs. name: the node's name, for errors.
     """

@@ -173,7 +173,9 @@ class _Call:
             return self.body_of(named.name, named.attr, arguments)
 
     def branch(self, named: Any, scope: str, arguments: Sequence[Tensor]) -> Any:
-        """Return a branch's results for `tf.cond`; if it has none, an operation."""
+        """Return a branch's results for `tf.cond`. If the branch has no results, return an
+        operation.
+        """
         results, controls = self.function_of(named, scope, arguments)
         with self.graph.control_dependencies(controls):
             if not results:

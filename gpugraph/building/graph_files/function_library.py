@@ -51,7 +51,9 @@ class FunctionLibrary:
         self.active: list[str] = []
 
     def op_def(self, op_type: str) -> OpDef | None:
-        """Return the signature of an op type or of a function; None if it is not declared."""
+        """Return the signature of an op type or of a function. If it is not declared, return
+        None.
+        """
         known: OpDef | None = OP_DEFS.get(op_type) or CALL_OP_DEFS.get(op_type)
         if known is None and op_type in self.functions:
             known = op_def_of_message(self.functions[op_type].signature)

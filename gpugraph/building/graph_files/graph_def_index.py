@@ -16,7 +16,9 @@ Source = tuple[str, int]
 
 
 def source_of(text: str) -> Source | None:
-    """Return the source that an input names, `"a"`, `"a:1"` or `"^a"`; None if it is malformed."""
+    """Return the source that an input names, `"a"`, `"a:1"` or `"^a"`. If it is malformed, return
+    None.
+    """
     if text.startswith("^"):
         return text[1:], -1
     name, colon, index = text.rpartition(":")

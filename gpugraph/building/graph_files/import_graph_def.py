@@ -143,7 +143,7 @@ def _parsed(text: str) -> Source:
 def _mapped(name: str | None, input_map: Mapping[str, Any]) -> dict[Source, Any]:
     """Return `input_map` by source; values become tensors in the name scope `_inputs`.
 
-    name: the argument of `import_graph_def`; raise ValueError for values if it is empty.
+    name: the argument of `import_graph_def`. Raises ValueError for values if it is empty.
     """
     mapped: dict[Source, Any] = {}
     plain = {key: item for key, item in input_map.items() if not _is_element(key, item)}
@@ -196,7 +196,7 @@ def _same(message: Any, other: Any) -> bool:
 
 
 def readable_versions(versions: Any) -> VersionDef:
-    """Return the versions of a GraphDef; raise ValueError if this package may not read it."""
+    """Return the versions of a GraphDef. Raises ValueError if this package may not read it."""
     if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
         raise ValueError(
             f"GraphDef producer version {versions.producer} below min producer "

@@ -204,7 +204,8 @@ def _scoped(
 
 
 def _strip_scope(node: Any, export_scope: str | None, unbound: list[str]) -> None:
-    """Remove the scope from the names in a node: the node's name, and those of inputs and frames.
+    """Remove the scope from the names in a node: its own name, and the names of its inputs and
+    frame.
 
     An input from outside gets the prefix `UNBOUND`; its new name is appended to `unbound`.
     """

@@ -29,7 +29,7 @@ _VARIABLES = frozenset(
 
 
 def read_meta_graph_file(filename: Any) -> Any:
-    """Return the MetaGraphDef in a file, in binary or text format; raise OSError if it can't be
+    """Return the MetaGraphDef in a file, in binary or text format. Raises OSError if it can't be
     read.
     """
     path = os.fspath(filename)

@@ -197,7 +197,7 @@ class NodeImport:
         return tuple(complete_inputs), tuple(controls)  # type: ignore[arg-type]
 
     def output(self, user: str, source: Source) -> Tensor:
-        """Return the tensor of a source, which is an input of `user`; raise ValueError if it
+        """Return the tensor of a source, which is an input of `user`. Raises ValueError if it
         doesn't exist.
         """
         outputs = self.ops[source[0]]._outputs
@@ -296,7 +296,7 @@ def _check_sizes(op: Operation) -> None:
 
 
 def _types(op_def: OpDef, attrs: dict[str, Any], name: str) -> list[DType]:
-    """Return the dtypes of the outputs; raise ValueError for too many of them."""
+    """Return the dtypes of the outputs. Raises ValueError for too many of them."""
     for arg in op_def.outputs:
         if arg.number_attr and attrs[arg.number_attr] > _MAX_OUTPUTS:
             count = attrs[arg.number_attr]

@@ -9,7 +9,7 @@ from gpugraph.ops.framework.left_out_op_types import left_out_reason
 
 
 def op_type_refusal(op_type: str, node_name: str) -> OpError | None:
-    """Return the error for a node of an undeclared op type; None if it is declared."""
+    """Return the error for a node of an undeclared op type. If it is declared, return None."""
     if op_type in OP_DEFS:
         return None
     if reason := left_out_reason(op_type):

@@ -1,8 +1,8 @@
 """Nodes of undeclared op types: their attrs are kept unchanged, their outputs are guessed.
 
 A file does not describe the outputs of such a node. Their number is taken from the node's
-`_output_shapes`, or from the outputs that other nodes use. Their dtypes are those that the first
-consumer with a known signature requires.
+`_output_shapes`, or from the outputs that other nodes use. Their dtypes are the dtypes that the
+first consumer with a known signature requires.
 """
 
 from __future__ import annotations

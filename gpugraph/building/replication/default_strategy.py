@@ -1,4 +1,6 @@
-"""The default strategy: one replica, in effect outside of all scopes of strategies."""
+"""The default strategy. It has one replica and is in effect outside of the scopes of all
+strategies.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class DefaultIterator:
-    """The iterator of a dataset, which is initialized by `initialize()`."""
+    """An iterator over a dataset. A program runs the operations of `initialize()` first."""
 
     def __init__(self, dataset: Any) -> None:
         self._iterator = dataset.make_initializable_iterator()
@@ -32,7 +34,7 @@ class DefaultIterator:
 
 
 class DefaultExtended(StrategyExtended):
-    """One replica, whose devices are those of the ops."""
+    """The implementation of the default strategy: one replica, without a fixed device."""
 
     @property
     def _num_replicas_in_sync(self) -> int:
@@ -40,12 +42,12 @@ class DefaultExtended(StrategyExtended):
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
-        """RuntimeError: no device is the replica's."""
+        """Not defined: reading it raises RuntimeError, because the replica has no fixed device."""
         raise RuntimeError("worker_devices() method unsupported by default tf.distribute.Strategy.")
 
     @property
     def parameter_devices(self) -> tuple[str, ...]:
-        """RuntimeError: no device is the variables'."""
+        """Not defined: reading it raises RuntimeError, because variables have no fixed device."""
         raise RuntimeError("parameter_devices() method unsupported by default "
                            "tf.distribute.Strategy.")  # fmt: skip
 
@@ -53,7 +55,7 @@ class DefaultExtended(StrategyExtended):
         return (get_default_graph()._scope.device or "/device:CPU:0",)
 
     def variable_created_in_scope(self, v: Any) -> bool:
-        """Return whether no other strategy created the variable."""
+        """Return whether the variable was created outside of the scopes of all other strategies."""
         return getattr(v, "_distribute_strategy", None) is None
 
     def _make_dataset_iterator(self, dataset: Any) -> DefaultIterator:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class InputContext:
-    """The argument of an input function: this worker's input among those of all workers."""
+    """The argument of an input function. It gives the position of this worker among all workers."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class InputContext:
 
     @property
     def input_pipeline_id(self) -> int:
-        """The number of this worker's input, from 0."""
+        """The index of this worker's input pipeline, counted from 0."""
         return self._input_pipeline_id
 
     @property
@@ -32,7 +32,9 @@ class InputContext:
         return self._num_input_pipelines
 
     def get_per_replica_batch_size(self, global_batch_size: int) -> int:
-        """Return the size of a replica's batch; ValueError if replicas can't have equal batches."""
+        """Return the batch size of one replica. Raises ValueError if the global batch can't be
+        divided equally.
+        """
         if global_batch_size % self._num_replicas_in_sync:
             raise ValueError(
                 f"The `global_batch_size` {global_batch_size!r} is not divisible by "

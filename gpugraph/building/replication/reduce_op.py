@@ -9,14 +9,14 @@ from gpugraph.building.variables.replication_modes import VariableAggregation
 
 
 class ReduceOp(enum.Enum):
-    """The sum or the mean of the values of all replicas."""
+    """How to combine the values of all replicas: SUM or MEAN."""
 
     SUM = "SUM"
     MEAN = "MEAN"
 
     @staticmethod
     def from_variable_aggregation(aggregation: Any) -> ReduceOp:
-        """Return the ReduceOp of a VariableAggregation; raise ValueError unless that is SUM or
+        """Return the ReduceOp for a VariableAggregation. Raises ValueError unless it is SUM or
         MEAN.
         """
         for name in ("SUM", "MEAN"):
@@ -27,9 +27,9 @@ class ReduceOp(enum.Enum):
 
 
 def as_reduce_op(value: Any) -> ReduceOp:
-    """Return a ReduceOp, given as such, as a VariableAggregation, or by its name in any case.
+    """Return a ReduceOp for a ReduceOp, a VariableAggregation, or a name in upper or lower case.
 
-    Raises ValueError for another name, AssertionError for another object.
+    Raises ValueError for an unknown name, and AssertionError for any other object.
     """
     if isinstance(value, ReduceOp):
         return value

@@ -61,14 +61,16 @@ class ReplicaContext:
 
     @property
     def replica_id_in_sync_group(self) -> Any:
-        """The number of this replica among those of all workers, from 0, as an int32 scalar."""
+        """An int32 scalar: the index of this replica among the replicas of all workers, counted
+        from 0.
+        """
         require_replica_context(self)
         first = self._strategy.extended._first_replica() or 0
         return constant(first + self._replica_id, name="replica_id_in_sync_group")
 
     @property
     def strategy(self) -> Any:
-        """The strategy."""
+        """The strategy that calls the replica."""
         return self._strategy
 
     @property

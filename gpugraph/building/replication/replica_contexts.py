@@ -33,8 +33,8 @@ DEFAULT: list[Any] = []
 
 
 def current() -> Context | None:
-    """Return the innermost context of the default graph in this thread; None in the default
-    context.
+    """Return the innermost context of the default graph in this thread. In the default context,
+    return None.
     """
     stack = get_default_graph()._scope.replication
     return stack[-1] if stack else None
@@ -53,7 +53,7 @@ def entered(context: Context) -> Iterator[None]:
 
 
 def has_strategy() -> bool:
-    """Return whether the current strategy is not the default one."""
+    """Return whether a strategy other than the default strategy is in effect."""
     return get_strategy() is not DEFAULT[0]
 
 
@@ -68,20 +68,22 @@ def get_strategy() -> Any:
 def get_replica_context() -> Any:
     """Return the context of the replica for which ops are currently built.
 
-    None in a cross-replica context: in `strategy.scope()` outside of functions that the strategy
-    calls for each replica.
+    In a cross-replica context, return None. This is the case in `strategy.scope()`, outside of
+    functions that the strategy calls for each replica.
     """
     context = current()
     return DEFAULT[0].extended._replica_context if context is None else context.replica_context
 
 
 def current_replica() -> Any:
-    """Return the context of the current replica of a strategy; None in any other context."""
+    """Return the context of the current replica, if a strategy calls it. In any other context,
+    return None.
+    """
     return get_replica_context() if has_strategy() else None
 
 
 def get_cross_replica_context() -> Any:
-    """Return the strategy if ops are currently built for all replicas, else None."""
+    """Return the strategy if ops are currently built for all replicas. Otherwise return None."""
     context = current()
     return context.strategy if context is not None and context.is_cross_replica else None
 
@@ -89,7 +91,7 @@ def get_cross_replica_context() -> Any:
 def in_cross_replica_context() -> bool:
     """Return whether ops are currently built for all replicas.
 
-    It is False in the default context.
+    In the default context, return False.
     """
     return get_cross_replica_context() is not None
 
@@ -141,9 +143,10 @@ def wrong_scope(strategy: Any) -> None:
 
 
 def experimental_set_strategy(strategy: Any) -> None:
-    """Set the strategy of the default graph in this thread until the next call; None ends it.
+    """Make `strategy` current for the default graph in this thread, until the next call. None
+    restores the default strategy.
 
-    RuntimeError inside `with strategy.scope()`.
+    Raises RuntimeError inside `with strategy.scope()`.
     """
     graph: Any = get_default_graph()
     scope = getattr(graph, "_global_distribute_strategy_scope", None)

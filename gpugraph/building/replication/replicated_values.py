@@ -20,13 +20,15 @@ from gpugraph.ops.framework.tensor_conversion import (
 
 
 class Components:
-    """The base of objects with one component per replica, in the order of the replicas."""
+    """Base class of objects that have one component for each replica, in the order of the
+    replicas.
+    """
 
     _values: tuple[Any, ...]
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The components."""
+        """The components, one for each replica."""
         return self._values
 
     @property
@@ -51,10 +53,10 @@ class DistributedValues(Components):
         self._values = tuple(values)
 
     def get(self, device: Any = None) -> Any:
-        """Return the component of the current replica. device: return the component on this device
-        instead.
+        """Return the component of the current replica. If `device` is given, return the component
+        on this device.
 
-        In a cross-replica context, return the component of the update in progress, else the first
+        In a cross-replica context, return the component that is being updated, or else the first
         component. Raises ValueError if no component is on `device`.
         """
         if device is not None:
@@ -113,7 +115,9 @@ register_tensor_conversion_function(Mirrored, _as_tensor, 20)
 
 
 def container_of(variable: Any) -> Any:
-    """Return the distributed variable of which this is a component, or the variable itself."""
+    """Return the distributed variable that has `variable` as a component. If there is none, return
+    `variable`.
+    """
     find = getattr(variable, "_distributed_container", None)
     container = find() if callable(find) else None
     return variable if container is None else container
@@ -123,12 +127,13 @@ _DIFFERENT = "the replicas return different structures"
 
 
 def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerReplica) -> Any:
-    """Return a structure of per-replica values, given one structure for each replica.
+    """Return one structure of per-replica values, given one structure for each replica.
 
-    Structures are lists, tuples, named tuples and mappings. An object that is the same in all
-    replicas stays as it is; components of one distributed variable become that variable.
+    Structures are lists, tuples, named tuples and mappings. If all replicas have the same object,
+    the result contains the object itself. The components of a distributed variable become this
+    variable.
 
-    Raises AssertionError for structures that differ.
+    Raises AssertionError if the structures differ.
     """
     first = per_replica[0]
     if isinstance(first, Mapping):
@@ -171,7 +176,9 @@ def select_replica(number: int, structure: Any) -> Any:
 
 
 def local_results(value: Any) -> tuple[Any, ...]:
-    """Return the components of a per-replica value. Any other value is returned in a tuple."""
+    """Return a tuple of the components of a per-replica value. For any other value, return a tuple
+    of this value.
+    """
     return value.values if hasattr(value, "values") and _is_distributed(value) else (value,)
 
 

@@ -34,7 +34,8 @@ from gpugraph.platform import logging
 
 
 class Strategy:
-    """Distributes computation over replicas: `with strategy.scope()` creates its variables.
+    """Distributes computation over replicas. Variables created in `with strategy.scope()` belong to
+    the strategy.
 
     extended: the `StrategyExtended` that implements the strategy.
     """
@@ -61,7 +62,7 @@ class Strategy:
     def scope(self) -> Iterator[Strategy]:
         """Make this strategy the current one. Variables that are created in the scope belong to it.
 
-        RuntimeError inside the scope of another strategy, or in a replica context.
+        Raises RuntimeError inside the scope of another strategy, or in a replica context.
         """
         if has_strategy():
             require_cross_replica(self._extended)
@@ -90,8 +91,8 @@ class Strategy:
         """Call `fn` once per replica, with the replica's components of the arguments. Return all
         results.
 
-        Results that differ between replicas become per-replica values: `experimental_local_results`
-        returns their components, `reduce` their sum or mean.
+        If the results of the replicas differ, they become a per-replica value.
+        `experimental_local_results` returns its components, and `reduce` returns their sum or mean.
         """
         with self.scope():
             return self._extended.call_for_each_replica(fn, args, kwargs)
@@ -99,8 +100,8 @@ class Strategy:
     def reduce(self, reduce_op: Any, value: Any, axis: int | None = None) -> Any:
         """Return the sum or mean of a value over all replicas, as one tensor.
 
-        axis: an axis of the components over which to reduce, too. A mean is then over all elements,
-        so longer components have more weight.
+        axis: an axis of the components. If given, the components are also reduced over this axis. A
+        mean is then the mean of all elements, so longer components have more weight.
         """
         require_cross_replica(self._extended)
         operation = as_reduce_op(reduce_op)
@@ -124,9 +125,7 @@ class Strategy:
         return self._extended._local_results(value)
 
     def unwrap(self, value: Any) -> tuple[Any, ...]:
-        """Return the components of a per-replica value; the same as
-        `experimental_local_results`.
-        """
+        """Return the components of a per-replica value, as `experimental_local_results` does."""
         return self._extended._local_results(value)
 
     def group(self, value: Any, name: str | None = None) -> Any:
@@ -158,8 +157,8 @@ class Strategy:
         return self._extended._make_input_fn_iterator(input_fn, *mode)
 
     def experimental_run(self, fn: Callable[..., Any], input_iterator: Any = None) -> Any:
-        """Call `fn` once per replica. If there is an iterator, `fn` gets the replica's part of its
-        next element.
+        """Call `fn` once per replica. If there is an iterator, pass `fn` the replica's part of the
+        iterator's next element.
         """
         with self.scope():
             args = () if input_iterator is None else (input_iterator.get_next(),)
@@ -170,14 +169,14 @@ class Strategy:
         return self._extended._experimental_distribute_dataset(dataset)
 
     def experimental_distribute_datasets_from_function(self, dataset_fn: Any) -> Any:
-        """Return the dataset of `dataset_fn(InputContext)`, whose elements are those of single
-        replicas: each replica takes the next one.
+        """Return the dataset that `dataset_fn(InputContext)` returns. Each of its elements is for
+        one replica: each replica takes the next element.
         """
         return self._extended._experimental_distribute_datasets_from_function(dataset_fn)
 
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
-        """Return a dataset of the rows of a structure of arrays, whose values `session` holds in
-        variables; the graph does not contain them.
+        """Return a dataset of the rows of a structure of arrays. `session` stores the arrays in
+        variables, so the graph does not contain them.
         """
         return self._extended.experimental_make_numpy_dataset(numpy_input, session)
 
@@ -200,9 +199,9 @@ class Strategy:
 
 
 def get_loss_reduction() -> ReduceOp:
-    """Return how the losses of the replicas must be combined.
+    """Return how the losses of the replicas are combined: `ReduceOp.SUM`.
 
-    This is SUM. For an estimator it is MEAN, unless the last loss of `tf.losses` was a sum.
+    For an estimator, return MEAN, unless the last loss of `tf.losses` was a sum.
     """
     if not get_strategy()._scale_loss_for_estimator:
         return ReduceOp.SUM
@@ -224,9 +223,9 @@ def _without_partitioner(getter: Callable[..., Any], *args: Any, **kwargs: Any) 
 
 
 def colocated(variable: Any) -> AbstractContextManager[Any]:
-    """Create variables in the block on the devices of `variable`, a variable or a tensor.
+    """In the block, create variables on the devices of `variable`, which is a variable or a tensor.
 
-    Within the scope of a strategy, these are the devices of all its replicas.
+    Within the scope of a strategy, these are the devices of all replicas.
     """
     context = current()
     if context is None or context.strategy._extended is None:

@@ -58,7 +58,7 @@ class StrategyExtended:
         return self.worker_devices
 
     def non_slot_devices(self, var_list: Sequence[Any]) -> Any:
-        """Return the devices for an optimizer's variables that do not belong to a single
+        """Return the devices for the variables of an optimizer that belong to no single trained
         variable.
         """
         return min(var_list, key=lambda variable: variable.name)
@@ -111,7 +111,7 @@ class StrategyExtended:
         return v.value()
 
     def value_container(self, value: Any) -> Any:
-        """Return the distributed variable of which `value` is a component; for other values,
+        """Return the distributed variable that has `value` as a component. If there is none, return
         `value`.
         """
         return value
@@ -135,7 +135,7 @@ class StrategyExtended:
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
         """Return the sum or mean of a per-replica value, on the devices of `destinations`.
 
-        destinations: a device, or a value whose devices are meant.
+        destinations: a device name, or a value. A value means the devices of the value.
         """
         require_cross_replica(self)
         _require_one_place(destinations)
@@ -179,9 +179,9 @@ class StrategyExtended:
     ) -> Any:
         """Call `fn(component, *args)` for each component of a variable, on its device.
 
-        Arguments with a value per replica are passed as the components of the same replica.
-        Return an operation that does all of it; if group is False, the results of the function
-        with a tuple of the replicas' values in place of each value.
+        If an argument is a per-replica value, each call receives the component of the same replica.
+        Return an operation that runs all updates. If `group` is False, return the structure of the
+        function's results, in which each value is a tuple of the replicas' values.
         """
         require_cross_replica(self)
         return self._update(var, fn, tuple(args), kwargs or {}, group)
@@ -198,7 +198,9 @@ class StrategyExtended:
         kwargs: Any = None,
         group: bool = True,
     ) -> Any:
-        """Call `fn(*args)` on each device of `colocate_with`, as `update` does."""
+        """Call `fn(*args)` on each device of `colocate_with`. Return the results as `update`
+        does.
+        """
         require_cross_replica(self)
         return self._update_non_slot(colocate_with, fn, tuple(args), kwargs or {}, group)
 
@@ -247,7 +249,7 @@ class StrategyExtended:
         task_type: Any = None,
         task_id: Any = None,
     ) -> None:
-        """Apply the cluster of an estimator. A strategy for one process has nothing to set."""
+        """Apply the cluster of an estimator. A strategy for one process has no such settings."""
 
     def _update_config_proto(self, config_proto: Any) -> Any:
         copied = type(config_proto)()

@@ -1,4 +1,4 @@
-"""While a strategy updates all copies of a variable: the replica whose copy is being updated."""
+"""The replica whose copy of a variable is being updated, while a strategy updates all copies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def update_replica() -> int | None:
 
 @contextmanager
 def updating(replica: int | None) -> Iterator[None]:
-    """Mark the block as an update of one replica's copy."""
+    """In the block, record that the copy of `replica` is being updated."""
     old, _UPDATE.replica = _UPDATE.replica, replica
     try:
         yield

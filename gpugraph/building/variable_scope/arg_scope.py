@@ -6,9 +6,9 @@
     with arg_scope(defaults):                           # all of them again
         ...
 
-It applies only to functions decorated with `add_arg_scope`. Each thread has its own scopes,
-initially none, so threads that build models concurrently do not disturb each other; in TensorFlow,
-all threads share one stack. If entering a scope fails, the scopes around it stay unchanged.
+It applies only to functions decorated with `add_arg_scope`. Each thread has its own stack of
+scopes, which is empty at first. So threads can build models concurrently. In TensorFlow, all
+threads share one stack. If entering a scope fails, the scopes around it stay unchanged.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
       or a scope, the result of `with arg_scope(...) as scope`, which replaces all current arguments
       (`{}` removes all).
 
-    Yields the scope. Raises TypeError for another first argument; raises ValueError for a scope
+    Yields the scope. Raises TypeError for another first argument. Raises ValueError for a scope
     with `kwargs`, and for a function that is not decorated with `add_arg_scope`. An argument that a
     function does not have raises TypeError when the function is called.
     """

@@ -57,11 +57,10 @@ class Site:
 class ExplainedVariable:
     """A variable by its full `name`.
 
-    device: the requested device, empty if there is none.
-    num_bytes: the size of its value; None if its shape is not fully defined, and for strings.
-    parts: the number of its parts if partitioned, otherwise 1.
-    shared: whether `tf.get_variable` can return it again.
-    collections: the names of the collections that contain it, or its first part.
+    device: the requested device, empty if there is none. num_bytes: the size of its value, or None
+    if its shape is not fully defined, and for strings. parts: the number of its parts if
+    partitioned, otherwise 1. shared: whether `tf.get_variable` can return it again. collections:
+    the names of the collections that contain it, or its first part.
     """
 
     name: str
@@ -169,7 +168,7 @@ class VariablesExplanation:
         return scope
 
     def variable(self, name: str) -> ExplainedVariable:
-        """Return the variable of this full name; raise KeyError if there is none."""
+        """Return the variable of this full name. Raises KeyError if it does not exist."""
         for candidate in self.variables:
             if candidate.name == name:
                 return candidate
@@ -178,7 +177,7 @@ class VariablesExplanation:
     def scope(self, name: str) -> ExplainedScope:
         """Return the scope of this full name, `""` for the root.
 
-        Raises KeyError if there is none.
+        Raises KeyError if it does not exist.
         """
         explained = self.root
         for part in filter(None, name.split("/")):

@@ -170,7 +170,7 @@ class Template(Trackable):
 
     def _begin_first_call(self) -> _FirstCall:
         """Record a first call. If other threads are in a first call as well, permit each of these
-        calls to reuse the others' variables.
+        calls to reuse the variables of all other calls.
         """
         scopes = scope_stack().scopes
         mine = _FirstCall(scopes, len(scopes) - 1)
@@ -185,7 +185,7 @@ class Template(Trackable):
         """Call the function again. Raises ValueError if it creates a trainable variable; log other
         new variables.
 
-        Variables that other threads create at the same time do not count.
+        Variables that other threads create at the same time are ignored.
         """
         graph = get_default_graph()
         variables: list[Any] = []

@@ -27,7 +27,7 @@ def full_shape(spec: VariableSpec) -> TensorShape:
 
 
 def partitions_of(spec: VariableSpec, shape: TensorShape, dtype: DType) -> list[int]:
-    """Return the partitioner's number of parts in each dimension; raise ValueError if one is
+    """Return the partitioner's number of parts in each dimension. Raises ValueError if a number is
     invalid.
     """
     sizes = shape.sizes

@@ -77,7 +77,7 @@ def _along(axis: int, shape: TensorShape, parts: int) -> list[int]:
 
 
 def _rows(shape: TensorShape, axis: int) -> int:
-    """Return the size of the dimension to cut; raise ValueError if it is missing or unknown."""
+    """Return the size of the dimension to cut. Raises ValueError if it is missing or unknown."""
     if not isinstance(shape, TensorShape):
         raise ValueError(f"shape is not a TensorShape: {shape!r}")
     sizes = shape.as_list()

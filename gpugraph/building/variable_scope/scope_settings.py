@@ -168,7 +168,7 @@ class VariableScope:
         synchronization: Any = VariableSynchronization.AUTO,
         aggregation: Any = VariableAggregation.NONE,
     ) -> Any:
-        """Return the variable `name` in this scope, from `var_store`; see `tf.get_variable`."""
+        """Return the variable `name` in this scope, from `var_store`. See `tf.get_variable`."""
         name = as_name(name)
         with get_default_graph().name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):

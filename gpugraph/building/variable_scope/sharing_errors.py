@@ -32,8 +32,8 @@ def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) 
 
 
 def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
-    """Return a hint for a `name` in a default-named scope inside another such scope; "" for other
-    names.
+    """Return a hint for a `name` in a default-named scope inside another such scope. Return "" for
+    other names.
 
     Such default names repeat when the outer scope is entered again.
     """
@@ -51,7 +51,7 @@ def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
 def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueError:
     """Return the error for a request to reuse a variable that does not exist.
 
-    known: the names that exist, of which similar ones are shown.
+    known: the names that exist. The message shows similar names among them.
     """
     text = (
         f"{kind} {name} does not exist, or was not created with tf.get_variable(). To make it, "

@@ -1,4 +1,4 @@
-"""The methods of a Variable that add to it, or that change some of its rows."""
+"""The methods of a Variable that add to its value, or that change some rows of its value."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def by_coordinates(kind: str, doc: str) -> Callable[..., Tensor]:
 
 
 def count_up_to(self: Any, limit: int) -> Tensor:
-    """Return the value before a run adds 1 to it; raise OutOfRangeError if it is `limit`. See
+    """Return the value before a run adds 1 to it. Raises OutOfRangeError if it is `limit`. See
     `tf.count_up_to`.
     """
     return counting.count_up_to(self, limit)

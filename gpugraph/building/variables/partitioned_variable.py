@@ -114,7 +114,7 @@ class PartitionedVariable:
         return self._partitions
 
     def _axis(self) -> int:
-        """Return the axis along which the variable is split; 0 if it has one part."""
+        """Return the axis along which the variable is split. If it has one part, return 0."""
         return next((axis for axis, parts in enumerate(self._partitions) if parts > 1), 0)
 
     def as_tensor(self) -> Tensor:

@@ -23,7 +23,9 @@ class PrivateVariableState:
 
     @property
     def _unique_id(self) -> str:
-        """The key by which optimizers store the variable's slots: the name of its op."""
+        """The key by which optimizers store the variable's slots. It is the name of the variable's
+        op.
+        """
         name: str = self._shared_name  # type: ignore[attr-defined]
         return name
 

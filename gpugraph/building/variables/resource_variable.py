@@ -163,7 +163,7 @@ class ResourceVariable(Variable):
         return self._initializer
 
     def set_shape(self, shape: Any) -> None:
-        """Refine the static shape; raise ValueError if the two contradict each other."""
+        """Refine the static shape. Raises ValueError if the two contradict each other."""
         self._shape = self._shape.merge_with(shape)
         self._snapshot.set_shape(shape)
 
@@ -186,7 +186,7 @@ class ResourceVariable(Variable):
 
 
 class UnreadVariable(ResourceVariable):
-    """A resource variable as it is after `op`, which changed it: its reads wait for `op`."""
+    """A resource variable after its change by `op`. Reads of this object wait for `op`."""
 
     def __init__(self, variable: ResourceVariable, op: Operation) -> None:
         vars(self).update(vars(variable._component()))

@@ -156,7 +156,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
             self._snapshot = self._read()
 
     def _hold(self, shape: TensorShape, scope: str) -> Tensor:
-        """Create the op that holds the value, with this static shape; return its output."""
+        """Create the op that holds the value, with this static shape. Return its output."""
         return raw_ops.VariableV2(
             dtype=self._initial_value.dtype.base_dtype,
             shape=shape if self._validate_shape else TensorShape.of(None),
@@ -347,7 +347,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._as_graph_element().eval(session=session)
 
     def set_shape(self, shape: Any) -> None:
-        """Refine the static shape; raise ValueError if the two contradict each other."""
+        """Refine the static shape. Raises ValueError if the two contradict each other."""
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
 

@@ -21,10 +21,10 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables of collection GLOBAL_VARIABLES, or those whose names match `scope`.
+    """Return the variables in the collection GLOBAL_VARIABLES. If `scope` is given, return only
+    variables whose names match it.
 
-    >>> v = tf.Variable(1.0, name="v")
-    >>> [variable.name for variable in tf.global_variables()]
+    >>> v = tf.Variable(1.0, name="v") >>> [variable.name for variable in tf.global_variables()]
     ['v:0']
     """
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
@@ -62,7 +62,7 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
 
 
 def _variables(var_list: Any) -> list[Any]:
-    """Return the variables in a sequence; raise TypeError for anything else."""
+    """Return the variables in a sequence. Raises TypeError for anything else."""
     try:
         variables = list(var_list)
     except TypeError:
@@ -150,7 +150,7 @@ def report_uninitialized_variables(
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
     """Return a tensor whose run raises FailedPreconditionError if a variable has no value.
 
-    var_list: the variables; by default all global and local variables. Return None if there are no
+    var_list: the variables, by default all global and local variables. Return None if there are no
     variables. New programs use `report_uninitialized_variables` instead.
     """
     chosen = global_variables() + local_variables() if var_list is None else _variables(var_list)

@@ -46,7 +46,7 @@ class CreatedByScopes(type):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """The signature of the class: that of its `__init__`."""
+        """The signature of the class, which is the signature of its `__init__`."""
         signature = inspect.signature(cls.__init__)  # type: ignore[misc]
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 

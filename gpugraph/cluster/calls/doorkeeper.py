@@ -166,8 +166,8 @@ class Doorkeeper:
                         logging.warning("The kernel does not drop their requests: %s", error)
 
     def _caller(self, sockets: dict[str, int], name: str, is_shut: bool = False) -> Address | None:
-        """Return the remote address of a socket that this port has accepted; None for any other
-        socket.
+        """Return the remote address of a socket that this port has accepted. Return None for any
+        other socket.
 
         is_shut: whether to shut the connection as well.
         """
@@ -181,7 +181,7 @@ class Doorkeeper:
         return None
 
     def _copy(self, sockets: dict[str, int], name: str) -> socket.socket | None:
-        """Return a duplicate of a socket of this port; None for any other socket.
+        """Return a duplicate of a socket of this port. Return None for any other socket.
 
         The file descriptor may meanwhile refer to another socket, so the inode of the duplicate is
         compared with the socket's name. No other code can close the duplicate.

@@ -2,9 +2,9 @@
 connections ended without a proof.
 
 Each connection that ends without a proof adds 1 to the count of its host. The count falls by
-`FALL_PER_S` each second. If the count is above `MANY`, the host may open one connection in four; if
-it is above `TOO_MANY`, none. If another connection of the host has proven itself within the last
-minute, one request in four is accepted in any case.
+`FALL_PER_S` each second. If the count is above `MANY`, the host may open one connection in four. If
+the count is above `TOO_MANY`, the host may open no connection. If another connection of the host
+has proven itself within the last minute, one request in four is accepted in any case.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Proofs by which caller and server show each other that they have the cluster's key.
+"""Proofs: the caller and the server each prove to the other process that they have the cluster's
+key.
 
 Before any message, the caller sends a proof in the metadata of the call: the time, a random name of
 the caller's process, the number of the call within that process, the incarnation of the called
@@ -68,8 +69,8 @@ class MessageProofs:
         return b"".join((*parts, _code(self._sending, self._num_sent, parts)))
 
     def detach(self, content: bytes) -> memoryview | bytes:
-        """Return the next received message without its code; raise UnauthenticatedError if the code
-        is wrong.
+        """Return the next received message without its code. Raises UnauthenticatedError if the
+        code is wrong.
         """
         if not self._has_key:
             return content
@@ -154,12 +155,12 @@ class CallerProofs:
         self._lock = new_lock()
 
     def check(self, shown: str, method: str) -> MessageProofs:
-        """Check a caller's proof; return the object that authenticates the messages of its call.
+        """Check a caller's proof. Return the object that authenticates the messages of its call.
 
         Raises UnauthenticatedError for a proof that is wrong or repeated, whose time is off by more
-        than five minutes, or that was sent to a server without a key; UnavailableError for a proof
-        for another incarnation of the server; ResourceExhaustedError if too many processes called
-        within ten minutes.
+        than five minutes, or that was sent to a server without a key. Raises UnavailableError for a
+        proof for another incarnation of the server. Raises ResourceExhaustedError if too many
+        processes called within ten minutes.
         """
         if not self._key and not shown:
             return MessageProofs(b"")

@@ -52,7 +52,7 @@ class _KeptOnServer(KeptTensors):
         """Do nothing: the worker that computed the tensor keeps it."""
 
     def read(self, handle: str) -> Any:
-        """Return the tensor of a handle; raise InvalidArgumentError if it is deleted or belongs to
+        """Return the tensor of a handle. Raises InvalidArgumentError if it is deleted or belongs to
         another session.
         """
         return self._session.master.read_kept(self._session.handle(), handle)
@@ -90,7 +90,7 @@ class GrpcSession(SessionBackend):
         self._slots = itertools.count()
 
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; raise AlreadyExistsError if the session has a graph."""
+        """Set the session's graph. Raises AlreadyExistsError if the session has a graph."""
         if self._graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -211,7 +211,7 @@ class GrpcSession(SessionBackend):
         return self.master.memory_use(handle)
 
     def release_memory(self) -> int:
-        """Release the session's idle plans on all tasks; return the number of freed bytes."""
+        """Release the session's idle plans on all tasks. Return the number of freed bytes."""
         handle = self.handle()
         self._kept.flush(handle)
         return self.master.release_memory(handle)
@@ -337,7 +337,7 @@ class GrpcSessionFactory:
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
         """Clear resource containers of the target's cluster, and close its sessions. containers:
-        the names; if there are none, all containers.
+        the names of the containers. An empty list means all containers.
         """
         master = master_of(options.target)
         try:

@@ -27,7 +27,7 @@ _CLOSING_S = 5.0
 class LocalMaster:
     """The link to the master of a server of this process.
 
-    timeout_ms: the time limit of runs for sessions that set none; 0 for no limit.
+    timeout_ms: the time limit of runs for sessions that set none, or 0 for no limit.
     """
 
     def __init__(self, master: Master, timeout_ms: int) -> None:

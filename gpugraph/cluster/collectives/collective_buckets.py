@@ -101,7 +101,7 @@ def collective_specs(
 ) -> list[CollectiveSpec]:
     """Return the collectives over processes that start in a stage of one task, in buckets.
 
-    leader: the task at which members in several runs meet if `config` names none.
+    leader: the task at which members in several runs meet, unless `config` names a task.
     """
     instances: dict[int, list[Operation]] = {}
     for op in stage:
@@ -158,7 +158,7 @@ def _bucket_kind(
 
 
 def _size(op: Operation) -> int | None:
-    """Return the size of a reduction in bytes; None if its shape is not known."""
+    """Return the size of a reduction in bytes. If its shape is not known, return None."""
     sizes = op._outputs[0].shape.sizes
     if sizes is None or None in sizes:
         return None

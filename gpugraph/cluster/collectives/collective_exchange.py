@@ -53,7 +53,7 @@ class Wire(Protocol):
         """
 
     def ask(self, rank: int, name: str) -> Callable[[], Any]:
-        """Request an array from a member; return a function that waits for it."""
+        """Request an array from a member. Return a function that waits for it."""
 
 
 def divide(part: Any, divisor: int) -> None:
@@ -171,7 +171,7 @@ def _asked(wire: Wire, rank: int, wanted: Sequence[tuple[str, Any, bool]]) -> It
 
 
 def meet(wire: Wire, name: str, value: Any) -> list[Any]:
-    """Send a small value to all other members; return the values of all members, in the order of
+    """Send a small value to all other members. Return the values of all members, in the order of
     ranks.
     """
     others = [rank for rank in range(wire.size) if rank != wire.rank]

@@ -18,8 +18,8 @@ class Member(NamedTuple):
     """The members of a collective on one task and in one session, which join together as one
     member.
 
-    devices: the members' devices, by full names. segment: the shared memory that holds their input;
-    its name is empty if there is no shared memory.
+    devices: the members' devices, by full names. segment: the shared memory that holds their input.
+    Without shared memory, its name is empty.
     """
 
     task: str
@@ -46,9 +46,8 @@ class Joining(NamedTuple):
 
     size: the total number of devices in the group. signature: the properties that must be the same
     for all members. wait: a unique name of this wait, by which the member may repeat the request or
-    leave.
-    limit_s: the maximum duration of the wait in seconds; 0 for no limit. round: the position among
-    the steps of its session, for collectives whose members are in several sessions.
+    leave. limit_s: the maximum duration of the wait in seconds, or 0 for no limit. round: the
+    position among the steps of its session, for collectives whose members are in several sessions.
     """
 
     key: MeetingKey

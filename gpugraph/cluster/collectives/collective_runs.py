@@ -160,7 +160,7 @@ class BucketRun:
 
     @property
     def divisor(self) -> int:
-        """The number by which the reduced values are divided; 1 for none."""
+        """The number by which the reduced values are divided. It is 1 for a sum."""
         return self.group_size if self.final_op == "Div" else 1
 
 

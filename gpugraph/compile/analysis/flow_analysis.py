@@ -299,7 +299,7 @@ class _Guards:
     def _go_on(self, frame: Frame) -> Guard | None:
         """Return the guard under which the loop has another iteration.
 
-        None if the NextIterations of its loop variables have different guards.
+        Return None if the NextIterations of its loop variables have different guards.
         """
         if frame in self.flow.carried:
             return None
@@ -327,7 +327,9 @@ class _Guards:
 
 
 def _opposite(guard: Guard) -> Guard | None:
-    """Return the negation of a guard with zero or one literals; None for a guard with more."""
+    """Return the negation of a guard with zero or one literals. Return None for a guard with
+    more.
+    """
     if not guard:
         return NEVER
     atoms = list(guard)

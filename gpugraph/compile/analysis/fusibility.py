@@ -153,8 +153,8 @@ class FusibleOps:
         return is_there and not node.op_def.is_stateful and bool(node.output_types)
 
     def find(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Return the properties of an op for which `may_be` is true; None if no group may contain
-        it. Equal ops share one result.
+        """Return the properties of an op for which `may_be` is true. If no group may contain it,
+        return None. Equal ops share one result.
 
         edges: the edges into its data inputs.
         """
@@ -206,7 +206,7 @@ class FusibleOps:
         return key
 
     def _look(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Examine the first op with a certain key; return None if no group may contain it."""
+        """Examine the first op with a certain key. Return None if no group may contain it."""
         signature = _signature_over(self._unit, node, edges)
         if signature is None or APART in node.attrs or SWAP_HINT in node.attrs:
             return None
@@ -257,8 +257,8 @@ def _refers(node: Node, edges: Sequence[Edge]) -> bool:
 def _space_of(
     expressions: Expressions, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op whose kernel is these expressions; None if it can't be
-    fused.
+    """Return the iteration space of an op whose kernel is these expressions. If it can't be fused,
+    return None.
     """
     if native:
         input_types = [node.input_types[index] for index in node.device_inputs()]

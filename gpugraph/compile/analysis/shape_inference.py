@@ -88,7 +88,7 @@ class Inference:
 
     def _widen(self, order: Sequence[Node]) -> bool:
         """Set the shape of each loop variable to the common shape of its current value and its next
-        value; return whether a shape has changed.
+        value. Return whether a shape has changed.
         """
         changed = False
         for node in order:
@@ -238,8 +238,8 @@ class Inference:
                 self.pushed[root.id] = None
 
     def popped(self, node: Node) -> Any:
-        """Return the constant that all pushes to a StackPopV2's stack push; None if there is no
-        such constant.
+        """Return the constant that all pushes to a StackPopV2's stack push. If there is no such
+        constant, return None.
         """
         root = container_of(node)
         return None if root is None else self.pushed.get(root.id)
@@ -255,7 +255,9 @@ class Inference:
 
 
 def counted_outputs(node: Node) -> Sequence[int]:
-    """Return the outputs of which the node's kernel counts the rows; none if it has objects."""
+    """Return the outputs whose rows the node's kernel counts. If the node has outputs of objects,
+    return no outputs.
+    """
     decl = DECLARATIONS.get(node.type)
     native = decl.native if decl is not None else None
     if not isinstance(native, RowSource) or native.sizes is None:
@@ -266,8 +268,8 @@ def counted_outputs(node: Node) -> Sequence[int]:
 
 
 def container_of(node: Node) -> Node | None:
-    """Return the node that creates the stack or TensorArray in a node's first input; None if it is
-    not found.
+    """Return the node that creates the stack or TensorArray in a node's first input. If it is not
+    found, return None.
     """
     source = node.input_edge(0).src
     while source.node_class in _PASSING or source.type == "TensorArrayGradV3":

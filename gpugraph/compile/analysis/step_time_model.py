@@ -60,8 +60,8 @@ def copy_seconds(num_bytes: int) -> float:
 
 
 def node_seconds(unit: Unit, node: Node) -> float:
-    """Return the seconds that a node's kernel takes; 0 for a node without a kernel. Unknown sizes
-    count as 1.
+    """Return the seconds that a node's kernel takes. Return 0 for a node without a kernel. Unknown
+    sizes count as 1.
     """
     if node.node_class in _NO_WORK or unit.modes.get(node.id, "").startswith("view"):
         return 0.0

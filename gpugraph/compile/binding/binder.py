@@ -294,8 +294,8 @@ class Binder(StepList):
     def _candidate(
         self, bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]
     ) -> Candidate | None:
-        """Return the inputs of the native compilation of the step; None if the node has no native
-        form on its device, or if its sizes are known only in the run.
+        """Return the inputs of the native compilation of the step. Return None if the node has no
+        native form on its device, or if its sizes are known only in the run.
         """
         node, slots = bound.node, bound.array_slots
         native = native_of(node)
@@ -320,7 +320,9 @@ class Binder(StepList):
         return bind_on_device(bound, self._static_context(bound), self._static_arrays(bound))
 
     def candidate(self, node: Node) -> Candidate | None:
-        """Return the inputs of the native compilation of a node; None if it has no native form."""
+        """Return the inputs of the native compilation of a node. If it has no native form, return
+        None.
+        """
         bound = self._bound_node(node, self.unit.kernel(node), self.refs(node))
         return self._candidate(bound, self._static_context(bound), self._static_arrays(bound))
 

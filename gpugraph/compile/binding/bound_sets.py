@@ -1,4 +1,6 @@
-"""Sets of sizes of an open plan: what is bound for each, and which plans can be opened."""
+"""`BoundSet`: the state of an open plan that is bound to one set of shapes. `can_open` tests
+whether a plan can be opened.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ SetKey = tuple[Shapes, tuple[int, ...]]
 
 
 class UnitOfSizes(NamedTuple):
-    """A compiled unit with open sizes, and what binding it for values needs."""
+    """A compiled unit with open sizes, and the data for binding the unit to values of these
+    sizes.
+    """
 
     parts: OpenParts
     relayout: Relayout
@@ -35,12 +39,13 @@ class UnitOfSizes(NamedTuple):
 
 
 class BoundSet(NamedTuple):
-    """One set of shapes, bound.
+    """The state of an open plan that is bound to one set of shapes.
 
-    words: of all blocks. pointers: the blocks of the native steps. releases: whether the GIL is
-    released. constants: pairs of an array that calls read, and its value. runs: of the steps by
-    NumPy. owned: memory that is released with the set. keep: other objects that its calls use.
-    starts: the addresses of storages, by id. accesses: callables of accesses to containers.
+    words: the values of the words in all blocks. pointers: the addresses of the native steps'
+    blocks. releases: whether the native call releases the GIL. constants: pairs of an array that
+    calls read, and its value. runs: the callables of the NumPy steps. owned: memory that is
+    released with the set. keep: other objects that the calls use. starts: a dict from the id of a
+    storage to its address. accesses: a dict from a step that accesses a container to its callable.
     """
 
     words: Any
@@ -58,14 +63,14 @@ class BoundSet(NamedTuple):
     accesses: dict[AccessStep, Run]
 
     def release(self) -> None:
-        """Release the memory that only steps of this set use."""
+        """Release the memory that only this set's steps use."""
         while self.owned:
             self.owned.pop().release()
 
 
 def can_open(plan: Plan, unit: Unit) -> bool:
-    """Return whether a plan can be opened now: it has one device, its variables have values, and
-    all steps have their final code.
+    """Return whether a plan can be opened now. It must have one device, its variables must have
+    values, and all steps must have their final code.
     """
     if not plan.warm or unit.parallel or plan.runs_once or len(unit.device_types) != 1:
         return False

@@ -32,7 +32,7 @@ def advice(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Sequence[str]:
     """Return changes with which the step's arena fits into `available` bytes of a device, one per
-    line; an empty list if none helps.
+    line. If none helps, return an empty list.
     """
     return [
         *_recomputation(compiled, target, request, device, available),
@@ -88,8 +88,8 @@ def _smaller_batch(
 
 
 def _common_rows(request: RunRequest) -> int:
-    """Return the common first size of all fed tensors except scalars; 0 if it differs or is
-    unknown.
+    """Return the common first size of all fed tensors except scalars. If it differs or is unknown,
+    return 0.
     """
     rows = {feed.shape[0] for feed in request.feeds if feed.shape}
     (count,) = rows if len(rows) == 1 else (0,)

@@ -37,8 +37,8 @@ def _storage_record(own: Storage) -> StorageRecord:
 
 
 def _bytes(home: Home) -> int:
-    """Return the size in bytes of a tensor; 0 if its shape is unknown, or it holds strings or
-    handles.
+    """Return the size in bytes of a tensor. Return 0 if its shape is unknown, or it holds strings
+    or handles.
     """
     if home.shape is None or home.dtype.base_dtype in OBJECTS:
         return 0

@@ -1,4 +1,4 @@
-"""Binding to open sizes: the native calls of a step with Sizes in place of numbers."""
+"""Binding of native calls to open sizes: the calls hold `Size` objects in place of numbers."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from gpugraph.plan import Run
 
 
 class OpenBinder(Binder):
-    """Binds native calls to views with open sizes. Made from the binder of the plan.
+    """Binds native calls to views with open sizes. `of` creates it from the binder of the plan.
 
-    constants: by node, the arrays of constants that contain sizes. asides: the side buffers of
-    loops, by tensor. open_nodes: those whose attrs contain sizes.
+    constants: a dict from node to the arrays of its constants that contain sizes. asides: a dict
+    from tensor to the side buffer of a loop. open_nodes: the nodes whose attrs contain sizes.
     """
 
     plain: Binder
@@ -37,7 +37,7 @@ class OpenBinder(Binder):
 
     @classmethod
     def of(cls, binder: Binder, parts: OpenParts) -> OpenBinder:
-        """Return an open binder for the unit of which `binder` has bound a plan."""
+        """Return an open binder for the unit of `binder`, which has already bound a plan."""
         unit = parts.unit
         opened = cls.__new__(cls)
         opened.__dict__.update(binder.__dict__, unit=unit, entries=[], arrays={})
@@ -53,7 +53,9 @@ class OpenBinder(Binder):
         return self.arrays[key]
 
     def views(self, args: Move) -> tuple[Any, Any] | None:
-        """Return the views of a copy; None for a side buffer of unknown size."""
+        """Return the source view and the target view of a copy. If the copy uses a side buffer of
+        unknown size, return None.
+        """
         (source, _), (target, home) = args.source, args.target
         homes = self.unit.homes
         if source not in homes and source not in self.asides:
@@ -72,12 +74,12 @@ class OpenBinder(Binder):
             return None
 
     def bound_node(self, node: Node) -> BoundNode:
-        """Return a node that uses no variables, with its kernel."""
+        """Return the node, which uses no variables, with its kernel."""
         return self._bound_node(node, self.unit.kernel(node), {})
 
     def is_lasting(self, node: Node) -> bool:
-        """Return whether a node's step is the same for all sizes: it uses no memory of the arena,
-        and no constant that contains sizes.
+        """Return whether the node's step is the same for all sizes. If so, it uses no memory of the
+        arena and no constant that contains sizes.
         """
         homes = self.unit.homes
         keys = [(edge.src.id, edge.src_output) for edge in node._in if edge.dst_input >= 0]
@@ -115,7 +117,7 @@ class OpenBinder(Binder):
     def open_calls(self, node: Node, member: Member) -> list[OpenCall]:
         """Return the calls of a native step, bound to views with open sizes.
 
-        NotNativeError, or another error, for a step that has none.
+        Raises NotNativeError or another error if the step has no such calls.
         """
         before = len(self.entries)
         candidate = self.candidate(node)
@@ -136,7 +138,9 @@ def _constant(node: Node | None) -> Any:
 
 
 class _OpenCandidate(Candidate):
-    """A step over open views, which has no memory for copies of its arrays."""
+    """The inputs of the native compilation of a step over open views. It has no memory for copies
+    of its arrays.
+    """
 
     __slots__ = ()
 
@@ -145,7 +149,9 @@ class _OpenCandidate(Candidate):
 
 
 def run_of(binder: Binder, node: Node, key: tuple[str, str]) -> Run:
-    """Bind a node by a binder of single nodes; return the callable of its step of this key."""
+    """Bind a node by a binder of single nodes. Return the callable of the node's step that has the
+    key `key`.
+    """
     for entry in _entries(binder, node):
         if (entry.step.kind, entry.step.part) == key:
             return entry.step.run
@@ -153,7 +159,9 @@ def run_of(binder: Binder, node: Node, key: tuple[str, str]) -> Run:
 
 
 def bound_call(binder: Binder, node: Node) -> Run | None:
-    """Return the native call of a node for one set of sizes; None if it has none there."""
+    """Return the native call of a node for one set of sizes. If the node has no native call for
+    these sizes, return None.
+    """
     candidates = [entry.native for entry in _entries(binder, node) if entry.native is not None]
     if not candidates:
         return None
@@ -170,7 +178,7 @@ def bound_call(binder: Binder, node: Node) -> Run | None:
 
 
 def _entries(binder: Binder, node: Node) -> list[Entry]:
-    """Bind the node of this id in the binder's unit; return its steps."""
+    """Bind the node with this node's id in the binder's unit. Return the steps that this adds."""
     before = len(binder.entries)
     binder.visit(binder.unit.order[binder.positions[node.id]])
     entries = binder.entries[before:]

@@ -19,7 +19,7 @@ class OpenGroup(StepGroup):
     def __init__(
         self, steps: Sequence[Step], program: OpenProgram, code: Iterations, clock: Clock
     ) -> None:
-        """steps: those of the plan from which the program was made."""
+        """steps: the steps of the plan from which the program was made."""
         self.steps = steps
         self.program, self._code, self._clock = program, code, clock
         self._run = ProgramRun(program.parts, code, clock, program.loop_at)
@@ -30,7 +30,9 @@ class OpenGroup(StepGroup):
         self._run.run()
 
     def unguarded(self) -> Run:
-        """Return a callable that runs the program: the variables of its plan have values."""
+        """Return a callable that runs the program. The caller must ensure that the plan's variables
+        have values.
+        """
         return self._run.run
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
@@ -52,7 +54,7 @@ class OpenGroup(StepGroup):
     # -- step by step
 
     def parts(self, traced: bool) -> Iterator[Step]:  # type: ignore[override]
-        """Yield the steps of a run, each when the one before it has run."""
+        """Yield the steps of a run. Each step is yielded after the previous step has run."""
         self._run.begin()
         loops = {loop[0]: loop for loop in self.program.loops if not self._is_inner(loop[0])}
         parts, self._next = self.program.parts, 0
@@ -77,13 +79,13 @@ class OpenGroup(StepGroup):
         return any(first < begin < end for first, end, _ in self.program.loops)
 
     def _interpret(self, begin: int, end: int) -> None:
-        """Run instructions one by one until the next one is not among those of [begin, end)."""
+        """Run instructions one by one while their index is in [begin, end)."""
         self._next = begin
         while begin <= self._next < end:
             self._next = self._step(self._next)
 
     def _step(self, number: int) -> int:
-        """Run one instruction; return the index of the next one."""
+        """Run one instruction and return the index of the next instruction."""
         part = self.program.parts[number]
         target = part.target
         if target is not None:

@@ -1,15 +1,17 @@
-"""A plan for many sets of shapes: its native calls get other sizes in their memory.
+"""A plan for many sets of shapes: for each set, new sizes are written into the memory of its native
+calls.
 
     plan of one set    -- opened -->   the same plan, with the words that depend on sizes known
     run with other     values of all words    x    one write into the blocks of all calls
-    shapes             feeds, fetches, and steps by NumPy, bound once for each set
+    shapes             feeds, fetches, and NumPy steps, bound once for each set
 
 A plan of a unit with open sizes is opened once all its steps have their final code. Its native
-calls are bound a second time, to views with Sizes for sizes and offsets (`OpenView`): so each word
-of a call's block that depends on sizes is a polynomial of the fed sizes, plus the offset of a
-buffer in the arena. For a new set of shapes all of them are computed by one product of matrices,
-and the calls divide their work again (host_cuts.c). A call without such a form, or whose conditions
-a set does not meet (as for another BLAS), is bound to arrays for that set, as is a step by NumPy.
+calls are bound a second time, to views whose sizes and offsets are `Size` objects (`OpenView`). So
+each word of a call's block that depends on sizes is a polynomial of the fed sizes, plus the offset
+of a buffer in the arena. For a new set of shapes, one matrix product computes all words, and the
+calls divide their work again (host_cuts.c). Some steps are bound to arrays for each set instead:
+NumPy steps, native calls without such a form, and native calls with conditions that the set does
+not meet (for example, a condition on the choice of the BLAS).
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ MOST_SETS = 256
 
 
 class OpenPlan:
-    """The sizes of one plan, which change with the shapes of a run."""
+    """One plan whose sizes change with the shapes of a run."""
 
     def __init__(
         self,
@@ -60,9 +62,9 @@ class OpenPlan:
         values_of: Callable[..., SizeValues | None],
         lock: Any,
     ) -> None:
-        """values_of: returns the values of all sizes for a set of shapes and reported sizes. lock:
-        that of the session, held while the plan's memory grows. The caller must hold the plan's
-        lock.
+        """values_of: a function that returns the values of all sizes for a set of shapes and
+        reported sizes. lock: the session's lock, which is held while the plan's memory grows. The
+        caller must hold the plan's lock.
         """
         self.plan, self.binder, self.unit = plan, binder, unit
         self._values_of, self._lock = values_of, lock
@@ -94,7 +96,9 @@ class OpenPlan:
         plan.set_steps([Step.of(self.group, "program")])
 
     def _operands(self) -> Opened:
-        """Return the words of the instructions that point to bools, as those of a call."""
+        """Return the words of the instructions that point to bools, in the form of a native
+        call.
+        """
         views = self.program.bools.items()
         values = {self._code.operand_place(n): view.ctypes.data for n, view in views}
         first = self.plan.steps[0]
@@ -102,21 +106,25 @@ class OpenPlan:
 
     @property
     def reasons(self) -> dict[str, str]:
-        """By native step, why it is bound for each set of sizes."""
+        """A dict from the name of a native step to the reason why it is bound for each set of
+        sizes.
+        """
         return self.program.reasons
 
     @property
     def num_native(self) -> tuple[int, int]:
-        """The number of native steps that get other sizes as words, and of all native steps."""
+        """A pair: the number of native steps that receive new sizes as words, and the number of all
+        native steps.
+        """
         return sum(bool(native.calls) for native in self._natives), len(self._natives)
 
     # -- other sizes
 
     def select(self, shapes: Shapes) -> None:
-        """Let the plan's next runs be those of a set of shapes.
+        """Prepare the plan for runs with this set of shapes.
 
-        The caller must hold the plan's lock. Raises UnfitShapesError if they need another plan,
-        ResourceExhaustedError if there is too little memory.
+        The caller must hold the plan's lock. Raises UnfitShapesError if the shapes need another
+        plan, and ResourceExhaustedError if there is too little memory.
         """
         key = shapes, tuple(self._reported.values())
         if key != self._current:
@@ -126,7 +134,7 @@ class OpenPlan:
     def _flush(self, reports: Sequence[tuple[Report, ReportStep]], since: int) -> None:
         """Write the sizes that kernels have reported in this run, and the kernels' outputs.
 
-        Raises UnfitReportError if they need another plan or more memory.
+        Raises UnfitReportError if the sizes need another plan or more memory.
         """
         before, current = dict(self._reported), self._current
         for report, step in reports:
@@ -143,8 +151,8 @@ class OpenPlan:
             step.write()
 
     def _select_reported(self, current: SetKey, since: int) -> None:
-        """Let the rest of the run of a set of shapes have the reported sizes. Raises
-        UnfitShapesError if they need another plan, UnfitReportError if they need more memory.
+        """Write the reported sizes for the rest of the current run. Raises UnfitShapesError if the
+        sizes need another plan, and UnfitReportError if they need more memory.
         """
         key = current[0], tuple(self._reported.values())
         if key not in self._sets:
@@ -181,7 +189,7 @@ class OpenPlan:
         self._current = key
 
     def described(self, shapes: Shapes) -> Plan:
-        """Return a copy of the plan whose reports and arenas are those of a set of shapes."""
+        """Return a copy of the plan with the reports and arenas for a set of shapes."""
         unit = self._resolved(shapes)
         plan = copy.copy(self.plan)
         plan.key, plan.arenas = unit.key, arena_records(unit)
@@ -194,7 +202,7 @@ class OpenPlan:
         return plan
 
     def _listed(self) -> PassReport:
-        """Return the program as the report of a pass."""
+        """Return the program's listing as the report of a pass."""
         natives, opened = self.num_native[1], self.num_native[0]
         summary = (
             f"{len(self.program.parts)} instructions: {natives} native ones, {opened} of them for "
@@ -203,7 +211,7 @@ class OpenPlan:
         return PassReport("program", summary, listing(self.program, self.unit.trace))
 
     def run_plain(self, node: Node, key: StepKey) -> Any:
-        """Run the step of a node by NumPy, for the current sizes."""
+        """Run the step of a node by NumPy, with the current sizes."""
         assert self._current is not None, "the sizes of the run that calls it"
         binder = self._binder(self._resolved(self._current[0]))
         try:
@@ -222,7 +230,7 @@ class OpenPlan:
         release()
 
     def _resolved(self, shapes: Shapes) -> Unit:
-        """Return the unit for a set of shapes."""
+        """Return the unit with the sizes for a set of shapes."""
         unit = self.unit.parts.at(self._values(shapes))
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         self.unit.relayout.apply(unit)
@@ -235,8 +243,8 @@ class OpenPlan:
         return values
 
     def _layout(self, values: SizeValues) -> tuple[Any, list[int], ArenaPlan]:
-        """Return the values of the words' sizes, the sizes of all buffers, and their offsets.
-        Raises UnfitShapesError if a size may not fit 63 bits.
+        """Return the values of the words' sizes, the sizes of all buffers, and the buffers'
+        offsets. Raises UnfitShapesError if a size may not fit into 63 bits.
         """
         try:
             sizes = self._words.sizes(values)
@@ -251,7 +259,7 @@ class OpenPlan:
         return ArenaPlan([], 0)
 
     def _needs_memory(self, values: SizeValues, size: int) -> bool:
-        """Return whether the arena, of `size` bytes, or a side buffer must grow."""
+        """Return whether the arena must grow to hold `size` bytes, or a side buffer must grow."""
         leases = list(self.binder.holdings.arenas.values())
         if size and (not leases or leases[0].num_bytes < size):
             return True
@@ -262,9 +270,9 @@ class OpenPlan:
         )
 
     def _bind(self, key: SetKey, before: BoundSet | None = None, since: int = 0) -> BoundSet:
-        """Bind a set of shapes; the words are written.
+        """Bind the plan to a set of shapes. Write the words, and return the bound set.
 
-        before: the set of this run so far, whose NumPy steps up to index `since` stay as they are.
+        before: the bound set of this run so far. Its NumPy steps before index `since` are kept.
         """
         shapes, _ = key
         values = self._values(shapes)
@@ -298,12 +306,12 @@ class OpenPlan:
         )
 
     def _bound_runs(self, binder: Binder, before: BoundSet | None, since: int) -> list[Run]:
-        """Return the callables of the steps by NumPy."""
+        """Return the callables of the NumPy steps."""
         kept = [] if before is None or before.owned else list(before.runs[:since])
         return kept + [step.bind(binder) for step in self.program.bound[len(kept) :]]
 
     def _binder(self, unit: Unit) -> Binder:
-        """Return a binder of single nodes for one set of shapes, in the plan's memory."""
+        """Return a binder of single nodes for one set of shapes. It uses the plan's memory."""
         binder, holdings = copy.copy(self.binder), copy.copy(self.binder.holdings)
         holdings.memory = holdings.memory._replace(owned=[])
         holdings.variables, holdings.values = [], []
@@ -315,8 +323,9 @@ class OpenPlan:
     def _pointers_of(
         self, binder: Binder, exceptions: Sequence[int], values: SizeValues
     ) -> tuple[Any, list[Run]]:
-        """Return the blocks of the native steps and the numbers of kinds of elements, and the calls
-        of those steps that are bound for this set alone. Raises UnfitShapesError if one can't be.
+        """Return the addresses of the native steps' blocks, the numbers of kinds of elements, and
+        the calls of the native steps that are bound for this set alone. Raises UnfitShapesError if
+        a step can't be bound.
         """
         calls, blocks = [], self._blocks.copy()
         for index in exceptions:
@@ -330,7 +339,9 @@ class OpenPlan:
         return np.array(blocks, np.int64), calls
 
     def _aside_starts(self, values: SizeValues) -> list[int]:
-        """Return the addresses of the side buffers, which grow with the largest run."""
+        """Return the addresses of the side buffers. A side buffer grows to the largest size of all
+        runs.
+        """
         for storage in self._storages:
             size, buffer = values.of(storage.size), self._asides.get(id(storage))
             if buffer is None or buffer.nbytes < size + _LINE:
@@ -340,7 +351,7 @@ class OpenPlan:
         return [-(-buffer.ctypes.data // _LINE) * _LINE for buffer in buffers]
 
     def _fetch(self, ends: FeedsAndFetches, node: Node) -> FetchSlot:
-        """Return the slot of a fetch, which may be dead in a run."""
+        """Return the slot of a fetch whose tensor may be dead in a run."""
         slot, branches = ends.fetch(node), self.binder.branches
         guard = ALWAYS if branches is None else branches.flow.guards.get(node.id, ALWAYS)
         if branches is None or guard == ALWAYS:
@@ -355,7 +366,9 @@ class OpenPlan:
         return 0
 
     def _grow(self, shapes: Shapes, size: int) -> None:
-        """Provide an arena of `size` bytes; ResourceExhaustedError if there is no room."""
+        """Allocate an arena of `size` bytes. Raises ResourceExhaustedError if the device has too
+        little memory.
+        """
         leases = self.binder.holdings.arenas
         for name in self.unit.parts.unit.arena_sizes:
             lease = leases.get(name)
@@ -379,4 +392,4 @@ def _nothing() -> int:
 
 
 def _no_call(_: Binder) -> None:
-    """Return no call: the words hold for all sizes."""
+    """Return None: no call is bound for a set, because the words hold for all sizes."""

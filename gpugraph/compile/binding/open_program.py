@@ -3,9 +3,9 @@
     plan's steps      stretch  flag  region {a, b}  loop            kernels, groups of groups
     instructions      call call ... if set jump unless call call ... again
 
-Native calls, copies, and accesses to stacks and TensorArrays are instructions whose words get the
-sizes of each run (`open_plan`); flags and jumps hold for all sizes. A step without native code
-returns to Python, which runs the step that is bound to the arrays of the run's shapes.
+Native calls, copies, and accesses to stacks and TensorArrays are instructions whose words receive
+the sizes of each run (`open_plan`). Flags and jumps are the same for all sizes. At a step without
+native code, the program returns to Python, which runs the step bound to the run's shapes.
 """
 
 from __future__ import annotations
@@ -57,16 +57,18 @@ def _no_flush(reports: object, since: int) -> None:
 
 
 class NotOpenError(Exception):
-    """A plan has a step whose sizes can't change."""
+    """A plan can't be opened, because the sizes of one of its steps can't change."""
 
 
 class OpenProgram(LoopProgram):
     """The instructions of a plan.
 
-    natives: the native calls, by instruction. bound: the steps that are bound to arrays for each
-    set of sizes. bools: by instruction, the view of the bool to which it points. kinds: by kind of
-    elements with an open shape, the addresses of the words with its number. reasons: by native step
-    or copy, why it is bound for each set too. loops: the begin, the end and the step of each.
+    natives: a dict from the index of an instruction to its native call. bound: the steps that are
+    bound to arrays for each set of sizes. bools: a dict from the index of an instruction to the
+    view of the bool that it tests or sets. kinds: a dict from a kind of elements with an open shape
+    to the addresses of the words with its number. reasons: a dict from the name of a native step or
+    copy to the reason why it is also bound for each set. loops: for each loop, the indices of its
+    begin and its end, and its step.
     """
 
     def __init__(
@@ -78,8 +80,9 @@ class OpenProgram(LoopProgram):
         flushes: Sequence[Flush] = (),
         flush: Callable[[Sequence[tuple[Report, ReportStep]], int], None] = _no_flush,
     ) -> None:
-        """run_plain: runs the step of a node by NumPy, for the current sizes. flush: writes the
-        sizes that kernels have reported, for steps from an index of `bound` on.
+        """run_plain: a function that runs the step of a node by NumPy with the current sizes.
+        flush: a function that writes the sizes that kernels have reported. Its last argument is the
+        first index in `bound` of the steps to bind again.
         """
         super().__init__(binder.copies, flags)
         self._binder, self._trace, self._run_plain = binder, trace, run_plain
@@ -95,7 +98,7 @@ class OpenProgram(LoopProgram):
         self._reports: dict[int, ReportStep] = {}
 
     def add(self, steps: Iterable[Step]) -> None:
-        """Add the steps of the plan. Raises NotOpenError if one can't be an instruction."""
+        """Add the steps of the plan. Raises NotOpenError if a step can't become an instruction."""
         self._steps(steps)
         self._flush_before(len(self._binder.unit.order))
 
@@ -116,7 +119,7 @@ class OpenProgram(LoopProgram):
         super()._step(step)
 
     def _flush_before(self, position: int) -> None:
-        """Write the sizes that must be written before a position in the order."""
+        """Add the steps that write reported sizes and must run before `position` in the order."""
         while self._flushes and self._flushes[0].position <= position:
             reports = self._flushes.pop(0).reports
             pairs = [(report, self._reports[report.node.id]) for report in reports]
@@ -125,7 +128,7 @@ class OpenProgram(LoopProgram):
             self._python(step, run)
 
     def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
-        """Add a kernel that reports a size."""
+        """Add the step of a kernel that reports a size."""
         if run.bound.variables:
             raise NotOpenError(f"'{step.name}' reports a size of a variable")
         unit, closed = self._binder.unit, self._binder.plain.unit
@@ -185,7 +188,7 @@ class OpenProgram(LoopProgram):
     # -- copies
 
     def _move(self, step: Step, run: Run, args: Move) -> None:
-        """Add a copy: native if it can be."""
+        """Add a copy, as a native instruction if possible."""
         keys = args.source[0], args.target[0]
         views = self._binder.views(args)
         if run in self._copies and views is not None:
@@ -269,9 +272,10 @@ class OpenProgram(LoopProgram):
                 self._native(opened, plain if member.calls.may_fail else nothing_refused)
 
     def _opened(self, node: Node, member: Member) -> Opened | None:
-        """Bind a native step to open sizes, if it can be.
+        """Bind a native step to open sizes, if possible.
 
-        Return None for code that contains a size: each set of shapes would have to be compiled.
+        Return None if the code contains a size, because it would have to be compiled for each set
+        of shapes.
         """
         assert member.calls is not None
         calls, step = member.calls.calls, member.entry.step
@@ -293,7 +297,9 @@ class OpenProgram(LoopProgram):
         return Opened(step, call, words, list(conditions), bind)
 
     def _refuse(self, step: Step) -> None:
-        """Run by NumPy the step whose native call has refused its input; this raises the error."""
+        """Run a step by NumPy after its native call has refused its input. NumPy raises the
+        error.
+        """
         self._run_plain(self._nodes[step.name], (step.kind, step.part))
         raise InternalError.of_no_node(f"The native code of '{step.name}' failed")
 
@@ -330,7 +336,7 @@ class OpenProgram(LoopProgram):
 
 
 def _bound_copy(keys: tuple[TensorId, TensorId], binder: Binder) -> Run | None:
-    """Return the copy of a tensor for one set of sizes."""
+    """Return the callable of a tensor's copy for one set of sizes."""
     homes = binder.unit.homes
     if not all(key in homes for key in keys):
         return None
@@ -345,4 +351,4 @@ def _bound_index(key: TensorId, number: Any, binder: Binder) -> Run:
 
 
 def _never(binder: Binder) -> None:
-    """Return no call: the step's words hold for all sizes."""
+    """Return None: no call is bound for a set, because the step's words hold for all sizes."""

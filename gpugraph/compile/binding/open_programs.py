@@ -1,4 +1,6 @@
-"""The generated programs of a unit with open sizes, which all plans bound from the unit share."""
+"""The generated programs of a unit with open sizes. All plans that are bound from the unit share
+them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from gpugraph.ops.fusion.op_expressions import EXPRESSIONS
 
 
 class _Extent:
-    """A stand-in for an array that is bound later; it has a shape only."""
+    """A placeholder for an array that is bound later. It has only a shape."""
 
     def __init__(self, shape: tuple[Any, ...]) -> None:
         self.shape = shape
@@ -25,10 +27,10 @@ class _Extent:
 
 
 def open_programs(unit: Unit) -> dict[int, Fused]:
-    """Return, by id, the programs of the nodes on CPUs that have expressions.
+    """Return a dict from node id to program, for the nodes on CPUs that have expressions.
 
-    A program may differ with a size (an axis of size 1 is left out, for example). Each such
-    dependence becomes a condition of the unit's trace.
+    The program may depend on a size. For example, an axis of size 1 is left out. Each such
+    dependence is recorded as a condition in the unit's trace.
     """
     programs = {}
     for node in unit.order:

@@ -1,4 +1,4 @@
-"""Steps of a plan whose sizes change: native calls, and steps that are bound for each set."""
+"""The steps of an open plan: native calls, and steps that are bound for each set of sizes."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ StepKey = tuple[str, str]
 
 
 class Opened(NamedTuple):
-    """The native call of a step.
+    """The native call of a step, bound to open sizes.
 
-    calls: its parts, each with its words and open form; empty if it has none. conditions: under
-    which that holds. bind: returns the call for one set of sizes; None if there is none.
+    calls: the parts of the call, each with its words and its open form. It is empty if the step has
+    no open form. conditions: comparisons of sizes that must hold for `calls` to be valid. bind: a
+    function that returns the call for one set of sizes, or None.
     """
 
     step: Step
@@ -38,7 +39,7 @@ class Opened(NamedTuple):
 
 
 class NumPyStep:
-    """The callable of a step by NumPy for the current sizes."""
+    """The callable of a NumPy step. It runs the step with the current sizes."""
 
     def __init__(self, node: Node, step: Step) -> None:
         self.node: Node = node
@@ -55,7 +56,9 @@ class NumPyStep:
 
 
 class CurrentSizes:
-    """The sizes of the current set, for steps that get their arrays when Python first runs them."""
+    """The sizes of the current set. Steps that Python runs get their arrays from it on the first
+    run.
+    """
 
     def __init__(self) -> None:
         self.values: SizeValues = SizeValues(())
@@ -63,7 +66,7 @@ class CurrentSizes:
         self.runs: dict[Any, Run] = {}
 
     def array(self, view: Any) -> Any:
-        """Return the array of a view; any other object unchanged."""
+        """Return the array for a view. If the argument is not a view, return it unchanged."""
         if not isinstance(view, OpenView):
             return view
         base, offset = view.start
@@ -74,10 +77,10 @@ class CurrentSizes:
 
 
 class AccessStep:
-    """The callable of an access to a container by Python, for the current sizes."""
+    """A callable by which Python accesses a container, with the current sizes."""
 
     def __init__(self, opened: Access, sizes: CurrentSizes) -> None:
-        """opened: the access over views."""
+        """opened: the access, bound to views."""
         self._opened, self._sizes = opened, sizes
         self.form = opened.form
 
@@ -97,7 +100,9 @@ class AccessStep:
 
 
 class ReportStep:
-    """The callable of a kernel that reports a size; its outputs are kept until they are written."""
+    """The callable of a kernel that reports a size. It keeps the kernel's outputs until `write`
+    copies them.
+    """
 
     def __init__(
         self,
@@ -107,7 +112,9 @@ class ReportStep:
         sizes: CurrentSizes,
         step: Step,
     ) -> None:
-        """inputs, outputs: their views, or values of constants."""
+        """inputs, outputs: the views of the inputs and outputs. A constant input is given by its
+        value.
+        """
         self.step, self._sizes, self.step_record = run, sizes, step
         self._inputs, self._outputs = inputs, outputs
         self._results: Sequence[Any] = ()
@@ -125,14 +132,14 @@ class ReportStep:
         self._results = runs[self]()
 
     def write(self) -> None:
-        """Write the outputs, for which there is memory now."""
+        """Copy the kernel's outputs to the plan's memory, which is large enough by now."""
         for view, result in zip(self._outputs, self._results):
             self._sizes.array(view)[...] = result
         self._results = ()
 
 
 class MoveStep:
-    """The callable of a copy by NumPy for the current sizes."""
+    """The callable of a copy by NumPy, with the current sizes."""
 
     def __init__(self, step: Step, args: Move) -> None:
         self.run: Run = step.run

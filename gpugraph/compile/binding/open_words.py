@@ -1,8 +1,8 @@
-"""The words of a plan's native calls that depend on sizes, for any sizes.
+"""`OpenWords`: computes and writes the words of a plan's native calls that depend on sizes.
 
     word = polynomial of the fed sizes + address of a buffer (or 0)
 
-All polynomials are computed by one product of matrices (`SizeTable`), all words written at once.
+One matrix product computes all polynomials (`SizeTable`). All words are written at once.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ _COMPARISONS = {"==": _EQUAL, "<": _LESS, "<=": _AT_MOST}
 
 
 class OpenWords:
-    """The words of native steps.
+    """The words of native steps that depend on sizes.
 
-    written: the addresses of all words, those of which the cuts set the values last.
+    written: the addresses of all words. The last of them hold results of the division of work among
+    threads.
     """
 
     def __init__(self, natives: Sequence[Opened], storages: Sequence[Storage]) -> None:
-        """storages: the buffers whose addresses are the `starts` of `bind`."""
+        """storages: the buffers. The argument `starts` of `bind` has their addresses in the same
+        order.
+        """
         self._table = SizeTable()
         bases: dict[Any, int] = {id(storage): i + 1 for i, storage in enumerate(storages)}
         places, numbers, base_numbers = [], [], []
@@ -68,7 +71,9 @@ class OpenWords:
         self._closed = [index for index, native in enumerate(natives) if not native.calls]
 
     def sizes(self, values: SizeValues) -> Any:
-        """Return the values of all Sizes; OverflowError if one may not fit 63 bits."""
+        """Return the values of all Sizes. Raises OverflowError if a value may not fit into 63
+        bits.
+        """
         return self._table.values(values)
 
     def buffers(self, sizes: Any) -> list[int]:
@@ -77,7 +82,7 @@ class OpenWords:
         return known
 
     def exceptions(self, sizes: Any) -> list[int]:
-        """Return the native steps, as indices, that are to be bound to arrays for these sizes."""
+        """Return the indices of the native steps that must be bound to arrays for these sizes."""
         differences, kinds = sizes[self._differences], self._kinds
         outcomes = np.where(
             kinds == _EQUAL,
@@ -88,10 +93,10 @@ class OpenWords:
         return sorted({*self._closed, *unmet.tolist()})
 
     def bind(self, sizes: Any, starts: Sequence[int]) -> tuple[Any, bool, list[Any]]:
-        """Write the words for these sizes and addresses of buffers, and divide the work.
+        """Write the words for these sizes and buffer addresses, and divide the work among threads.
 
-        Return the values of `written`, whether the GIL is worth being released, and the tables to
-        which words point.
+        Return a triple: the values of `written`, whether releasing the GIL is worthwhile, and the
+        tables to which words point.
         """
         bases = np.array([0, *starts], np.int64)
         tables = [

@@ -5,8 +5,8 @@
      14  call    MatMul                          m = s0; n = 64; ...
      40  end
 
-`s0`, `s1` are the open fed sizes, in the order of the feeds; `q0` and so on are the results of
-divisions, and sizes that kernels report have the names of these kernels.
+`s0`, `s1` are the open fed sizes, in the order of the feeds. `q0`, `q1` are the results of
+divisions. A size that a kernel reports has the name of the kernel.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_REGISTERS = 4
 
 
 def listing(program: OpenProgram, trace: SizeTrace) -> list[str]:
-    """Return the lines of a program, and those of the sizes that divisions give."""
+    """Return the lines of a program, followed by one line for each size that a division gives."""
     names = trace.names
     quotients = [
         f"{names[number]} = {text_of(left, names)} {operation} {text_of(right, names)}"

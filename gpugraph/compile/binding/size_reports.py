@@ -1,12 +1,13 @@
-"""Sizes that kernels report in a run: the parts of a run, each with the sizes that are known then.
+"""Sizes that kernels report in a run. They divide the run into parts; at the start of each part
+more sizes are known.
 
     order      a   where   b   |   gather   c   unique   |   d
     known      fed sizes           where's                   unique's
     memory     buffers of later parts lie above those of earlier ones
 
-The run of a plan starts with the sizes of its last run. Where the kernels have reported others, the
-words of the following instructions are written before the first of them that needs the sizes. Until
-then a run has no effect, so it can begin again with another plan.
+A run of a plan starts with the sizes that the previous run ended with. If a kernel reports another
+size, the words of the following instructions are written again before the first instruction that
+needs the size. Until then the run has no effect, so it can start again with another plan.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ _HARMLESS = {"Assert", "VarHandleOp", "ReadVariableOp", "VariableV2", "VarIsInit
 
 
 class NotReportedError(Exception):
-    """A unit whose sizes by values can't be written during a run."""
+    """The sizes of a unit that depend on values can't be written during a run."""
 
 
 class Report(NamedTuple):
-    """A node that reports a size.
+    """A node whose kernel reports a size.
 
-    names: of the sizes that have its value; nodes that were merged with it have reported them.
+    names: the names of the sizes that have the reported value. There are several names if equal
+    nodes were merged into this node.
     """
 
     node: Node
@@ -42,14 +44,14 @@ class Report(NamedTuple):
 
 
 class Flush(NamedTuple):
-    """The position in the order before which reported sizes are written, and their reports."""
+    """A position in the order, and the reports of sizes that are written before it."""
 
     position: int
     reports: Sequence[Report]
 
 
 class Reports:
-    """The reports of a unit. Raises NotReportedError if it has none that can be used."""
+    """The reports of a unit. Raises NotReportedError if the unit has no usable report."""
 
     def __init__(self, unit: Unit, trace: SizeTrace) -> None:
         self.unit, self._trace = unit, trace
@@ -58,7 +60,9 @@ class Reports:
         self._check_effects()
 
     def part_of(self, storage: Storage) -> int:
-        """Return the number of flushes after which a buffer's size is known and its tensor live."""
+        """Return the number of flushes after which the size of a buffer is known and its tensor is
+        live.
+        """
         names = self._names([storage.size])
         part = 0
         for number, flush in enumerate(self.flushes):
@@ -87,7 +91,7 @@ class Reports:
             yield Flush(len(self.unit.order), reports)
 
     def _needs(self, node: Node) -> set[str]:
-        """Return the reported sizes on which a node's tensors and attrs depend."""
+        """Return the names of the reported sizes that a node's tensors and attrs depend on."""
         homes, values = self.unit.homes, list(node.attrs.values())
         keys = [(node.id, slot) for slot in range(len(node.output_types))]
         for edge in node._in:
@@ -104,7 +108,7 @@ class Reports:
         return {name for size in sizes for name in self._trace.reports_in(size)}
 
     def _check_effects(self) -> None:
-        """Raise NotReportedError if a node before the last flush has an effect."""
+        """Raise NotReportedError if a node before the last flush has a side effect."""
         reports = [report for flush in self.flushes for report in flush.reports]
         names = {name for report in reports for name in report.names}
         if not reports or not names.issuperset(self._trace.report_names):
@@ -118,7 +122,7 @@ class Reports:
 
 
 def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
-    """Return, by node, the reports of a unit."""
+    """Return a dict from node id to report, for the nodes of a unit that report sizes."""
     live = {node.name: node for node in unit.order if node.id in unit.reported}
     names: dict[int, list[str]] = {}
     for name in trace.report_names:
@@ -132,7 +136,7 @@ def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
 
 
 def sizes_in(value: Any) -> Iterator[Size]:
-    """Yield the Sizes in a value, at all depths."""
+    """Yield the Sizes in a nested value."""
     if type(value) is Size:
         yield value
     elif isinstance(value, TensorShape):

@@ -52,7 +52,7 @@ class Branches:
         return guard
 
     def visit(self, node: Node) -> bool:
-        """Add the steps of a control flow node; return False for all other nodes."""
+        """Add the steps of a control flow node. Return False for all other nodes."""
         if node.type == "_LoopEnd":
             self._close()
         elif node.node_class is NodeClass.MERGE:

@@ -95,8 +95,8 @@ class Conditions:
         self.step_list.entries.append(Entry(ALWAYS, step, sets, reads))
 
     def flag_of(self, guard: Guard) -> int | None:
-        """Return the flag of a guard; add the step that sets it if there is none. Return None for a
-        guard that is always true.
+        """Return the flag of a guard; if the flag does not exist, add the step that sets it. Return
+        None for a guard that is always true.
         """
         self.need(guard)
         return None if guard == ALWAYS else self.flags.guard(guard)

@@ -64,8 +64,8 @@ class Asked(NamedTuple):
 class LoopSteps(NamedTuple):
     """The steps of a loop, by phase. `condition.run()` returns the value of the condition.
 
-    asked: how instructions test the condition. Either a predicate, or flags, one of which is set if
-    the loop continues; None if only `condition` can determine it.
+    asked: how instructions test the condition: a predicate, or several flags. The loop continues if
+    one of the flags is set. It is None if only `condition` can determine the result.
     """
 
     start: Sequence[Step]
@@ -253,7 +253,9 @@ class LoopProgram:
             self._python(step, run)
 
     def _call(self, step: Step, run: Run) -> Part:
-        """Return the step as a native call; NotNativeError if the step has no native call."""
+        """Return the step as a native call. Raises NotNativeError if the step has no native
+        call.
+        """
         if isinstance(run, RefusableCall):
             return Part(step, "call", run.refuse, run.call)
         if step.kind == "native":

@@ -1,9 +1,10 @@
 """A `while` loop as one step that runs its body repeatedly.
 
-entered whether any value that enters is alive; None if some value always is start copies the values
-that enter to the storage of the loop variables head the part of each iteration before the condition
-condition whether there is another iteration tail the rest of the iteration, then the loop
-variables' next values
+    entered     whether any value that enters is alive, or None if some value always is
+    start       copies the values that enter to the storage of the loop variables
+    head        the part of each iteration before the condition
+    condition   whether there is another iteration
+    tail        the rest of the iteration, then the loop variables' next values
 
 Python calls the steps until native code can run whole iterations (`native_iterations`).
 """
@@ -31,7 +32,7 @@ from gpugraph.plan import (
 class Loop(LoopGroup):
     """Runs a loop.
 
-    native: the native iterations, for runs whose variables are initialized; None if jit is off.
+    native: the native iterations, for runs whose variables are initialized, or None if jit is off.
     """
 
     def __init__(

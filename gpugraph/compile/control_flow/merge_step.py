@@ -11,9 +11,7 @@ from gpugraph.plan import Run
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merging:
-    """The callable of a Merge step. It calls `run`; the other fields are the parts of which `run`
-    consists.
-    """
+    """The callable of a Merge step. It calls `run`. All fields after `run` are parts of `run`."""
 
     run: Run
     inputs: Sequence[tuple[int | None, Run]]
@@ -24,7 +22,7 @@ class Merging:
         self.run()
 
     def refuse_two(self, flags: bytearray) -> None:
-        """Raise the error of a Merge of which two inputs are alive."""
+        """Raise the error for a Merge with two live inputs."""
         alive = [i for i, (flag, _) in enumerate(self.inputs) if flag is None or flags[flag]]
         raise _two_alive(*alive[:2])
 
@@ -39,7 +37,7 @@ def merger(
     callable that copies it to the output.
 
     alive: the flag to set if any input is alive, or None. index: for each input, a callable that
-    writes its index; None if no op reads the index of the live input.
+    writes its index, or None if no op reads the index of the live input.
     """
 
     def merge() -> None:

@@ -34,7 +34,7 @@ class ProgramRun:
         self._accesses = [part.access for part in parts if part.access is not None]
 
     def begin(self) -> None:
-        """Begin a run, in which the containers are others."""
+        """Begin a run. Forget the containers of the previous run."""
         for access in self._accesses:
             access.forget()
         self.program.start()
@@ -49,7 +49,9 @@ class ProgramRun:
                 self.check()
 
     def do(self, number: int) -> int:
-        """Do in Python an instruction that is left to it; return the index of the next one."""
+        """Execute, in Python, an instruction without native code. Return the index of the next
+        instruction.
+        """
         part = self.parts[number]
         try:
             goes_on = part.plain()
@@ -102,7 +104,7 @@ class NativeIterations:
 
     @property
     def by_python(self) -> Sequence[Step] | None:
-        """The steps that Python runs in the native loop; None until the loop is native."""
+        """The steps that Python runs in the native loop, or None until the loop is native."""
         return None if self._program is None else self._by_python
 
     def begin_if_worthwhile(self) -> None:

@@ -97,7 +97,7 @@ class WhileFrameBinding:
         )
 
     def reset_step(self) -> Step | None:
-        """Return a step that clears the flags of Exits that may be dead after the loop; None
+        """Return a step that clears the flags of Exits that may be dead after the loop. Return None
         without such Exits.
         """
         exits = [node for node in self.frame.exits if node.id in self.flow.irregular]
@@ -146,8 +146,8 @@ class WhileFrameBinding:
         return partial(self.flags.values.__getitem__, flag)
 
     def _parts_at(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
-        """Return the steps before and after the loop's condition; None if the steps can't be
-        divided at the condition.
+        """Return the steps before and after the loop's condition. If the steps can't be divided at
+        the condition, return None.
 
         The steps before it always run and do not set the condition's flag. The steps after it set
         flags, or run only if the loop continues.
@@ -224,8 +224,8 @@ class WhileFrameBinding:
         return self._flag_step(name, SetFlags(self.flags.values, flags, value))
 
     def _any_entered(self) -> AnyFlag | None:
-        """Return a callable that returns whether any input of the loop is alive; None if some input
-        always is alive.
+        """Return a callable that returns whether any input of the loop is alive. If some input is
+        always alive, return None.
         """
         guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
         if None in guards:
@@ -266,8 +266,8 @@ class WhileFrameBinding:
         return move(self.step_list, self.step_list.runner(merge), source, target, take)
 
     def _index_writer(self, merge: Node, slot: int) -> Run | None:
-        """Return a callable that writes `slot` as the Merge's index output; None if no op reads
-        that output.
+        """Return a callable that writes `slot` as the Merge's index output. If no op reads that
+        output, return None.
         """
         if not any(edge.src_output == 1 for edge in merge._out):
             return None
@@ -291,7 +291,9 @@ class WhileFrameBinding:
         return self._ordered(moves) + index_steps
 
     def _ordered(self, moves: list[_NextValue]) -> list[Step]:
-        """Return the copies in an order in which none overwrites a value that a later one reads."""
+        """Return the copies in an order in which no copy overwrites a value that a later copy
+        reads.
+        """
         steps: list[Step] = []
         while moves:
             read = [move.source[1].storage for move in moves]

@@ -63,8 +63,8 @@ class _Group(NamedTuple):
 
 
 def _group(unit: Unit, node: Node, roots: set[int]) -> _Group | None:
-    """Return the convolution `node` with the ops to fuse into it; None if there is no bias, or
-    `node` is not native.
+    """Return the convolution `node` with the ops to fuse into it. Return None if there is no bias,
+    or `node` is not native.
     """
     if not _is_native(unit, node) or any(is_reference(edge) for edge in node.input_edges()):
         return None

@@ -20,7 +20,7 @@ from gpugraph.ops.fusion.op_expressions import build
 class Kind:
     """The properties shared by all groups whose ops are equal except for their names.
 
-    is_kernel: whether each of these groups can be one native kernel; None until
+    is_kernel: whether each of these groups can be one native kernel, or None until
     `Record.is_one_kernel` has determined it.
     """
 
@@ -141,7 +141,7 @@ def _stored_shape(
 
 
 def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
-    """Replace the group's nodes by one `_Fused`; return the new node and a line for the report.
+    """Replace the group's nodes by one `_Fused`. Return the new node and a line for the report.
 
     tiled: whether NumPy computes the group tile by tile if there is no native kernel.
     """

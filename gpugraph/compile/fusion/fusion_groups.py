@@ -142,7 +142,7 @@ class _Search:
         """Add a node to the group of one of its inputs or to a new group. If it can't be fused,
         only record its dependencies.
 
-        place: the loop and guard, which all nodes of a group share; None without control flow.
+        place: the loop and guard, which all nodes of a group share, or None without control flow.
         """
         candidate = self.candidates.get(node.id)
         dependencies = self.dependencies

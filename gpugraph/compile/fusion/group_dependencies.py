@@ -44,8 +44,8 @@ class Group:
     into: Group | None = field(default=None)
 
     def whole(self) -> Group:
-        """Return the group into which this one was merged, directly or through other mergers; the
-        group itself if it was not merged.
+        """Return the group into which this one was merged, directly or through other mergers. If it
+        was not merged, return the group itself.
         """
         group = self
         while group.into is not None:

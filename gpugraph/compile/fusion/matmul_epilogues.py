@@ -137,8 +137,8 @@ class _Search:
         self.groups = groups
 
     def of(self, product: Node) -> _Chain | None:
-        """Return the chain of ops to fuse into a product; None if fusing them saves no memory
-        traffic.
+        """Return the chain of ops to fuse into a product. If fusing them saves no memory traffic,
+        return None.
         """
         chain = _Chain(product)
         edge = only_taker(product, self.roots)

@@ -22,9 +22,7 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 
 @compile_pass()
 def restores(unit: Unit) -> Outcome:
-    """Replace each RestoreV2 of which every tensor is read only by an Assign to a variable of fixed
-    shape.
-    """
+    """Replace each RestoreV2 whose tensors are only read by Assigns to variables of fixed shape."""
     roots = {node.id for node in unit.roots}
     lines = []
     for node in unit.graph.op_nodes():

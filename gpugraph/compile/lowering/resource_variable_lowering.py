@@ -76,7 +76,7 @@ def _without_handles(op: Operation) -> Lowered | None:
 
 
 def lowered(op: Operation) -> Lowered | None:
-    """Return the node that an operation with resource variables becomes; None for other
+    """Return the node that an operation with resource variables becomes. Return None for other
     operations.
     """
     if calls_functions(op):

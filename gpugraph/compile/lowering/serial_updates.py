@@ -62,8 +62,8 @@ def _writes_repeat(unit: Unit) -> bool:
 
 
 def _variable_behind(node: Node, slot: int) -> Node | None:
-    """Return the variable that an input refers to, by following first inputs; None if they end
-    elsewhere.
+    """Return the variable that an input refers to, by following first inputs. If they end
+    elsewhere, return None.
     """
     while node.node_class is not NodeClass.VARIABLE:
         if not node._in:

@@ -18,7 +18,7 @@ from gpugraph.plan import PassReport
 
 
 def lay_out(unit: Unit) -> list[str]:
-    """Set the offsets of buffers and the sizes of arenas; return a report line about each arena.
+    """Set the offsets of buffers and the sizes of arenas. Return a report line about each arena.
 
     If sizes are open, their values in the first run are used; `Relayout` computes the offsets for
     other values.

@@ -60,7 +60,7 @@ def part_of_room(unit: Unit, device: Device) -> float:
 
 
 def _room(device: Device) -> float:
-    """Return the number of free bytes of the device, contiguous or not; infinity without a
+    """Return the number of free bytes of the device, contiguous or not. Return infinity without a
     limit.
     """
     stats = device.allocator.get_stats()

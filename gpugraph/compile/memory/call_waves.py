@@ -25,8 +25,8 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item of a level
 
 
 def calls(unit: Unit) -> set[Item]:
-    """Return the calls that are scheduled in waves. These are all nodes that may wait, if there are
-    several of them or if one of them waits for other runs.
+    """Return the calls that are scheduled in waves. If several nodes may wait, or if a node may
+    wait for other runs, these are all nodes that may wait. Otherwise there are none.
 
     A single call of a user's function is ordered by depth like any other op.
     """

@@ -109,8 +109,8 @@ def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, pos
     """Return the sort key right before the smallest of `after`, or at the end of the order.
 
     Several updates may be delayed until the same node. Then each update follows the updates on
-    which it depends; otherwise they are sorted by device. Updates with `use_locking` (`alone`),
-    which can't share a launch, come last.
+    which it depends. Independent updates are sorted by device. Updates with `use_locking`
+    (`alone`), which can't share a launch, come last.
     """
     first, row = end, 0
     for place, is_node, other, *_ in sorted(after)[:1]:

@@ -103,7 +103,7 @@ def _longest(
     timeline: Timeline,
 ) -> list[Idle]:
     """Return a list with the longest idle period of the tensor, or with the period before a use
-    that requests swapping. Return an empty list if there is none.
+    that requests swapping. If no tensor qualifies, return an empty list.
     """
     edges = sorted(edges, key=lambda edge: position[edge.dst.id])
     places = [position[node.id], *(position[edge.dst.id] for edge in edges)]
@@ -162,8 +162,8 @@ def viewed(unit: Unit, edge: Edge) -> Source:
 
 
 def view_input(node: Node, slot: int) -> int | None:
-    """Return the index of the input of which output `slot` is declared to be a view; None for other
-    outputs.
+    """Return the index of the input that output `slot` is a view of, as the op declares it. If the
+    output is not a view, return None.
     """
     decl = DECLARATIONS.get(node.type)
     return decl.view.get(slot) if decl is not None and decl.view else None

@@ -36,7 +36,7 @@ def merge_places(unit: Unit) -> dict[TensorId, Node]:
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
     """Return the inputs of a Merge that can be computed in its storage. An input that is a view is
-    replaced by the tensor of which it is a view.
+    replaced by the viewed tensor.
     """
     flow = unit.flow
     assert flow is not None
@@ -62,8 +62,8 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
 
 
 def _maker(node: Node, slot: int) -> tuple[Node, int]:
-    """Return the output of which a tensor is a view, through any number of views, or the tensor
-    itself if it is not a view.
+    """If a tensor is a view, follow the views and return the output that they view. Otherwise
+    return the tensor itself.
     """
     while slot in (view := DECLARATIONS[node.type].view) and node.node_class is not NodeClass.EXIT:
         edge = node.input_edge(view[slot])

@@ -82,8 +82,8 @@ def parallel_lanes(unit: Unit) -> tuple[int, str]:
 
 
 def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
-    """Return the number of multiplications of a large product that NumPy's BLAS computes; 0 for
-    other nodes and small products. `devices`: names of devices without native GPU kernels.
+    """Return the number of multiplications of a large product that NumPy's BLAS computes. Return 0
+    for other nodes and small products. `devices`: names of devices without native GPU kernels.
     """
     flag = _TRANSPOSE_FLAGS.get(node.type)
     if flag is None or node.assigned_device not in devices or node.id in unit.failures:

@@ -143,7 +143,7 @@ class _Choice:
                 break
 
     def _lower(self, peak: int, placed: Callable[[Idle], Places | None], reason: str) -> bool:
-        """Swap the tensor that is idle longest at the position `peak`; return False if none can be
+        """Swap the tensor that is idle longest at the position `peak`. Return False if none can be
         swapped.
 
         placed: a function that returns the positions of a tensor's copies, or None.
@@ -191,8 +191,8 @@ class _Choice:
         )
 
     def _places(self, tensor: Idle, gone: float, back: float) -> Places | None:
-        """Return positions of the copies; None if no nodes fit. The copy to the host ends by the
-        time `gone`, and the copy back begins at `back` (in seconds).
+        """Return positions of the copies. If no nodes fit, return None. The copy to the host ends
+        by the time `gone`, and the copy back begins at `back` (in seconds).
         """
         ends, depth = self.timeline.ends, self.unit.depth
         top = min(depth[edge.dst.id] for edge in tensor.late)

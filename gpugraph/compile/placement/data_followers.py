@@ -20,7 +20,7 @@ _STAYING = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 def followed(group: Group, devices: list[str]) -> str | None:
     """Return the device in `devices` that computes a group's data, or that is requested for that
-    data; None if neither is known.
+    data. If neither is known, return None.
     """
     if not any(node.node_class in _MOVERS for node in group.nodes):
         return _of_metadata(group)

@@ -109,8 +109,8 @@ def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
 def send_to(
     unit: Unit, node: Node, slot: int, source: str, target: str, suffix: str = "recv"
 ) -> tuple[Node, Node]:
-    """Add a Send of an output to the device `target`, and its Recv, whose name ends in `suffix`;
-    return the Send and the Recv.
+    """Add a Send of an output to the device `target`, and its Recv, whose name ends in `suffix`.
+    Return the Send and the Recv.
     """
     dtype = node.output_types[slot].base_dtype
     shape = unit.shapes[node.id][slot]

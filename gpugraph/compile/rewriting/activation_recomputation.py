@@ -20,7 +20,8 @@ other kernels. Ops with a state, among them random ones, are never recomputed.
 
 In a graph with branches and loops, each place (the ops with one loop and one guard,
 `compile/analysis/places.py`) is treated separately. The forward ops of a branch are recomputed for
-gradients with the same guard, and those of a loop for gradients of the same iteration.
+gradients with the same guard. The forward ops of a loop are recomputed for gradients of the same
+iteration.
 """
 
 from __future__ import annotations
@@ -126,8 +127,8 @@ def _named(unit: Unit, scope: str) -> set[int]:
 
 
 def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
-    """Return the maximum depth of an op of the place whose output a gradient reads; -1 if there is
-    no such op.
+    """Return the maximum depth of an op of the place whose output a gradient reads. If there is no
+    such op, return -1.
     """
     depth = place.depth
     taken = [
@@ -298,8 +299,8 @@ class _Copies:
         return list(self.copy_of.values())
 
     def _uses(self, node: Node) -> list[Edge]:
-        """Return the input edges of a late node that come from nodes to be recomputed; an empty
-        list if the late node has no trigger.
+        """Return the input edges of a late node that come from nodes to be recomputed. If the late
+        node has no trigger, return an empty list.
         """
         if node.id not in self.passes.late or self._trigger(node) is None:
             return []
@@ -308,7 +309,7 @@ class _Copies:
 
     def _trigger(self, node: Node) -> Node | None:
         """Return the trigger of a late node, after which the recomputed copies that it reads may
-        run. This is its deepest late input; None if it has none.
+        run. This is its deepest late input. If it has no late input, return None.
         """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]

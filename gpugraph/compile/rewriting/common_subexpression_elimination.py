@@ -64,8 +64,8 @@ class _Walk:
         self._leaders: set[str] | None = None
 
     def visit(self, node: Node) -> None:
-        """Merge the node into an earlier node that computes the same value, or record it if there
-        is none.
+        """Merge the node into an earlier node that computes the same value, or record the node if
+        no earlier node does.
         """
         if not is_pure(node) or not node.output_types:
             return
@@ -84,8 +84,8 @@ class _Walk:
                 self._merge(node, first)
 
     def _key(self, node: Node) -> Key | None:
-        """Return the node's properties except attrs as a key; None if the node must not be
-        merged.
+        """Return the node's properties except attrs as a key. If the node must not be merged,
+        return None.
         """
         sources: list[TensorId] = [(0, 0)] * len(node.input_types)
         control_inputs = set()
@@ -177,8 +177,8 @@ def _is_symmetric(node: Node) -> bool:
 
 
 def _content(node: Node) -> Key | None:
-    """Return a constant's dtype and value as a key; None if the value is too large to be
-    compared.
+    """Return a constant's dtype and value as a key. If the value is too large to be compared,
+    return None.
     """
     value = node.attrs["value"]
     if value.nbytes > LARGEST_CONSTANT:

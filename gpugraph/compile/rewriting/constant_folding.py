@@ -88,7 +88,7 @@ class _Folding:
         self.largest = options.max_folded_constant_in_bytes or LARGEST_FOLDED
 
     def look(self, node: Node) -> list[Any] | None:
-        """Infer the shapes of the node's outputs; return the outputs' values if they can be folded,
+        """Infer the shapes of the node's outputs. Return the outputs' values if they can be folded,
         else None.
         """
         unit = self.unit

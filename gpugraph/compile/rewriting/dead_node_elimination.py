@@ -8,7 +8,7 @@ from gpugraph.graph.nodes.runtime_graph import NodeClass
 
 
 def drop_unneeded(unit: Unit) -> int:
-    """Remove the nodes on which none of `unit.roots` depends, except fed nodes; return the number
+    """Remove the nodes on which none of `unit.roots` depends, except fed nodes. Return the number
     of removed nodes.
     """
     graph = unit.graph

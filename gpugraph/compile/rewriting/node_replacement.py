@@ -140,7 +140,7 @@ class Replacing:
         return self.put(node, "Reshape", attrs, [source, (shape, 0)], passed)
 
     def constant(self, node: Node, value: Any, dtype: DType | None = None) -> Node:
-        """Add a constant as part of the replacement of `node`. dtype: the constant's dtype; by
+        """Add a constant as part of the replacement of `node`. dtype: the constant's dtype, by
         default the dtype of the array.
         """
         return self.unit.add_constant(node, "simplified", value, dtype, f"for {node.name}")

@@ -88,7 +88,7 @@ class Member:
 
     @property
     def generated_kernel(self) -> Prepared[Any] | None:
-        """The generated kernel that runs the step; None if the step runs by other code."""
+        """The generated kernel that runs the step, or None if the step runs by other code."""
         is_generated = self.piece is not None and isinstance(self.piece.source, Program)
         return self.code if is_generated and self.calls is not None else None
 
@@ -103,7 +103,7 @@ class Member:
                 self.step.run()
 
     def prepare(self, waits: bool) -> Any:
-        """Switch to native code if it is compiled; return the compiled code."""
+        """Switch to native code if it is compiled. Return the compiled code."""
         function = None
         if self.code is not None and self.piece is not None:
             function = self.code.get(waits)
@@ -232,7 +232,7 @@ class CompiledStretch:
         return self._members
 
     def advance(self) -> bool:
-        """Switch to native code without a run, as for a branch that no run has taken; return
+        """Switch to native code without a run, as for a branch that no run has taken. Return
         whether no step's code will change any more.
         """
         if not self.is_joined and not (self.verifies and self._has_run):
@@ -246,8 +246,8 @@ class CompiledStretch:
 
     @property
     def final_steps(self) -> Sequence[Step] | None:
-        """The steps that all further runs execute, with adjacent native steps joined; None while a
-        step may still change.
+        """The steps that all further runs execute, with adjacent native steps joined, or None while
+        a step may still change.
         """
         return self._sequence.steps if self.is_joined else None
 
@@ -361,8 +361,8 @@ def _nanoseconds(entry: Entry) -> float:
 
 @uninterrupted
 def _piece(entry: Entry, known: Programs) -> Piece | str:
-    """Return the native code of an entry, or the reason why there is none. Never raises an
-    error.
+    """Return the native code of an entry, or the reason why the entry has no native code. Never
+    raises an error.
     """
     if entry.native is None:
         return entry.step.code().reason
@@ -377,7 +377,7 @@ def _piece(entry: Entry, known: Programs) -> Piece | str:
 
 
 def _failure(step: Step, error: Exception) -> str:
-    """Warn that native code could not be built; return the reason, for the report."""
+    """Warn that native code could not be built. Return the reason, for the report."""
     reason = f"{type(error).__name__}: {error}"
     warn_once(f"'{step.name}' ({step.op_type}): {reason}")
     return reason

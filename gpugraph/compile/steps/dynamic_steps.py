@@ -215,7 +215,7 @@ class DynamicStep:
 
 
 def names_of(unit: Unit, node: Node) -> list[str]:
-    """Return the names of a node and of those that were merged with it."""
+    """Return the names of a node and of the nodes that were merged with it."""
     names = [node.name]
     for name in unit.absorbed:
         by = name

@@ -70,8 +70,8 @@ def bind_on_device(
 
 
 def run_time_reason(bound: BoundNode) -> str:
-    """Return why a step that is bound in each run runs on the host; an empty string if it may run
-    on the GPU.
+    """Return why a step that is bound in each run runs on the host. If it may run on the GPU,
+    return an empty string.
     """
     if not bound.runner.has_kernels:
         return ""

@@ -63,7 +63,7 @@ class Cell:
 class BoundNode:
     """A node with its kernel, its tensors, and the device that runs the kernel.
 
-    refusals: receives reports of bad input from the plan's kernels on `runner`; None if kernels
+    refusals: receives reports of bad input from the plan's kernels on `runner`, or None if kernels
     raise errors themselves. host: the inputs whose values the kernel reads on the host. is_late:
     whether the kernel reads these values in each run. array_slots: the inputs that the kernel
     receives as arrays.

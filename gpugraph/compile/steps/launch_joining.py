@@ -5,9 +5,9 @@
 
 An optimizer's updates of many variables, and the casts of their gradients, are small launches of
 one kernel source. Each of them takes a GPU a few microseconds, however small it is. Among adjacent
-steps on one GPU, a step is moved to an earlier step of its kind and joined with it. This must keep
-the order of any two accesses to the same memory of which one is a write. The results have the same
-bits.
+steps on one GPU, a step is moved to an earlier step of its kind and joined with it. If two launches
+access the same memory and one of them writes it, they must keep their order. The results have the
+same bits.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ class JoinedLaunches(StepGroup):
 
 
 def switched_off(switch: str) -> str:
-    """Return the reason if the environment variable `switch` turns a rewrite off; "" if it does
-    not.
+    """Return the reason if the environment variable `switch` turns a rewrite off. If it does not,
+    return "".
     """
     if is_off(switch):
         return f"{switch} is 0"

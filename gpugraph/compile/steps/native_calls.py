@@ -70,7 +70,8 @@ def _native_call(members: Sequence[tuple[Step, Calls]]) -> NativeCall:
 
 
 def library_of(step: Candidate, known: dict[Any, str]) -> str:
-    """Return the name of the library that computes a step's matrix products; "" for other steps.
+    """Return the name of the library that computes a step's matrix products. Return "" for other
+    steps.
 
     known: results for steps seen before; new results are added.
     """

@@ -162,8 +162,8 @@ class Piece(NamedTuple):
 
 
 def native_form(node: Node, device_type: str) -> Native | Expressions | None:
-    """Return the native form of an op's kernel on a device type; None if the kernel is only a
-    `Call`.
+    """Return the native form of an op's kernel on a device type. If the kernel is only a `Call`,
+    return None.
     """
     decl = DECLARATIONS.get(node.type)
     if decl is not None and decl.native and is_ours(node.type, device_type, node.attrs):

@@ -122,7 +122,9 @@ def change(array: Any, expected: Any) -> Any:
 
 
 def rounding(dtype: Any) -> float:
-    """Return the relative error of one rounding in a dtype; 0 for a dtype that does not round."""
+    """Return the relative error of one rounding in a dtype. Return 0 for a dtype that does not
+    round.
+    """
     return float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
 
 

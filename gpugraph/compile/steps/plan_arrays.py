@@ -135,8 +135,8 @@ class Arrays:
         return self.devices[self.unit.host if on_host else node.assigned_device]
 
     def refusals_on(self, device: Device) -> Any:
-        """Return the object that receives reports of bad input from a device's kernels; None if the
-        kernels raise errors themselves.
+        """Return the object that receives reports of bad input from a device's kernels. If the
+        kernels raise errors themselves, return None.
         """
         if device.has_kernels and device.name not in self.refusals:
             self.refusals[device.name] = device.refusals()

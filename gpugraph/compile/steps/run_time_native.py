@@ -32,8 +32,8 @@ from gpugraph.plan import NATIVE, StepCode
 
 
 def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative | None:
-    """Return the native code of a node that is bound in each run; None if it has none. verifies:
-    whether its first native run is compared with NumPy.
+    """Return the native code of a node that is bound in each run. Return None if the node has no
+    native code. verifies: whether its first native run is compared with NumPy.
     """
     native = native_of(bound.node)
     if not jit.is_on or not isinstance(native, RowSource) or bound.runner.has_kernels:
@@ -78,7 +78,7 @@ class RunTimeNative:
         self, context: KernelBinding, arrays: Sequence[Any], plain: Callable[[], Any]
     ) -> Sequence[Any] | None:
         """Run the step by NumPy or native code. Return the outputs whose sizes the kernel
-        determines; None if there are none.
+        determines. If there are none, return None.
 
         arrays: the inputs, and the outputs except those whose sizes the kernel determines. plain: a
         function that runs the step by NumPy.
@@ -100,8 +100,8 @@ class RunTimeNative:
     # -- its code
 
     def _ready(self, context: KernelBinding, arrays: Sequence[Any]) -> tuple[Piece, Any] | None:
-        """Return the `Piece` for these arrays and its compiled function; None if the function is
-        not compiled yet.
+        """Return the `Piece` for these arrays and its compiled function. If the function is not
+        compiled yet, return None.
         """
         if not self.jit.waits and self._spent < WORTHWHILE_NS:
             return None

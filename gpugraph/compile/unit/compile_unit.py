@@ -81,7 +81,7 @@ class Target(NamedTuple):
     new_mailbox: returns the mailbox for tensors that are sent between the plan's devices. task: the
     device name of the cluster's task to which these devices belong. All ops are placed in this
     task, whatever task they request, because the cluster's placement has already chosen the task.
-    run_memory: memory that the plan time-shares with other plans; None for separate memory.
+    run_memory: memory that the plan time-shares with other plans, or None for separate memory.
     """
 
     devices: Sequence[Device]
@@ -211,10 +211,11 @@ class Unit:
     homes, storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
     runs_once (whether the plan is valid for a single run). programs: with open sizes, by id.
     reported: by node, the Size that its kernel reports; report_of: as in `RunRequest`. open_nodes:
-    those whose attrs are other ones in other plans of the same code.
-    recomputation: its degree for gradients (`activation_recomputation.py`). swaps: the tensors that
-    are swapped to the host (`swap_choice.py`); None if not requested. advise: returns changes, one
-    per line, that make the arena of a device fit into a number of bytes."""
+    those whose attrs are other ones in other plans of the same code. recomputation: its degree for
+    gradients (`activation_recomputation.py`). swaps: the tensors that are swapped to the host
+    (`swap_choice.py`), or None if not requested. advise: returns changes, one per line, that make
+    the arena of a device fit into a number of bytes.
+    """
 
     key: PlanKey
     target: Target

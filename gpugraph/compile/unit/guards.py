@@ -1,11 +1,11 @@
 """Guards: the conditions under which an op is alive.
 
-A guard is a set of atoms, all of which must hold; the empty guard always holds. Ops with equal
-guards are always dead or alive together, so a plan runs or skips them together. Most atoms are
-literals of the form "this predicate is true". Some conditions can't be expressed by literals: that
-a Merge whose inputs have no literal in common is alive, or that a loop ends by one Exit rather than
-another. Such a condition is an atom whose value a separate step of the plan determines during the
-run.
+A guard is a set of atoms. It holds if all its atoms hold, so the empty guard always holds. Ops with
+equal guards are always dead or alive together, so a plan runs or skips them together. Most atoms
+are literals of the form "this predicate is true". Some conditions can't be expressed by literals:
+that a Merge whose inputs have no literal in common is alive, or that a loop ends by one Exit rather
+than another. Such a condition is an atom whose value a separate step of the plan determines during
+the run.
 
     x = Switch(data, p)        x:0 needs {p is false}, x:1 needs {p is true}
     f(x:0), g(x:1)             the same
@@ -68,8 +68,8 @@ def apart(one: Guard, other: Guard) -> bool:
 
 
 def either(guards: Iterable[Guard]) -> Guard | None:
-    """Return a guard that holds exactly if one or more of `guards` hold; None if no set of atoms
-    expresses that.
+    """Return a guard that holds exactly if one or more of `guards` hold. If no set of atoms
+    expresses that, return None.
 
     For example {a, p} or {a, not p} is {a}. If one guard implies another, only the implied guard
     matters.
@@ -89,8 +89,8 @@ def either(guards: Iterable[Guard]) -> Guard | None:
 
 
 def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
-    """Return two guards that differ only in the value of one predicate, and their intersection;
-    None if there are no two such guards.
+    """Return two guards that differ only in the value of one predicate, and their intersection. If
+    there are no two such guards, return None.
     """
     for guard in guards:
         for atom in guard:
@@ -118,7 +118,7 @@ class Flow:
     guards: by node id, relative to the node's frame. outer: by loop, the guard under which it runs,
     in the frame around it. leading: ids of Enters without which their loop would have no effect; it
     runs only if all of them are alive. entered: by id, the guards of Enters without which their
-    loop may run, in the frame around it. go_on: by loop, the guard of another iteration; None if
+    loop may run, in the frame around it. go_on: by loop, the guard of another iteration, or None if
     the loop's Merges have different guards. carried: the loops whose Merges have different guards.
     irregular: ids of Exits that may be dead after their loop has run. within: by atom, the guard
     that must hold for it to hold at all, including the atom. sides: by Switch, the atoms that its

@@ -120,8 +120,8 @@ def arranged(
 ) -> list[Item]:
     """Return the items in topological order, with items of one group adjacent where possible.
 
-    An item is followed by a ready item of the same group. If there is none, the ready item of
-    minimum `rank` follows, and its group begins.
+    An item is followed by a ready item of the same group. If no item of the group is ready, the
+    ready item of minimum `rank` follows, and its group begins.
     """
     pending = dict(level.pending)
     ready: dict[Hashable, list[tuple[tuple[int, ...], int, Item]]] = {}

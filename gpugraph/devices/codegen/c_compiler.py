@@ -121,7 +121,7 @@ class Compiler:
 
     @property
     def reason(self) -> str:
-        """Why nothing can be compiled; an empty string if compilation is possible."""
+        """Why nothing can be compiled, or an empty string if compilation is possible."""
         if setting("GPUGRAPH_NATIVE") == "0":
             return "GPUGRAPH_NATIVE=0 switches native kernels off"
         if not self.path:
@@ -130,7 +130,7 @@ class Compiler:
 
     @property
     def path(self) -> str:
-        """The path of the compiler; "" if it is not found. The PATH is searched only once."""
+        """The path of the compiler, or "" if it is not found. The PATH is searched only once."""
         if self._path is None:
             self._path = shutil.which(self.command) or ""
         return self._path

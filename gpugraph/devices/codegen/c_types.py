@@ -70,8 +70,8 @@ DIVISION = "y == (T)0", "Integer division by zero"
 
 
 def not_native(*types: DType, gpu: bool = False) -> str:
-    """Return why native kernels do not support one of these dtypes; an empty string if they support
-    all. gpu: whether these are kernels of the GPU.
+    """Return why native kernels do not support one of these dtypes. Return an empty string if they
+    support all. gpu: whether these are kernels of the GPU.
     """
     for dtype in types:
         if dtype.base_dtype in NOT_NATIVE and not (gpu and dtype.base_dtype in C_TYPES):

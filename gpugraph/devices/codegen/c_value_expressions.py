@@ -151,8 +151,8 @@ class Values:
 
 
 def _place(value: Index) -> str:
-    """Return the C variable with the index along the axis of an `Index` value; "0" if that axis has
-    size 1.
+    """Return the C variable with the index along the axis of an `Index` value. If that axis has
+    size 1, return "0".
     """
     if True not in value.spans:
         return "0"
@@ -161,8 +161,8 @@ def _place(value: Index) -> str:
 
 
 def failure_of(program: Program) -> str:
-    """Return the messages of all failures that the program's values may cause, joined by ", "; an
-    empty string if they can't fail.
+    """Return the messages of all failures that the program's values may cause, joined by ", ". If
+    they can't fail, return an empty string.
     """
     failures = [_failure(value) for value in program.values if isinstance(value, Apply)]
     return ", or ".join(dict.fromkeys(message for condition, message in failures if condition))

@@ -1,4 +1,4 @@
-"""Compilations: each compiles one source to a library, for which several threads may wait."""
+"""Compilations. Each compiles one source to a library. Several threads may wait for the library."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Library(NamedTuple):
 class Compilation:
     """A source that is compiled to a library.
 
-    library: loaded by ctypes; None until the compilation has ended, or if it failed.
-    reason: why it failed.
+    library: loaded by ctypes, or None until the compilation has ended, or if it failed. reason: why
+    it failed.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Compilation:
 
     def _start_worker(self) -> threading.Thread | None:
         """Return a thread that compiles on behalf of the main thread, in which an interrupt could
-        leave the work half done. None in any other thread, or if no thread can be started.
+        leave the work half done. Return None in any other thread, or if no thread can be started.
         """
         if threading.current_thread() is not threading.main_thread():
             return None

@@ -104,7 +104,9 @@ def _packed(contents: Mapping[str, bytes]) -> bytes:
 
 
 def _unpacked(bundle: bytes) -> dict[str, bytes]:
-    """Return the libraries of a cache entry by key; an empty dict if its layout is invalid."""
+    """Return the libraries of a cache entry by key. If its layout is invalid, return an empty
+    dict.
+    """
     contents = {}
     try:
         (count,) = _COUNT.unpack_from(bundle)

@@ -110,7 +110,7 @@ class ObjectCache:
 
     @uninterrupted
     def store(self, key: str, content: bytes) -> bool:
-        """Store a content under its key; return whether it was stored. If not, `reason` is set,
+        """Store a content under its key. Return whether it was stored. If not, `reason` is set,
         except for a content that is too large.
         """
         name = self._name(key)

@@ -135,8 +135,8 @@ class CudaDevice(Device):
                 raise late(error, self.name) from error
 
     def fetching(self, array: Any) -> Any:
-        """Return an object that fetches the array asynchronously through pinned memory; None for an
-        array on the host and for an empty array.
+        """Return an object that fetches the array asynchronously through pinned memory. Return None
+        for an array on the host and for an empty array.
         """
         with self.lock:
             if isinstance(array, Array) and array.nbytes > 0:

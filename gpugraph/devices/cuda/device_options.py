@@ -43,8 +43,8 @@ class Split(NamedTuple):
 
 
 def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaDevice]:
-    """Create the CUDA devices of a session; an empty list if there are no GPUs (`detect` has the
-    reason).
+    """Create the CUDA devices of a session. Return an empty list if there are no GPUs (`detect` has
+    the reason).
 
     Each device has a separate driver, so it can be closed without affecting the other devices.
     Raises InternalError if a GPU that was detected can't be used now. Drivers that were opened

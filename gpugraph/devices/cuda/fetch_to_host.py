@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | None:
-    """Return an object that copies the array to the host in each run of a plan; None if there is no
-    pinned memory for the copy.
+    """Return an object that copies the array to the host in each run of a plan. If there is no
+    pinned memory for the copy, return None.
 
     lock: the lock to hold while enqueueing work on the GPU or waiting for it. owner: the device's
     name, for messages.

@@ -44,7 +44,7 @@ class FlagMemory:
 
     def take(self) -> int:
         """Reserve a flag, set it to 0 and return its number. Raises ResourceExhaustedError if all
-        are in use.
+        flags are in use.
         """
         with self._lock:
             if self.values is None:
@@ -134,7 +134,7 @@ class Refusals:
 
     def _error(self) -> InvalidArgumentError | None:
         """Return an error for the first flag that is set, with the messages of all set flags, and
-        clear these flags; None if no flag is set.
+        clear these flags. If no flag is set, return None.
         """
         values, failed = self._memory.values, []
         if values is None:

@@ -38,7 +38,7 @@ class Prepared(Generic[Compiled]):
 
     @property
     def reason(self) -> str:
-        """Why the function will never exist; an empty string if it exists or may still be
+        """Why the function will never exist, or an empty string if it exists or may still be
         compiled.
         """
         return self._compilation.reason or RUNTIME.reason

@@ -37,16 +37,16 @@ def blas_threads() -> int:
 
 
 def is_told() -> bool:
-    """Return whether the BLAS reports its number of threads, so that `blas_threads` need not assume
-    one.
+    """Return whether the BLAS reports its number of threads. If it does not, `blas_threads` assumes
+    a number.
     """
     return _asked() is not None
 
 
 @cache
 def _asked() -> Callable[[], int] | None:
-    """Return the function of NumPy's BLAS that returns its number of threads; None if no such
-    function is known.
+    """Return the function of NumPy's BLAS that returns its number of threads. If no such function
+    is known, return None.
     """
     for module in filter(None, map(sys.modules.get, _LINKED)):
         try:

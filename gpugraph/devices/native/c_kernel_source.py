@@ -130,8 +130,8 @@ class KernelSource(CSource):
     # -- whole
 
     def _whole(self) -> str:
-        """Return the functions for the form `whole`: one that runs each pass over the axis in
-        parts, and an entry that runs the passes and combines their results.
+        """Return the functions for the form `whole`. One function runs each pass over the axis in
+        parts. The entry function runs the passes and combines their results.
         """
         order, values = self.schedule, self.values
         source, runs, scalars = "", [], set(order.once)

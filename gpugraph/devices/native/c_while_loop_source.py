@@ -3,8 +3,8 @@ function.
 
 The loop's variables are scalars, or vectors of one size. So are the inputs that don't change. Each
 iteration computes the next values of all variables from their current values. After some time the
-function returns the status "more", so that Python can handle signals; then it is called again. If
-the run's stop flag is set, it returns the status "stopped".
+function returns the status "more", so that Python can handle signals. Python then calls it again.
+If the run's stop flag is set, it returns the status "stopped".
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class LoopSource(CSource):
     """The C source of a loop's function, which is called `name`. Raises NotNativeError if the loop
     can't be one function.
 
-    `number<n>` is the C variable of a scalar loop variable. The other names are those of `CSource`.
+    `number<n>` is the C variable of a scalar loop variable. All other names have the same meaning
+    as in `CSource`.
     """
 
     def __init__(self, loop: Loop) -> None:

@@ -171,7 +171,7 @@ class SourceFile:
 
 
 def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
-    """Return float32 or float64, the dtype of all arrays; raise InternalError if the arrays have
+    """Return float32 or float64, the dtype of all arrays. Raises InternalError if the arrays have
     different dtypes or any other dtype.
     """
     dtypes = [str(array.dtype) for array in arrays]

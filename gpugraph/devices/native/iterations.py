@@ -95,8 +95,9 @@ class Iterations:
     """The instructions of a loop, bound to memory, which one native call executes."""
 
     def __init__(self, instructions: Sequence[Instruction], stop: Any, *keep: Any) -> None:
-        """stop: an int64 array with one element; if it is not 0, the loop returns to Python. keep:
-        objects that must live as long as this object."""
+        """stop: an int64 array with one element. If the element is not 0, the loop returns to
+        Python. keep: objects that must live as long as this object.
+        """
         runtime = _runtime()
         table = (_Instruction * (len(instructions) + 1))()
         for row, instruction in zip(table, instructions):
@@ -136,7 +137,7 @@ class Iterations:
         self._is_long = is_long
 
     def run_alone(self, instruction: int) -> int:
-        """Execute one instruction, which is no jump; return its status."""
+        """Execute one instruction that is not a jump. Return its status."""
         following = self._table[instruction + 1]
         kind, following.kind = following.kind, _END
         self._block.next, self._block.slice = instruction, SLICE_NS
@@ -200,8 +201,8 @@ class ElementAccess:
         self.call = runtime.call(self._block, (handle, value, index, copy), False)
 
     def forget(self) -> None:
-        """Drop the container, at the start of a run in which the handle may refer to another
-        one.
+        """Drop the container at the start of a run, because the handle may now refer to another
+        container.
         """
         self._block.object = None
         self._record = None

@@ -154,8 +154,9 @@ class Runtime:
 
     @property
     def record_ends(self) -> RecordScanner | None:
-        """A function of the addresses and sizes of bytes and of an array, in which it stores the
-        ends of the TFRecords in them; it returns their number. None where there is no `crc32c`.
+        """A function that finds the TFRecords in a buffer, or None without `crc32c`. It takes the
+        address and the size of the buffer and of an array. It stores the ends of the records in the
+        array, and returns their number.
         """
         function = getattr(self.library, "gg_record_ends", None)
         if function is None:
@@ -205,8 +206,8 @@ class _Shared:
 
     @property
     def reason(self) -> str:
-        """Why there is no runtime; an empty string if it exists or is being compiled. Reading this
-        starts the compilation.
+        """Why there is no runtime, or an empty string if it exists or is being compiled. Reading
+        this starts the compilation.
         """
         return self.start().reason or self._unsound
 

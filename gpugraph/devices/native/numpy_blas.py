@@ -126,15 +126,15 @@ def has_blas() -> bool:
 
 
 def blas_reason() -> str:
-    """Return why the BLAS can't be called natively now; an empty string if it can."""
+    """Return why the BLAS can't be called natively now. If it can, return an empty string."""
     if _blas() is None:
         return "NumPy's BLAS has none of the known names: its products are called through NumPy"
     return "" if RUNTIME.get(False) is not None else RUNTIME.reason or "the runtime is compiled"
 
 
 def blas_threads_reason() -> str:
-    """Return why native products do not change the BLAS's number of threads; an empty string if
-    they limit it to one.
+    """Return why native products do not change the BLAS's number of threads. If they limit it to
+    one, return an empty string.
     """
     blas = _blas()
     return (
@@ -166,8 +166,8 @@ def one_blas_thread() -> Iterator[None]:
 def _one_thread(
     runtime: Runtime | None, threads: tuple[int, int]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Return two functions: one that limits the BLAS to one thread, and one that ends this. When
-    the last user has ended the limit, the BLAS's number of threads is restored.
+    """Return two functions: the first limits the BLAS to one thread, the second removes the limit.
+    When the last user has ended the limit, the BLAS's number of threads is restored.
 
     If the native runtime is loaded, it counts these users together with its own products.
     """
@@ -180,7 +180,7 @@ def _one_thread(
 
 def threads_to_restore() -> int:
     """Return the number of threads that the BLAS will have again after `one_blas_thread` and native
-    products; 0 if nothing limits it now.
+    products. If nothing limits it now, return 0.
     """
     blas, runtime = _blas(), RUNTIME.loaded
     if blas is None or blas.threads is None:
@@ -222,7 +222,7 @@ class _Users:
 
     @property
     def before(self) -> int:
-        """The number of threads that will be restored; 0 if there is no user."""
+        """The number of threads that will be restored, or 0 if there is no user."""
         return self._restored if self._count else 0
 
     def _forget(self) -> None:

@@ -51,8 +51,8 @@ class OpenTable(NamedTuple):
         return _Data(self)
 
     def moved(self, source: Address, target: Address) -> OpenTable:
-        """Return the table in which each address has the same distance from `target` that it has
-        from `source` here.
+        """Return this table, moved from `source` to `target`: each address is changed by `target -
+        source`.
         """
         return OpenTable(target + (self.start - source), self.axes)
 
@@ -103,8 +103,8 @@ class OpenCall:
 
 
 class Words(NamedTuple):
-    """The words of one block: those that sizes determine, by address, and those that the division
-    of work sets.
+    """The words of one block: a dict from address to value for words that sizes determine, and the
+    words that the division of work sets.
     """
 
     values: dict[int, Any]

@@ -116,7 +116,7 @@ class OpenView:
         return self.transpose(order)
 
     def reshape(self, *shape: Any) -> OpenView:
-        """Return the view with another shape; raise NotNativeError unless the view is in C
+        """Return the view with another shape. Raises NotNativeError unless the view is in C
         order.
         """
         sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape

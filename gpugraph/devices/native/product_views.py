@@ -127,8 +127,8 @@ def _fold(a: Any, b: Any, out: Any, layouts: list[Layout]) -> int:
 
 
 def _folded(x: Any, axis: int, rows: int, layout: Layout) -> Layout | None:
-    """Return the layout of `x` with the indices of `axis` as additional rows; None if the rows
-    would not be evenly spaced.
+    """Return the layout of `x` with the indices of `axis` as additional rows. If the rows would not
+    be evenly spaced, return None.
     """
     leading, rest = divmod(x.strides[axis], rows * x.itemsize)
     if rest or leading < layout.leading or (rows > 1 and leading != layout.leading):

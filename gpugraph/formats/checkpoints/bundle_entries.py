@@ -135,7 +135,7 @@ def read_entry(message: bytes) -> Entry:
 
 
 def read_dtype(number: int) -> DType:
-    """Return the dtype with this number; raise MalformedError for an unknown number."""
+    """Return the dtype with this number. Raises MalformedError for an unknown number."""
     try:
         return DType(number)
     except TypeError as error:

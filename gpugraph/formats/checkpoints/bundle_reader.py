@@ -199,7 +199,7 @@ class BundleReader(TensorReader):
         return content.view(np.dtype(entry.dtype.as_numpy_dtype)).reshape(entry.shape)
 
     def _filled(self, file: BinaryIO, path: str, entry: Entry, name: str, target: Any) -> int:
-        """Read an entry's bytes into `target`; return their masked checksum."""
+        """Read an entry's bytes into `target`. Return their masked checksum."""
         view, position, crc = memoryview(target), 0, 0
         with system_errors(path):
             file.seek(entry.offset)

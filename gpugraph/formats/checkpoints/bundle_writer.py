@@ -147,7 +147,7 @@ class BundleWriter:
         self._entries[key] = entry
 
     def _write_bytes(self, array: Any, crc: int = 0) -> int:
-        """Write a contiguous array; return its checksum, continued from `crc`."""
+        """Write a contiguous array. Return its checksum, continued from `crc`."""
         if array.nbytes <= _BLOCK:
             if array.nbytes:
                 content = array.reshape(-1).view(np.uint8)
@@ -164,7 +164,7 @@ class BundleWriter:
         self._offset += len(content)
 
     def _write_strings(self, array: Any) -> int:
-        """Write an array of strings in the form of V2 checkpoints; return its checksum.
+        """Write an array of strings in the form of V2 checkpoints. Return its checksum.
 
         The lengths come first, then the checksum of the lengths, then the bytes of all strings.
         """
@@ -243,7 +243,7 @@ def _rename(sources: Sequence[str], targets: Sequence[str]) -> None:
 
 
 def _link(sources: Sequence[str], targets: Sequence[str]) -> bool:
-    """Create hard links to files; return False if the file system does not support them."""
+    """Create hard links to files. Return False if the file system does not support them."""
     for source, target in zip(sources, targets):
         temporary = temporary_name(target)
         try:

@@ -39,8 +39,8 @@ class Target(NamedTuple):
     """A tensor of a checkpoint, or the part that `spec` describes, and the array into which it is
     restored.
 
-    spec: the full shape and the part; None for the whole tensor.
-    array: C-ordered, of the tensor's dtype.
+    spec: the full shape and the part, or None for the whole tensor. array: C-ordered, of the
+    tensor's dtype.
     """
 
     name: str
@@ -114,7 +114,7 @@ def _check_shape(stored: Sequence[int], name: str, array: Any) -> None:
 
 
 def _runs(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-    """Yield the nonempty pieces in runs, each of which is contiguous in one file."""
+    """Yield runs of nonempty pieces. The pieces of a run are contiguous in one file."""
     places = [(p.entry.shard, p.entry.offset, p) for p in pieces]
     run: list[_Piece] = []
     end = (-1, -1)
@@ -143,7 +143,7 @@ def _state(reader: BundleReader, run: Sequence[_Piece]) -> tuple[int, int]:
 
 
 def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
-    """Compare all bytes of a run with their checksums; raise DataLossError for a difference."""
+    """Compare all bytes of a run with their checksums. Raises DataLossError for a difference."""
     file, path = _file(reader, run)
     block = memoryview(bytearray(_BLOCK))
     offset, left = run[0].entry.offset, sum(piece.entry.size for piece in run)

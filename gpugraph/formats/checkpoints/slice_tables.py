@@ -140,7 +140,7 @@ class SliceTableReader(TensorReader):
 
 
 def _only(message: bytes, wanted: int) -> bytes:
-    """Return the content of a message's field; raise MalformedError if it is missing.
+    """Return the content of a message's field. Raises MalformedError if it is missing.
 
     wanted: the number of the field. The last occurrence counts.
     """
@@ -178,7 +178,7 @@ def write_slice_table(
 
     Raises InvalidArgumentError for a part that is outside of the shape, whose shape differs from
     its values' shape, that is present twice, or whose dtype or full shape differs from those of
-    other parts of the tensor; UnimplementedError for a dtype that V1 checkpoints can't hold.
+    other parts of the tensor. Raises UnimplementedError for a dtype that V1 checkpoints can't hold.
     """
     entries: dict[bytes, Entry] = {}
     table: dict[bytes, bytes] = {}

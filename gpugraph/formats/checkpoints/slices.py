@@ -21,9 +21,9 @@ _WHOLE = (0, -1)
 def parse_slice_spec(spec: str) -> tuple[tuple[int, ...], Slice] | None:
     """Parse the text of a slice, such as "4 2 0,2:-", and return the full shape and the slice.
 
-    The text has the sizes of the full shape, then `start,length` or `-` for each dimension. None
-    for the empty string. Raises InvalidArgumentError for other strings, and for a slice that is not
-    inside the shape.
+    The text has the sizes of the full shape, then `start,length` or `-` for each dimension. Return
+    None for the empty string. Raises InvalidArgumentError for other strings, and for a slice that
+    is not inside the shape.
     """
     if not spec:
         return None

@@ -12,7 +12,7 @@ _LARGEST_RATE = 32
 
 
 def uncompressed(data: bytes) -> bytes:
-    """Return the content of a Snappy block; raise MalformedError for bytes that are not one."""
+    """Return the content of a Snappy block. Raises MalformedError for bytes that are not one."""
     size, position = read_varint(data, 0, min(5, len(data)))
     if size > _LARGEST_RATE * len(data):
         raise MalformedError(f"{len(data)} bytes can't hold {size}")

@@ -42,7 +42,7 @@ class _Block:
         self._last = b""
 
     def add(self, key: bytes, value: bytes) -> None:
-        """Append an entry; its key must sort after the previous one."""
+        """Append an entry. Its key must sort after the previous key."""
         shared = 0
         if self._since_restart < self._interval:
             shared = _shared(self._last, key)

@@ -50,7 +50,9 @@ class TensorReader(ABC):
         """Close the files."""
 
     def entry(self, name: str) -> Entry:
-        """Return the entry of a tensor; raise NotFoundError if there is none."""
+        """Return the entry of a tensor. Raises NotFoundError if the checkpoint does not contain the
+        tensor.
+        """
         found = self.entries.get(name)
         if found is None:
             raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}")

@@ -65,7 +65,7 @@ def fixed32(number: int, value: int) -> bytes:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    """Yield (number, value) of each field of a message; raise MalformedError for malformed bytes.
+    """Yield (number, value) of each field of a message. Raises MalformedError for malformed bytes.
 
     Unknown fields are included. A value is bytes, or an unsigned number.
     """
@@ -96,14 +96,14 @@ def fields(data: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def as_number(value: Value) -> int:
-    """Return a field's value as an int64; raise MalformedError if it is bytes."""
+    """Return a field's value as an int64. Raises MalformedError if it is bytes."""
     if isinstance(value, bytes):
         raise MalformedError("a number is given as bytes")
     return signed(value)
 
 
 def as_bytes(value: Value) -> bytes:
-    """Return a field's value as bytes; raise MalformedError if it is a number."""
+    """Return a field's value as bytes. Raises MalformedError if it is a number."""
     if not isinstance(value, bytes):
         raise MalformedError("bytes are given as a number")
     return value

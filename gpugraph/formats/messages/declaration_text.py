@@ -49,7 +49,7 @@ _FIELD = re.compile(r"(\d+) (\w+) (\*)?(?:(\w+):)?([\w.]+)(?: \|(\w+))?")
 
 
 def read_declarations(text: str) -> Iterator[MessageDeclaration | EnumDeclaration]:
-    """Yield the declarations in the table `text`, in their order; raise ValueError for malformed
+    """Yield the declarations in the table `text`, in their order. Raises ValueError for malformed
     text.
     """
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):

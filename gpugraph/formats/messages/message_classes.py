@@ -184,7 +184,7 @@ def _name_pointers(cls: Any) -> None:
     parse = cls.ParseFromString
 
     def parse_from_string(self: Any, serialized: Any) -> Any:
-        """Replace the message by one that is parsed from bytes; return the number of bytes."""
+        """Replace the message by one that is parsed from bytes. Return the number of bytes."""
         try:
             return parse(self, serialized)
         except DecodeError as error:
@@ -200,7 +200,7 @@ def _name_pointers(cls: Any) -> None:
 
 
 def _class_of(descriptor: Any) -> Any:
-    """Return the class of a message; set its module name, and those of nested classes."""
+    """Return the class of a message; set the module names of the class and its nested classes."""
     cls = _make_class(descriptor)
     cls.__module__ = _MODULE
     _classes.append(cls)
@@ -232,7 +232,7 @@ SERVICE_MESSAGES: dict[str, Any] = {
 
 
 def parse_bytes(message_class: Any, content: bytes) -> Any:
-    """Parse a message from bytes; raise ValueError if they are malformed."""
+    """Parse a message from bytes. Raises ValueError if they are malformed."""
     try:
         return message_class.FromString(content)
     except DecodeError as error:
@@ -246,7 +246,7 @@ _NO_TEXT = (
 
 
 def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -> Any:
-    """Parse a message from its text format in UTF-8; raise ValueError if it is malformed.
+    """Parse a message from its text format in UTF-8. Raises ValueError if it is malformed.
 
     allow_unknown: whether unknown fields, for example of later TensorFlows, are skipped, as in the
     binary format; otherwise they raise ValueError.
@@ -260,7 +260,7 @@ def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -
 
 
 def parse_message(message_class: Any, content: bytes) -> Any:
-    """Parse a message in binary or text format; raise ValueError if it is neither."""
+    """Parse a message in binary or text format. Raises ValueError if it is neither."""
     if content.startswith(BEGINNING):
         raise ValueError(f"it is no {message_class.DESCRIPTOR.name}{pointer_text(content)}")
     try:
@@ -280,7 +280,8 @@ def json_of_message(value: Any) -> dict[str, Any]:
 
 
 def message_of_json(message_class: Any, value: Any) -> Any:
-    """Return the message described by a dict of JSON values; raise ValueError if that is malformed.
+    """Return the message described by a dict of JSON values. Raises ValueError if that is
+    malformed.
 
     Unknown fields are skipped.
     """

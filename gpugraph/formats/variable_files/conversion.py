@@ -40,8 +40,8 @@ class VariableFile:
 
     `arrays` has the descriptions by name; `read(name)` returns one array.
 
-    Raises tf.errors.NotFoundError, or another error of the system, if the path can't
-    be opened; DataLossError if the content is damaged.
+    Raises tf.errors.NotFoundError, or another error of the system, if the path can't be opened.
+    Raises DataLossError if the content is damaged.
     """
 
     def __init__(self, path: str) -> None:
@@ -92,7 +92,7 @@ def is_checkpoint(path: str) -> bool:
 
 
 def convert_variables(source: str, target: str) -> list[ArchivedArray]:
-    """Write the variables of `source` to `target`; return their descriptions.
+    """Write the variables of `source` to `target`. Return their descriptions.
 
     Only one array at a time is in memory. The target is replaced as a whole; after an error it is
     unchanged.

@@ -142,8 +142,8 @@ def write_safetensors(
 ) -> None:
     """Write arrays to a safetensors file.
 
-    arrays: their descriptions. values: (name, array) pairs in the same order; one array at a time
-    is in memory.
+    arrays: the descriptions of the arrays. values: (name, array) pairs in the same order; one array
+    at a time is in memory.
 
     Raises InvalidArgumentError for a dtype that the format lacks, and for values that differ from
     their description.

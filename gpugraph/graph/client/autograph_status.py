@@ -46,8 +46,8 @@ class _Statuses(threading.local):
 
 
 class ControlStatusCtx:
-    """A block in which AutoGraph has the status `status`. options: the options of its
-    conversions.
+    """A context manager: in its block, AutoGraph has the status `status`. options: the options of
+    the conversions.
     """
 
     def __init__(self, status: AutographStatus, options: Any = None) -> None:

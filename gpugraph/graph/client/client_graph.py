@@ -77,7 +77,7 @@ class Graph(Scopes, Collections):
 
         `dtypes` are the dtypes of the outputs; if None, the signature and the attrs determine them.
         Attrs that the dtypes of the inputs determine may be omitted. Raises TypeError for an input
-        that is not a tensor; raises ValueError for an unknown op type, inputs or attrs that the
+        that is not a tensor. Raises ValueError for an unknown op type, inputs or attrs that the
         signature does not allow, a tensor of another graph, an invalid name, or shapes that the op
         rejects.
         """
@@ -133,7 +133,8 @@ class Graph(Scopes, Collections):
     def _captured_inputs(
         self, inputs: Sequence[Tensor], name: str, op_def: OpDef
     ) -> Sequence[Tensor]:
-        """Return this graph's tensors for inputs of a new op, some of which are of other graphs.
+        """Return this graph's tensors for the inputs of a new op. Inputs from other graphs are
+        captured.
 
         Raises ValueError for a tensor of another graph, since only the graph of a function can have
         such inputs.
@@ -149,7 +150,7 @@ class Graph(Scopes, Collections):
         )
 
     def _add(self, op: Operation, state: ScopeState) -> None:
-        """Append a complete operation; raise ValueError if its name is in use."""
+        """Append a complete operation. Raises ValueError if its name is in use."""
         with self._lock:
             if self._by_name.setdefault(op.name, op) is not op:
                 raise name_in_use(op.name)

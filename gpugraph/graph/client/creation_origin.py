@@ -48,7 +48,9 @@ def add_generated_code(file: str, lines: GeneratedLines) -> None:
 
 
 def original_line(file: str, line: int) -> tuple[str, int, str] | None:
-    """Return the user's file, line and function for a line of generated code; None for others."""
+    """Return the user's file, line and function for a line of generated code. Return None for
+    others.
+    """
     lines = _GENERATED.get(file)
     return None if lines is None else lines.get(line)
 

@@ -30,7 +30,7 @@ def get_default_graph() -> Graph:
 
 
 def graph_or_default(graph: Any) -> Graph:
-    """Return `graph`, or the default graph if that is None; raise TypeError for anything else."""
+    """Return `graph`, or the default graph if that is None. Raises TypeError for anything else."""
     if graph is None:
         return get_default_graph()
     if not isinstance(graph, Graph):
@@ -39,7 +39,7 @@ def graph_or_default(graph: Any) -> Graph:
 
 
 def reset_default_graph() -> None:
-    """Start a new global default graph; raise AssertionError inside a `with graph.as_default()`
+    """Start a new global default graph. Raises AssertionError inside a `with graph.as_default()`
     block.
     """
     graph_stack.reset()
@@ -155,13 +155,10 @@ class name_scope:
 
     values: input tensors of the function, all of one graph, which becomes the default graph inside.
 
-    Raises TypeError if `default_name` is not a string; raises ValueError if both names are None
+    Raises TypeError if `default_name` is not a string. Raises ValueError if both names are None
     although there are values, or if the values belong to several graphs.
 
-    >>> with tf.name_scope("layer"):
-    ...     y = tf.constant(1.0, name="y")
-    >>> y.name
-    'layer/y:0'
+    >>> with tf.name_scope("layer"): ... y = tf.constant(1.0, name="y") >>> y.name 'layer/y:0'
     """
 
     def __init__(

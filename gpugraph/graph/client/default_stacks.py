@@ -33,7 +33,7 @@ class DefaultStack(threading.local):
         return DefaultBlock(self, default)
 
     def remove(self, default: Any) -> None:
-        """Remove `default`; raise AssertionError unless it is the innermost."""
+        """Remove `default`. Raises AssertionError unless it is the innermost."""
         if not self.stack:
             return  # the stack was reset inside the block
         if self.stack[-1] is not default:
@@ -71,7 +71,7 @@ class _GraphStack(DefaultStack):
         return self.stack[-1] if self.stack else self.bottom
 
     def reset(self) -> None:
-        """Drop the global default graph; raise AssertionError inside `with graph.as_default()`."""
+        """Drop the global default graph. Raises AssertionError inside `with graph.as_default()`."""
         if self.stack:
             raise AssertionError(
                 "Do not use tf.reset_default_graph() to clear nested graphs. Leave the "

@@ -79,7 +79,7 @@ class Collections:
         return list(self._collections)
 
     def add_to_collection(self, name: Any, value: Any) -> None:
-        """Append `value`; raise RuntimeError if the graph is finalized."""
+        """Append `value`. Raises RuntimeError if the graph is finalized."""
         self._check_not_finalized()
         with self._lock:
             self._collections.setdefault(name, []).append(value)

@@ -27,8 +27,8 @@ class GraphElements:
         return list(self._ops)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """Return the operation; raise KeyError if there is none, and ValueError for a tensor's
-        name.
+        """Return the operation `name`. Raises KeyError if it does not exist, and ValueError for a
+        tensor's name.
         """
         _need_string("Operation", name)
         operation = self.as_graph_element(name, allow_tensor=False)
@@ -36,7 +36,7 @@ class GraphElements:
         return operation
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """Return the tensor `"op:index"`; raise KeyError if missing, and ValueError for an op's
+        """Return the tensor `"op:index"`. Raises KeyError if missing, and ValueError for an op's
         name.
         """
         _need_string("Tensor", name)

@@ -50,7 +50,7 @@ def is_name(name: str, inside: bool) -> bool:
 
 
 def as_name(name: Any) -> str:
-    """Return the name of an operation or scope as a string; raise TypeError for other types."""
+    """Return the name of an operation or scope as a string. Raises TypeError for other types."""
     if isinstance(name, bytes):
         return name.decode("utf-8", "surrogateescape")  # surrogates are invalid in any name
     if not isinstance(name, str):
@@ -75,7 +75,9 @@ class Scopes(GraphElements):
         """Do nothing: each thread has its own scopes from the beginning."""
 
     def get_name_scope(self) -> str:
-        """Return the current name scope without its slash, such as `"a/b"`; `""` at the root."""
+        """Return the current name scope without its slash, such as `"a/b"`. Return `""` at the
+        root.
+        """
         return self._scope.name
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:

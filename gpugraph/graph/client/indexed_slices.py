@@ -59,7 +59,7 @@ class IndexedSlices:
 
     @property
     def dense_shape(self) -> Any:
-        """The shape of the dense tensor, as a tensor; None if it is not known."""
+        """The shape of the dense tensor, as a tensor, or None if it is not known."""
         return self._dense_shape
 
     def _of(self, parts: list[Any]) -> IndexedSlices:

@@ -84,7 +84,7 @@ class _OpContext(InferContext):
 
 
 def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
-    """Return the output shapes in `misfit`; if it has none, raise `misfit`.
+    """Return the output shapes in `misfit`. If it contains no shapes, raise `misfit`.
 
     It carries shapes if TensorFlow detects the error only in a run. Outputs that have no shape in
     it get an unknown shape.
@@ -97,7 +97,7 @@ def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
 
 @uninterrupted
 def infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
-    """Set the outputs' shapes by a `ShapeRule`; return False if it rejects the input shapes."""
+    """Set the outputs' shapes by a `ShapeRule`. Return False if it rejects the input shapes."""
     try:
         shape = infer.rule([tensor._shape for tensor in op._inputs])
     except Exception:  # infer_shapes reports the error

@@ -243,8 +243,8 @@ class Operation:
         return groups or [f"loc:@{self.name}".encode()]
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
-        """Run the operation in `session` or in the default session; raise ValueError if there is
-        none.
+        """Run the operation in `session` or in the default session. Raises ValueError without a
+        session.
         """
         session_for(self.graph, session, "execute operation using `run()`").run(self, feed_dict)
 

@@ -20,8 +20,8 @@ HANDLE_MOVES = frozenset(("Identity", "Switch", "Merge", "Enter", "Exit", "NextI
 
 
 def handle_maker(tensor: Tensor) -> Operation | None:
-    """Return the VarHandleOp that created a handle; None if the tensor is not a variable's
-    handle.
+    """Return the VarHandleOp that created a handle. If the tensor is not a variable's handle,
+    return None.
     """
     if tensor._dtype is not resource:
         return None

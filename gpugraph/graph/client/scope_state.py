@@ -95,7 +95,7 @@ def requested_device(op: Operation, state: ScopeState) -> str:
 
 
 def device_name(device: Any) -> str:
-    """Return the text of a device name or spec; raise ValueError if it is invalid."""
+    """Return the text of a device name or spec. Raises ValueError if it is invalid."""
     name = device.to_string() if hasattr(device, "to_string") else str(device)
     check_valid(name)
     return name
@@ -141,8 +141,8 @@ def colocate(op: Operation, state: ScopeState) -> None:
 
 
 def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None:
-    """Return the merge of all device requests, where inner requests override outer ones; None if
-    one of them is a function.
+    """Return the merge of all device requests, where inner requests override outer ones. If one of
+    them is a function, return None.
 
     requests: the outermost first.
     """

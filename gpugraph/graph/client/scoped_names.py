@@ -12,7 +12,7 @@ _START = r"([\^]|loc:@|^)"  # the prefix of a control input or a colocation grou
 
 
 def strip_name_scope(name: str, export_scope: str | None) -> str:
-    """Return a name without the prefix of the scope; return a name outside of the scope unchanged.
+    """Return a name without the prefix of the scope. Return a name outside of the scope unchanged.
 
     A prefix `^` (control input) or `loc:@` (colocation group) is kept.
     """
@@ -39,7 +39,7 @@ def is_in_scope(name: str, export_scope: str | None) -> bool:
 def tensor_in_scope(name: str, import_scope: str | None) -> Any:
     """Return the tensor of the default graph that has this name under the scope.
 
-    Raises KeyError if there is none, and ValueError for the name of an operation.
+    Raises KeyError if the tensor does not exist, and ValueError for the name of an operation.
     """
     return get_default_graph().get_tensor_by_name(prepend_name_scope(name, import_scope))
 
@@ -47,6 +47,6 @@ def tensor_in_scope(name: str, import_scope: str | None) -> Any:
 def operation_in_scope(name: str, import_scope: str | None) -> Any:
     """Return the operation of the default graph that has this name under the scope.
 
-    Raises KeyError if there is none, and ValueError for the name of a tensor.
+    Raises KeyError if the operation does not exist, and ValueError for the name of a tensor.
     """
     return get_default_graph().get_operation_by_name(prepend_name_scope(name, import_scope))

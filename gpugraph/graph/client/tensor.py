@@ -108,7 +108,7 @@ class Tensor:
         return self._users or ()
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Return the tensor's value in `session` or the default session; raise ValueError without
+        """Return the tensor's value in `session` or the default session. Raises ValueError without
         one.
         """
         return session_for(self.graph, session, "evaluate tensor using `eval()`").run(

@@ -18,7 +18,7 @@ from gpugraph.graph.op_library import as_tensor
 class TensorSpec(ShapedTypeSpec):
     """A shape, a dtype and optionally a name. Specs are equal if all three are equal.
 
-    shape: a TensorShape or a value convertible to one; None if it is unknown.
+    shape: a TensorShape or a value convertible to one, or None if it is unknown.
     """
 
     __slots__ = ("_dtype", "_name", "_shape")
@@ -90,7 +90,9 @@ class TensorSpec(ShapedTypeSpec):
         return [self]
 
     def _to_components(self, value: Any) -> Tensor:
-        """Return `value` as a tensor; raise ValueError unless it has the spec's dtype and shape."""
+        """Return `value` as a tensor. Raises ValueError unless it has the spec's dtype and
+        shape.
+        """
         try:
             tensor: Tensor = as_tensor(value, self._dtype)
         except (TypeError, ValueError):
@@ -112,7 +114,7 @@ class TensorSpec(ShapedTypeSpec):
         return result
 
     def _to_batchable_tensor_list(self, value: Any, batched: bool = False) -> Tensor:
-        """Return `value` as a tensor; raise ValueError for a scalar if `batched`."""
+        """Return `value` as a tensor. Raises ValueError for a scalar if `batched`."""
         if batched and self._shape.merge_with(value.shape).rank == 0:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         return self._to_components(value)

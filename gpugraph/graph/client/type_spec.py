@@ -109,8 +109,8 @@ class TypeSpec(ABC):
         return type(other) is type(self) and _are_compatible(self._serialize(), other._serialize())
 
     def most_specific_compatible_type(self: Spec, other: TypeSpec) -> Spec:
-        """Return the most specific spec that is compatible with both; raise ValueError if there is
-        none.
+        """Return the most specific spec that is compatible with this spec and `other`. Raises
+        ValueError if no such spec exists.
         """
         if type(other) is not type(self):
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
@@ -139,7 +139,9 @@ class BatchableTypeSpec(TypeSpec):
 
     @abstractmethod
     def _batch(self, batch_size: int | None) -> Any:
-        """Return the spec of a batch of `batch_size` values; None if the size is unknown."""
+        """Return the spec of a batch of `batch_size` values. If the size is unknown, return
+        None.
+        """
 
     @abstractmethod
     def _unbatch(self) -> Any:

@@ -202,8 +202,8 @@ class FuncGraph(Graph):
         return copy
 
     def _twin(self, tensor: Tensor) -> Tensor | None:
-        """Return the output of a copy of the op that creates a constant or a handle; None for other
-        tensors.
+        """Return the output of a copy of the op that creates a constant or a handle. Return None
+        for other tensors.
         """
         maker = tensor.op
         if maker.type == "Const":

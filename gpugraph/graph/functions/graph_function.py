@@ -21,7 +21,7 @@ from gpugraph.graph.op_def import OpDef
 class GraphFunction:
     """A function that ops call by its name in the graph's library.
 
-    graph: the function's graph. out_names: the names of its results in the message; by default they
+    graph: the function's graph. out_names: the names of its results in the message, by default they
     are derived from the names of the tensors. gradient_name: the name of the function that computes
     its gradient, or "". As an attr it is written as a NameAttrList message.
     """
@@ -55,8 +55,8 @@ class GraphFunction:
         return GraphFunction(name, self.graph, message)
 
     def add_to(self, graph: Graph) -> None:
-        """Add the function, and those that it calls, to the library of a graph and of the graphs
-        around it.
+        """Add the function, and the functions that it calls, to the libraries of a graph and of its
+        outer graphs.
         """
         functions = {self.name: self, **self.graph._functions}
         owner: Graph | None = graph

@@ -251,7 +251,7 @@ def _add_node(graph: RuntimeGraph, line: _Line, known: Mapping[str, OpDef]) -> N
 
 
 def _type_of(graph: RuntimeGraph, item: _Input) -> DType | None:
-    """Return the dtype of an input; None if its node comes later or has no such output."""
+    """Return the dtype of an input. If its node comes later or has no such output, return None."""
     src = graph.find(item.name)
     known = src is not None and item.slot < src.num_outputs
     return src.output_types[item.slot].base_dtype if src is not None and known else None

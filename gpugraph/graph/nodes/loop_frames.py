@@ -98,7 +98,7 @@ def loop_frames(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]] = ()) -
     """Return the frames of `graph`. `ways`, pairs of Send and Recv, count as edges.
 
     Raises InvalidArgumentError for a node with inputs from different frames, an Enter without a
-    frame name, an Exit or NextIteration outside of loops, or a second LoopCond in a loop; raises
+    frame name, an Exit or NextIteration outside of loops, or a second LoopCond in a loop. Raises
     InternalError for a frame that is entered from two different frames.
     """
     frames = Frames()

@@ -101,7 +101,9 @@ FORWARDING = (NodeClass.SWITCH, NodeClass.ENTER, NodeClass.EXIT, NodeClass.NEXT_
 
 
 def class_of_type(op_type: str) -> NodeClass:
-    """Return the class of an op type; `NodeClass.OTHER` for an op type without a separate class."""
+    """Return the class of an op type. Return `NodeClass.OTHER` for an op type without a separate
+    class.
+    """
     return _CLASS_BY_TYPE.get(op_type, NodeClass.OTHER)
 
 

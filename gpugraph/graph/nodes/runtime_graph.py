@@ -142,7 +142,7 @@ class RuntimeGraph:
             node._in, node._out = {}, {}
 
     def rename_node(self, node: Node, name: str) -> None:
-        """Rename a node; raise AlreadyExistsError if the name is in use."""
+        """Rename a node. Raises AlreadyExistsError if the name is in use."""
         self._check_own(node)
         if name in self._by_name:
             raise AlreadyExistsError.of_no_node(f"Node already exists: {name}")
@@ -218,7 +218,7 @@ class RuntimeGraph:
         return self._link(src, CONTROL_SLOT, dst, CONTROL_SLOT)
 
     def remove_edge(self, edge: Edge) -> None:
-        """Remove an edge; raise InvalidArgumentError if it is not in this graph."""
+        """Remove an edge. Raises InvalidArgumentError if it is not in this graph."""
         if self._edges.get(edge.id) is not edge:
             message = f"Edge {edge.debug_string()} is not in this graph"
             raise invalid_argument(message)

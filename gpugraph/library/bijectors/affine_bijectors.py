@@ -224,7 +224,7 @@ class Affine(Bijector):
 
     @property
     def scale(self) -> Any:
-        """The scale as an operator; as a number if only a multiplier is given; None for the
+        """The scale as an operator; as a number if only a multiplier is given, or None for the
         identity.
         """
         return self._multiplier if self._operator is None else self._operator

@@ -102,7 +102,7 @@ class Bijector:
 
     @property
     def dtype(self) -> Any:
-        """The dtype of x and y; None for any dtype."""
+        """The dtype of x and y, or None for any dtype."""
         return self._dtype
 
     @property
@@ -171,7 +171,7 @@ class Bijector:
             return self._known_y(x)
 
     def inverse(self, y: Any, name: str = "inverse", **kwargs: Any) -> Any:
-        """Return x, given y; return a tuple if several x have the same y."""
+        """Return x, given y. Return a tuple if several x have the same y."""
         with self._scope(name, y):
             y = self._argument(y, "y")
             if not self._is_injective or kwargs:
@@ -271,7 +271,7 @@ def _for_each(logs: Any, function: Any) -> Any:
 
 
 def _checked_rank(event_ndims: Any, minimum: int) -> Any:
-    """Return the number of axes, as an int if it is known; raise ValueError if it is less than
+    """Return the number of axes, as an int if it is known. Raises ValueError if it is less than
     `minimum`.
     """
     tensor = convert_to_tensor(event_ndims, name="event_ndims")

@@ -34,7 +34,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def triangle_size(count: int) -> int:
-    """Return n for n (n + 1) / 2 elements of a triangle; raise ValueError for other counts."""
+    """Return n for n (n + 1) / 2 elements of a triangle. Raises ValueError for other counts."""
     size = (math.isqrt(8 * count + 1) - 1) // 2
     if size * (size + 1) // 2 != count:
         raise ValueError(
@@ -180,7 +180,7 @@ class ScaleTriL(Chain):
     """Vectors as lower triangular matrices with a diagonal > `diag_shift`.
 
     diag_bijector: the bijector of the diagonal, by default Softplus. diag_shift: a number that is
-    added to the diagonal, by default 1e-5; None for no number.
+    added to the diagonal, by default 1e-5, or None for no number.
     """
 
     def __init__(

@@ -87,14 +87,16 @@ class _CudnnRNN(Layer):
 
     @property
     def input_size(self) -> int:
-        """The depth of the inputs; ValueError before it is known."""
+        """The depth of the inputs. Raises ValueError before it is known."""
         if self._sizes is None:
             raise ValueError("'input_size' is unknown since layer has not been built.")
         return self._sizes.input_size
 
     @property
     def canonical_weight_shapes(self) -> list[list[int]]:
-        """The shapes of the matrices; RuntimeError before the depth of the inputs is known."""
+        """The shapes of the matrices. Raises RuntimeError before the depth of the inputs is
+        known.
+        """
         if self._sizes is None:
             raise RuntimeError(
                 f"{type(self).__name__}.canonical_weight_shapes invoked before input shape is known"
@@ -112,7 +114,7 @@ class _CudnnRNN(Layer):
         )
 
     def build(self, input_shape: Any) -> None:
-        """Add the variable, for inputs [time, batch, depth]; ValueError for other shapes."""
+        """Add the variable, for inputs [time, batch, depth]. Raises ValueError for other shapes."""
         shape = TensorShape(input_shape)
         if shape.rank != 3:
             raise ValueError(f"Expecting input_shape with 3 dims, got {shape.rank}")
@@ -198,7 +200,7 @@ class _CudnnRNN(Layer):
         self, inputs: Any, layer: int, kernels: list[Any], biases: list[Any],
         states: list[tuple[Any, ...]], lengths: Any,
     ) -> tuple[Any, list[tuple[Any, ...]]]:  # fmt: skip
-        """Run one layer; return its outputs and, by direction, its final outputs and memories."""
+        """Run one layer. Return its outputs and, by direction, its final outputs and memories."""
         parts = 3 if self.rnn_mode == GRU else 1
         first = layer * self.num_dirs
         places = [slice(i * parts, (i + 1) * parts) for i in range(first, first + self.num_dirs)]

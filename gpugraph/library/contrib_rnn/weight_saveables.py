@@ -31,7 +31,7 @@ _PARTS = ("gates", "candidate/input_projection", "candidate/hidden_projection")
 
 
 def num_directions(direction: str) -> int:
-    """Return 1 for "unidirectional" and 2 for "bidirectional"; ValueError for others."""
+    """Return 1 for "unidirectional" and 2 for "bidirectional". Raises ValueError for others."""
     if direction not in ("unidirectional", "bidirectional"):
         raise ValueError(
             f"Invalid direction: {direction}, expecting unidirectional or bidirectional"

@@ -137,7 +137,9 @@ def crf_multitag_sequence_score(
 
 
 def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
-    """Return the log of the summed exp(score) of all tag sequences, [batch]; 0 for length 0."""
+    """Return the log of the summed exp(score) of all tag sequences, [batch]. Return 0 for
+    length 0.
+    """
     inputs, params = convert_to_tensor(inputs), convert_to_tensor(transition_params)
     first = inputs[:, 0]
 

@@ -47,7 +47,7 @@ def flatten(structure: Any) -> list[Any]:
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
-    """Return a structure of the same form as `structure`, with the leaves `flat_sequence`; raise
+    """Return a structure of the same form as `structure`, with the leaves `flat_sequence`. Raises
     ValueError if their number does not fit.
     """
     leaves = list(flat_sequence)
@@ -79,7 +79,7 @@ def _like(structure: Any, parts: list[Any]) -> Any:
 
 
 def map_structure(function: Callable[..., Any], *structures: Any, **_: Any) -> Any:
-    """Call `function` with the corresponding leaves of the structures; return the results in a
+    """Call `function` with the corresponding leaves of the structures. Return the results in a
     structure of the same form.
     """
     for other in structures[1:]:

@@ -40,7 +40,7 @@ class Optional:
         return result
 
     def get_value(self, name: str | None = None) -> Any:
-        """Return the value; a run raises InvalidArgumentError if there is none."""
+        """Return the value. If the optional is empty, a run raises InvalidArgumentError."""
         tensors = raw_ops.OptionalGetValue(
             self._variant_tensor, name=name, **flat_attrs(self._element_spec)
         )

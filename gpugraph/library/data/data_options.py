@@ -51,8 +51,8 @@ class OptionsBase:
         return not self == other
 
     def merge(self, other: Any) -> Any:
-        """Return the options that are set in either object; raise ValueError if an option is set to
-        different values.
+        """Return the options that are set in either object. Raises ValueError if an option is set
+        to different values.
         """
         result = type(self)()
         for name in self.fields:

@@ -174,7 +174,7 @@ DATASET_CLASSES: dict[bool, Any] = {}
 
 
 def variant_of(dataset: Any) -> Tensor:
-    """Return the variant tensor of a dataset; raise TypeError for any other object."""
+    """Return the variant tensor of a dataset. Raises TypeError for any other object."""
     if not isinstance(dataset, DatasetBase):
         raise TypeError(
             f"`dataset` must be a `tf.data.Dataset` object. Got {type(dataset).__name__}: {dataset}"

@@ -75,7 +75,7 @@ class DatasetTransformations(DatasetBase):
         """Return a dataset of the elements in random order. Each is chosen from a buffer of
         `buffer_size` elements.
 
-        reshuffle_each_iteration: whether each iteration has a different order; by default True.
+        reshuffle_each_iteration: whether each iteration has a different order, by default True.
         """
         size = int64_tensor(buffer_size, "buffer_size")
         seeds = seed_tensors(seed)
@@ -251,7 +251,7 @@ class DatasetTransformations(DatasetBase):
         return self._of(variant, function.spec.element_spec, [self])
 
     def _nested(self, function: Callable[..., Any], method: str, name: str) -> StructuredFunction:
-        """Return the traced function; raise TypeError unless its result is a dataset."""
+        """Return the traced function. Raises TypeError unless its result is a dataset."""
         traced = self._function(function, method)
         if not isinstance(traced.spec, DatasetSpec):
             raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(traced.spec)}")
@@ -288,7 +288,7 @@ class DatasetTransformations(DatasetBase):
         return from_tensor_list(spec, results)
 
     def apply(self, transformation_func: Callable[..., Any]) -> Any:
-        """Return `transformation_func(self)`; raise TypeError unless that is a dataset."""
+        """Return `transformation_func(self)`. Raises TypeError unless that is a dataset."""
         dataset = transformation_func(self)
         if not isinstance(dataset, DatasetBase):
             raise TypeError(f"`transformation_func` must return a Dataset. Got {dataset}.")
@@ -296,7 +296,7 @@ class DatasetTransformations(DatasetBase):
         return dataset
 
     def with_options(self, options: Options) -> Any:
-        """Return a dataset of the same elements with these options; raise ValueError if an option
+        """Return a dataset of the same elements with these options. Raises ValueError if an option
         is already set to another value.
         """
         result = self._of(self._variant_tensor, self.element_spec, [self])

@@ -145,8 +145,8 @@ def get_legacy_output_classes(dataset_or_iterator: Any) -> Any:
 
 
 def get_structure(dataset_or_iterator: Any) -> Any:
-    """Return the structure of specs of the elements; raise TypeError unless this is a dataset or an
-    iterator.
+    """Return the structure of specs of the elements. Raises TypeError unless this is a dataset or
+    an iterator.
     """
     try:
         return dataset_or_iterator.element_spec

@@ -25,7 +25,7 @@ from gpugraph.ops.tensor_arrays.tensor_array_spec import TensorArraySpec
 
 
 def type_spec_from_value(element: Any) -> Any:
-    """Return the structure of the specs of an element's components; raise TypeError for a value
+    """Return the structure of the specs of an element's components. Raises TypeError for a value
     that has no spec.
     """
     if data_nest.is_sequence(element):
@@ -82,7 +82,7 @@ def _tensors(spec: Any, leaf: Any) -> Sequence[Tensor]:
 
 
 def to_batched_tensor_list(spec: Any, element: Any) -> list[Tensor]:
-    """Return the flat list of tensors of a batch, whose rows are elements; raise ValueError for
+    """Return the flat list of tensors of a batch, whose rows are elements. Raises ValueError for
     scalars.
     """
     tensors: list[Tensor] = []
@@ -129,7 +129,7 @@ def batched(spec: Any, size: int | None) -> Any:
 
 
 def unbatched(spec: Any) -> Any:
-    """Return the structure of specs of the elements that are the rows of such elements; raise
+    """Return the structure of specs of the elements that are the rows of such elements. Raises
     ValueError for scalars.
     """
     return data_nest.map_structure(lambda one: one._unbatch(), spec)

@@ -99,7 +99,9 @@ class Iterator:
 
     @property
     def initializer(self) -> Operation:
-        """The op that initializes the iterator. Raises ValueError if there is none."""
+        """The op that initializes the iterator. Raises ValueError if the iterator initializes
+        itself.
+        """
         if self._initializer is None:
             raise ValueError("Iterator does not have an initializer.")
         return self._initializer

@@ -104,7 +104,9 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
         return SessionRunArgs(self._step)
 
     def _restore_or_save(self, session: Any) -> None:
-        """Go to the saved position of the model's step, or to the latest; save if there is none."""
+        """Restore the position saved at the model's step, or else the latest position. If no
+        position was saved, save the current position.
+        """
         assert self._saver is not None
         step = int(session.run(self._step))
         state = get_checkpoint_state(self.folder, _STATE_FILE)

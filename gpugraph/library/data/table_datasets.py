@@ -360,7 +360,7 @@ class RecordWriter:
         )
 
     def write(self, dataset: Any) -> Any:
-        """Return the op that writes the elements of a dataset; raise TypeError unless they are
+        """Return the op that writes the elements of a dataset. Raises TypeError unless they are
         strings.
         """
         if not isinstance(dataset, DatasetBase):

@@ -74,7 +74,7 @@ class CategoricalVocabulary:
         self._counts = Counter(dict(kept))
 
     def reverse(self, class_id: int) -> str:
-        """Return the word of an id; raise ValueError if the vocabulary does not support this."""
+        """Return the word of an id. Raises ValueError if the vocabulary does not support this."""
         if not self._support_reverse:
             raise ValueError("This vocabulary wasn't initialized with support_reverse=True.")
         return self._reverse_mapping[class_id]

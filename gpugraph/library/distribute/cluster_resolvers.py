@@ -18,7 +18,7 @@ def format_master_url(master: str, rpc_layer: str | None = None) -> str:
 
 
 class ClusterResolver:
-    """Base class: subclasses define `cluster_spec` and `master`."""
+    """Base class of cluster resolvers. Subclasses define `cluster_spec` and `master`."""
 
     task_type: Any = None
     task_id: Any = None
@@ -31,18 +31,18 @@ class ClusterResolver:
     def master(
         self, task_type: Any = None, task_id: Any = None, rpc_layer: str | None = None
     ) -> str:
-        """Return the address of a task for sessions."""
+        """Return the address of a task, to which a session connects."""
         raise NotImplementedError
 
     @property
     def environment(self) -> str:
-        """The environment in which the program runs: unknown."""
+        """The name of the environment in which the program runs. It is "" if unknown."""
         return ""
 
     def num_accelerators(
         self, task_type: Any = None, task_id: Any = None, config_proto: Any = None
     ) -> dict[str, int]:
-        """Return the number of accelerators by type; those of this machine."""
+        """Return a dict from the type of accelerator to its number on this machine."""
         gpus = [
             device for device in list_local_devices(config_proto) if device.device_type == "GPU"
         ]
@@ -50,10 +50,11 @@ class ClusterResolver:
 
 
 class SimpleClusterResolver(ClusterResolver):
-    """A given cluster and task.
+    """A resolver whose cluster and task are arguments.
 
-    cluster_spec: a ClusterSpec; TypeError for others. master: the address for sessions.
-    num_accelerators: by type; by default those of this machine.
+    cluster_spec: a ClusterSpec. Raises TypeError for any other object. master: the address for
+    sessions. num_accelerators: a dict from type to number. By default, the accelerators of this
+    machine are counted.
     """
 
     def __init__(
@@ -75,13 +76,15 @@ class SimpleClusterResolver(ClusterResolver):
         self._environment, self._num_accelerators = environment, num_accelerators
 
     def cluster_spec(self) -> ClusterSpec:
-        """Return the given ClusterSpec."""
+        """Return the ClusterSpec that the constructor received."""
         return self._cluster_spec
 
     def master(
         self, task_type: Any = None, task_id: Any = None, rpc_layer: str | None = None
     ) -> str:
-        """Return the address of a task, or by default the given one."""
+        """Return the address of a task. Without a task, return the address that the constructor
+        received.
+        """
         if task_type is not None and task_id is not None:
             address = self._cluster_spec.task_address(task_type, task_id)
         else:
@@ -90,13 +93,15 @@ class SimpleClusterResolver(ClusterResolver):
 
     @property
     def environment(self) -> str:
-        """The given environment."""
+        """The environment that the constructor received."""
         return self._environment
 
     def num_accelerators(
         self, task_type: Any = None, task_id: Any = None, config_proto: Any = None
     ) -> dict[str, int]:
-        """Return the given numbers, or those of this machine."""
+        """Return the numbers that the constructor received or, by default, the numbers of this
+        machine.
+        """
         if self._num_accelerators is None:
             return super().num_accelerators(task_type, task_id, config_proto)
         return self._num_accelerators
@@ -105,7 +110,8 @@ class SimpleClusterResolver(ClusterResolver):
 class TFConfigClusterResolver(ClusterResolver):
     """The cluster and the task of the environment variable TF_CONFIG.
 
-    Each argument replaces its entry. Raises ValueError for a TF_CONFIG that is no JSON object.
+    Each argument replaces the entry of the same name. Raises ValueError if TF_CONFIG is not a JSON
+    object.
     """
 
     def __init__(
@@ -126,17 +132,21 @@ class TFConfigClusterResolver(ClusterResolver):
 
     @property
     def environment(self) -> str:
-        """The environment that TF_CONFIG names."""
+        """The name of the environment in TF_CONFIG."""
         return str(self._environment)
 
     def cluster_spec(self) -> ClusterSpec:
-        """Return the cluster; an empty one if TF_CONFIG has none."""
+        """Return the cluster in TF_CONFIG. If TF_CONFIG has no cluster, return an empty
+        ClusterSpec.
+        """
         return ClusterSpec(_tf_config().get("cluster", {}))
 
     def master(
         self, task_type: Any = None, task_id: Any = None, rpc_layer: str | None = None
     ) -> str:
-        """Return the address of a task, by default of this one; "" without a cluster."""
+        """Return the address of a task, by default of this process's task. Without a cluster,
+        return "".
+        """
         config = _tf_config()
         if config.get("session_master") is not None:
             return str(config["session_master"])
@@ -160,9 +170,10 @@ def _tf_config() -> dict[str, Any]:
 
 
 class UnionResolver(ClusterResolver):
-    """The union of several clusters; tasks of one job that do not overlap are combined.
+    """The union of several clusters. If they have a job of the same name, its tasks are combined,
+    unless they overlap.
 
-    The task and the protocol are those of the first resolver, unless given by name.
+    The task and the protocol are those of the first resolver, unless they are passed as arguments.
     """
 
     def __init__(self, *args: ClusterResolver, **kwargs: Any) -> None:
@@ -180,9 +191,10 @@ class UnionResolver(ClusterResolver):
             raise ValueError(f"Unexpected kwargs provided {kwargs!r}")
 
     def cluster_spec(self) -> ClusterSpec:
-        """Return the union: lists of tasks are joined, numbered tasks keep their numbers.
+        """Return the union. Lists of tasks are joined, and numbered tasks keep their numbers.
 
-        Raises KeyError for a number that two clusters define, if one of them has numbered tasks.
+        Raises KeyError if two clusters define a task with the same number, and one of them numbers
+        its tasks.
         """
         specs = [ClusterSpec(resolver.cluster_spec()).as_dict() for resolver in self._resolvers]
         merged: dict[str, Any] = {}
@@ -194,7 +206,7 @@ class UnionResolver(ClusterResolver):
     def master(
         self, task_type: Any = None, task_id: Any = None, rpc_layer: str | None = None
     ) -> str:
-        """Return the address of a task, or by default that of the first resolver."""
+        """Return the address of a task. Without a task, return the first resolver's address."""
         if task_type is not None and task_id is not None:
             address = self.cluster_spec().task_address(task_type, task_id)
             return format_master_url(address, rpc_layer or self.rpc_layer)
@@ -202,7 +214,9 @@ class UnionResolver(ClusterResolver):
 
 
 def _joined_tasks(job: str, parts: Sequence[Any]) -> Any:
-    """Return the tasks of a job of several clusters, each a list or a dict of addresses."""
+    """Return the combined tasks of a job. `parts`: for each cluster, a list or a dict of
+    addresses.
+    """
     if all(isinstance(part, list) for part in parts):
         return [address for part in parts for address in part]
     tasks: dict[int, str] = {}
@@ -217,7 +231,9 @@ def _joined_tasks(job: str, parts: Sequence[Any]) -> Any:
 
 
 def _refused(name: str) -> type[ClusterResolver]:
-    """Return a resolver that asks a cloud's service, which this package does not do."""
+    """Return a resolver class that raises an error, because this package does not call cloud
+    services.
+    """
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
         raise UnimplementedError.of_no_node(

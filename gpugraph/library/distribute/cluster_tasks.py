@@ -1,4 +1,6 @@
-"""A task of a cluster: its devices, its number among the workers, and whether it is the chief."""
+"""`Task`: a task of a cluster, with its devices, its index among the workers, and whether it is the
+chief.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ _TASKS = (*_WORKERS, "evaluator", "ps")
 
 
 class Task:
-    """The task that a cluster resolver names.
+    """The task of this process, as a cluster resolver returns it.
 
-    Raises ValueError for a resolver without a task, and for a task that the cluster does not have.
+    Raises ValueError if the resolver has no task, or if the cluster does not contain the task.
     """
 
     def __init__(self, resolver: Any) -> None:
@@ -38,7 +40,7 @@ class Task:
 
     @property
     def device(self) -> str:
-        """The name of the task, as a device."""
+        """The name of the task as a device name."""
         return f"/job:{self.type}/task:{self.id}"
 
     def devices(self) -> tuple[str, ...]:
@@ -52,19 +54,21 @@ class Task:
 
     @property
     def num_workers(self) -> int:
-        """The number of tasks that train; 1 for an evaluator."""
+        """The number of tasks that train. If this task is an evaluator, the number is 1."""
         return 1 if self.type == "evaluator" else sum(self.count(job) for job in _WORKERS)
 
     @property
     def is_chief(self) -> bool:
-        """Whether it is the chief: the task `chief`, or without one the first worker."""
+        """Whether this task is the chief: the task of the job `chief` or, without such a job, the
+        first worker.
+        """
         if self.count("chief"):
             return self.type == "chief"
         return self.type in ("evaluator", "worker") and self.id == 0
 
     @property
     def number(self) -> int:
-        """Its number among the tasks that train, from 0."""
+        """The index of this task among the tasks that train, counted from 0."""
         return self.id + (self.count("chief") if self.type == "worker" else 0)
 
     def leader(self) -> str:
@@ -73,5 +77,5 @@ class Task:
         return f"/job:{job}/replica:0/task:0"
 
     def device_filters(self, jobs: Sequence[str]) -> list[str]:
-        """Return the filters for sessions that see this task and these jobs alone."""
+        """Return device filters for a session that uses only this task and the tasks of `jobs`."""
         return [self.device, *(f"/job:{job}" for job in jobs if self.count(job))]

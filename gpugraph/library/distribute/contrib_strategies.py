@@ -21,9 +21,9 @@ from gpugraph.library.distribute.parameter_strategies import CentralStorageStrat
 class MirroredStrategy(Strategy):
     """Trains on several devices of one process; each device has a copy of the variables.
 
-    devices: the names of the devices. num_gpus, num_gpus_per_worker: the number of GPUs, in place
-    of `devices`. auto_shard_dataset: accepted for compatibility; no effect, since a process reads
-    all of its dataset. Raises ValueError if both `devices` and a number of GPUs are passed.
+    devices: the names of the devices. num_gpus, num_gpus_per_worker: the number of GPUs, instead of
+    `devices`. auto_shard_dataset: accepted for compatibility, without effect, because a process
+    reads all of its dataset. Raises ValueError if both `devices` and a number of GPUs are passed.
     """
 
     def __init__(

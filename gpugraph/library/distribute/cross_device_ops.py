@@ -70,7 +70,7 @@ class ReductionToOneDevice(CrossDeviceOps):
     """Adds up all values on one device, then copies the result to the other devices.
 
     reduce_to_device: the device that computes the sum; by default, the first of the destinations.
-    accumulation_fn: the function that adds up a list of tensors; by default `tf.add_n`.
+    accumulation_fn: the function that adds up a list of tensors, by default `tf.add_n`.
     """
 
     def __init__(self, reduce_to_device: Any = None, accumulation_fn: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""The devices of strategies: their full names, and those of the machine."""
+"""Device names for strategies: full names, and the devices of this machine."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gpugraph.graph.device_names import DeviceSpec
 
 
 def canonical_device(name: str) -> str:
-    """Return a device's name with all fields that TensorFlow's strategies give it.
+    """Return the full name of a device, as TensorFlow's strategies write it.
 
-    A missing type is CPU, a missing number 0; the job stays open. Raises ValueError for an invalid
-    name.
+    A missing type becomes CPU, a missing number becomes 0. The job is not filled in. Raises
+    ValueError for an invalid name.
     """
     spec = DeviceSpec.from_string(name)
     full = DeviceSpec(
@@ -27,7 +27,9 @@ def canonical_device(name: str) -> str:
 
 
 def canonical_devices(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the full names of devices; AssertionError for none, or for one that occurs twice."""
+    """Return the full names of devices. Raises AssertionError if there are none, or if a device
+    occurs twice.
+    """
     devices = tuple(canonical_device(name) for name in names)
     if not devices:
         raise AssertionError("Must specify at least one device.")
@@ -37,7 +39,9 @@ def canonical_devices(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def all_local_devices(num_gpus: int | None = None) -> tuple[str, ...]:
-    """Return the first `num_gpus` GPUs of the machine, or all of them; the CPU if there is none."""
+    """Return the first `num_gpus` GPUs of the machine, or all GPUs. If there is no GPU, return the
+    CPU.
+    """
     gpus = [device for device in list_local_devices() if device.device_type == "GPU"]
     names = [f"/device:GPU:{number}" for number in range(len(gpus))]
     if num_gpus is not None:
@@ -48,6 +52,6 @@ def all_local_devices(num_gpus: int | None = None) -> tuple[str, ...]:
 
 
 def first_value(value: Any) -> Any:
-    """Return the first component of a value per replica, or the value."""
+    """Return the first component of a per-replica value. Any other value is returned unchanged."""
     values = getattr(value, "values", None)
     return values[0] if isinstance(values, tuple) else value

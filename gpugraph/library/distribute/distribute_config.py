@@ -9,7 +9,9 @@ from gpugraph.library.distribute.cluster_resolvers import TFConfigClusterResolve
 
 
 class DistributeConfig(NamedTuple):
-    """How an estimator trains and evaluates: strategies, and the addresses of a remote cluster."""
+    """The settings for an estimator's training and evaluation: the strategies, and the addresses of
+    a remote cluster.
+    """
 
     train_distribute: Any = None
     eval_distribute: Any = None
@@ -17,9 +19,9 @@ class DistributeConfig(NamedTuple):
 
 
 def run_standard_tensorflow_server(session_config: Any = None) -> Any:
-    """Start a server for this process's task of TF_CONFIG's cluster, and return it.
+    """Start a server for this process's task in the cluster of TF_CONFIG. Return the server.
 
-    Raises ValueError if TF_CONFIG has no cluster, or no task of it.
+    Raises ValueError if TF_CONFIG has no cluster, or if the cluster does not contain this task.
     """
     resolver = TFConfigClusterResolver()
     spec = resolver.cluster_spec()

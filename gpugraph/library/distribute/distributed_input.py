@@ -1,9 +1,10 @@
 """Input for replicas: datasets whose batches are divided among the replicas, and input functions.
 
-A global batch is divided into equal parts, one per replica of all workers; a last, smaller batch
-into parts of ceil(size / replicas) elements, of which the last ones may be empty. Each worker reads
-all of the dataset and takes its replicas' parts, so that global batches are those of a single
-device. An input function yields the batches of single replicas: each replica takes the next one.
+A global batch is divided into equal parts, one for each replica of all workers. A smaller last
+batch is divided into parts of ceil(size / replicas) elements, so its last parts may be empty. Each
+worker reads the whole dataset and uses only the parts of its replicas. So a global batch is the
+same as on a single device. The elements of an input function are batches for single replicas: each
+replica receives the next batch.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class InputReplicationMode(enum.Enum):
-    """How often an input function is called: once for each worker."""
+    """How often a strategy calls an input function: once for each worker."""
 
     PER_WORKER = "PER_WORKER"
 
@@ -32,9 +33,9 @@ class InputReplicationMode(enum.Enum):
 class DistributedIterator:
     """An iterator whose `get_next` returns a value per replica.
 
-    source: the iterator of a dataset, or a function that returns the tensors of one replica.
-    parts: the number of parts of a global batch; None if each element is one replica's. first: the
-    part of this worker's first replica.
+    source: the iterator of a dataset, or a function that returns the tensors of one replica. parts:
+    the number of parts of a global batch, or None if each element is for one replica. first: the
+    index of the part for this worker's first replica.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class DistributedIterator:
     def get_next(self, name: str | None = None) -> Any:
         """Return the next element of each replica, as a structure of values per replica.
 
-        Raises OutOfRangeError in the run after the last one.
+        After the last element, a run raises OutOfRangeError.
         """
         devices = self._strategy.extended.worker_devices
         if self._parts is None or len(devices) == self._parts == 1:
@@ -83,7 +84,7 @@ class DistributedIterator:
         return values
 
     def _part(self, value: Any, index: int) -> Tensor:
-        """Return part `index` of a batch; TypeError unless it is a tensor."""
+        """Return part `index` of a batch. Raises TypeError if the batch is not a tensor."""
         if not isinstance(value, Tensor):
             raise TypeError(f"Only batches of tensors can be divided among replicas, not {value!r}")
         count = self._parts
@@ -105,16 +106,17 @@ class DistributedIterator:
 
 
 class DistributedDataset:
-    """A dataset whose batches are divided among replicas, or each of which is one replica's.
+    """A dataset for several replicas: each batch is divided among them, or each element is for one
+    replica.
 
-    Its iterators are made as those of a dataset.
+    Its iterators are created by the same methods as those of a dataset.
     """
 
     def __init__(self, strategy: Any, dataset: Any, parts: int | None, first: int) -> None:
         self._strategy, self._dataset, self._parts, self._first = strategy, dataset, parts, first
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> DistributedIterator:
-        """Return an iterator, to be initialized by running its `initializer`."""
+        """Return an iterator. A program must run its `initializer` before it reads elements."""
         return self._make(self._dataset.make_initializable_iterator(shared_name))
 
     def make_one_shot_iterator(self) -> DistributedIterator:
@@ -129,7 +131,9 @@ class DistributedDataset:
 
 
 class DistributesInput:
-    """The input methods of `StrategyExtended`, for strategies with several replicas."""
+    """A mixin with the input methods of `StrategyExtended`, for strategies with several
+    replicas.
+    """
 
     _task: Any = None
     _strategy: Any
@@ -144,9 +148,10 @@ class DistributesInput:
         raise NotImplementedError
 
     def _first_replica(self) -> int | None:
-        """Return the number of this worker's first replica among those of all workers.
+        """Return the index of this worker's first replica among the replicas of all workers.
 
-        None if the workers are not synchronous, so that their replicas have no common numbers.
+        Return None if the workers are not synchronous, because then replicas are counted for each
+        worker separately.
         """
         local = len(self.worker_devices)
         is_several = self._num_replicas_in_sync > local

@@ -3,8 +3,9 @@
 A `MirroredVariable` has equal copies. An update in the cross-replica context changes all of them.
 An update in a replica context first aggregates the values of all replicas. A `SyncOnReadVariable`
 has copies that each replica changes independently. A read in the cross-replica context aggregates
-them. In a replica, each of the two means the replica's own copy; outside of replicas, the first
-copy. A checkpoint has one value for all copies, under the name of the first one.
+the copies. In a replica, a variable of either class means the replica's own copy; outside of
+replicas, it means the first copy. A checkpoint stores one value for all copies, under the name of
+the first copy.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class DistributedVariable(Components, ResourceVariable):
         return getattr(self.get(), name)
 
     def get(self, device: Any = None) -> Any:
-        """Return the component of the current replica, or the one on `device`."""
+        """Return the component of the current replica, or the component on `device`."""
         return self._values[self._number(device)]
 
     def _component(self) -> ResourceVariable:
@@ -171,8 +172,8 @@ class MirroredVariable(DistributedVariable):
 
 
 class SyncOnReadVariable(DistributedVariable):
-    """A variable whose components are changed by the replicas independently, and aggregated by
-    reads.
+    """A variable whose components each replica changes independently. A read returns their
+    aggregate.
     """
 
     _shared_read: Tensor | None = None
@@ -238,7 +239,7 @@ class SyncOnReadVariable(DistributedVariable):
 
 
 def _share(tensor: Tensor, count: int) -> Tensor:
-    """Return the value of each of `count` copies whose sum is to be `tensor`."""
+    """Return the value to store in each of `count` copies so that their sum is `tensor`."""
     shared: Tensor = tensor / count if tensor.dtype.is_floating else tensor // count
     return shared
 
@@ -253,7 +254,9 @@ def aggregated(strategy: Any, value: Any, aggregation: Any, destinations: Any) -
 
 
 class _MirroredSaveable(SaveableObject):
-    """Saves the first component, and restores all of them."""
+    """The part of a checkpoint for a mirrored variable: it saves the first component, and restores
+    all components.
+    """
 
     def __init__(self, variable: MirroredVariable, name: str) -> None:
         primary = variable.primary
@@ -267,7 +270,9 @@ class _MirroredSaveable(SaveableObject):
 
 
 class _SyncOnReadSaveable(SaveableObject):
-    """Saves the aggregate, and restores it so that a read returns it."""
+    """The part of a checkpoint for a SyncOnReadVariable. It saves the aggregate, and restores the
+    components so that a read returns the saved value.
+    """
 
     def __init__(self, variable: SyncOnReadVariable, name: str) -> None:
         self._variable = variable
@@ -276,8 +281,8 @@ class _SyncOnReadSaveable(SaveableObject):
         super().__init__(variable, [spec], name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Return the operation that assigns the value to the components, so that their aggregate is
-        the value.
+        """Return the operation that assigns values to the components so that their aggregate is the
+        restored value.
         """
         tensor = restored_tensors[0]
         if self._variable._aggregation == VariableAggregation.SUM:

@@ -1,4 +1,4 @@
-"""`MirroredStrategy`: each device is a replica, with its copy of all variables."""
+"""`MirroredStrategy`: each device is a replica and has its own copy of all variables."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ from gpugraph.ops.framework.identity_and_shape import identity
 
 
 class MirroredStrategy(Strategy):
-    """Trains on several devices of one process, each with a copy of the variables.
+    """Trains on several devices of one process. Each device has a copy of the variables.
 
-    devices: names; by default all GPUs, or the CPU without one. cross_device_ops: how gradients
-    are added.
+    devices: the names of the devices. By default, all GPUs are used or, without GPUs, the CPU.
+    cross_device_ops: the `CrossDeviceOps` that sums gradients.
     """
 
     def __init__(
@@ -59,7 +59,9 @@ class MirroredStrategy(Strategy):
 
 
 class MirroredExtended(DistributesInput, StrategyExtended):
-    """Copies of variables on `devices`, each of which is a replica."""
+    """The implementation of MirroredStrategy: each device in `devices` is a replica and has a copy
+    of each variable.
+    """
 
     def __init__(
         self,
@@ -82,11 +84,11 @@ class MirroredExtended(DistributesInput, StrategyExtended):
 
     @property
     def parameter_devices(self) -> tuple[str, ...]:
-        """The devices that hold variables: those of the replicas."""
+        """The devices that hold variables, which are the devices of the replicas."""
         return self._devices
 
     def non_slot_devices(self, var_list: Sequence[Any]) -> Any:
-        """Return all devices."""
+        """Return the devices of all replicas."""
         return self._devices
 
     # -- variables
@@ -95,11 +97,15 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         return create_copies(self._container_strategy(), self._devices, next_creator, arguments)
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
-        """Create variables in the block on all devices, as `colocate_with_variable` is."""
+        """In the block, create variables on all devices, where `colocate_with_variable` has its
+        copies.
+        """
         return get_default_graph().device(None)
 
     def value_container(self, value: Any) -> Any:
-        """Return the distributed variable of which `value` is a component, or `value`."""
+        """Return the distributed variable that has `value` as a component. If there is none, return
+        `value`.
+        """
         return container_of(value)
 
     # -- replicas
@@ -162,7 +168,8 @@ def _default_ops(devices: Sequence[str]) -> CrossDeviceOps:
 def reduce_plain(reduce_op: ReduceOp, value: Any, destinations: Any, count: int) -> Any:
     """Return the reduction of a value that is the same in all replicas.
 
-    Raises ValueError for the sum of a number other than 0, which is probably not meant.
+    Raises ValueError for the sum of a Python number other than 0, because this is probably a
+    mistake.
     """
     is_number = isinstance(value, (int, float))
     if is_number and value == 0:
@@ -178,10 +185,10 @@ def reduce_plain(reduce_op: ReduceOp, value: Any, destinations: Any, count: int)
 
 
 def update_result(results: Sequence[Any], devices: Sequence[str], group: bool) -> Any:
-    """Return the result of an update from those of its components.
+    """Return the result of an update, given the results for the variable's components.
 
-    group: whether it is one operation, or tensors each of which waits for all components; else a
-    structure with a tuple of the replicas' values in place of each value is returned.
+    group: if True, return one operation or tensors, each of which waits for the updates of all
+    components. If False, return a structure in which each value is a tuple of the replicas' values.
     """
     if not group:
         return nest.map_structure(local_results, regroup(list(results), Mirrored))
@@ -202,10 +209,10 @@ def create_copies(
     next_creator: Callable[..., Any],
     arguments: dict[str, Any],
 ) -> DistributedVariable:
-    """Create a variable on each device, and return the distributed variable of these.
+    """Create a variable on each device. Return the distributed variable with these components.
 
-    Only the distributed variable is in the collections. All copies have the initial value of the
-    first one.
+    Only the distributed variable is added to the graph's collections. All copies have the initial
+    value of the first copy.
     """
     name = arguments.get("name")
     synchronization, aggregation = checked_modes(

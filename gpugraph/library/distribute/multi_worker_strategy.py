@@ -1,8 +1,8 @@
 """`MultiWorkerMirroredStrategy`: synchronous training on the devices of several processes.
 
-Each worker builds a graph with its own copies of the variables, whose initial values it receives
-from the chief. Gradients are summed over the worker's devices, then over the workers by one
-collective each, so all copies stay equal.
+Each worker builds a graph with its own copies of the variables. It receives their initial values
+from the chief. Each gradient is summed over the worker's devices, then over the workers by a
+collective. So all copies stay equal.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ _GROUP_KEY = 1
 
 
 class CollectiveCommunication(enum.Enum):
-    """How workers exchange gradients. All choices are gpugraph's own ring and tree exchanges."""
+    """The method by which workers exchange gradients. All values select gpugraph's own ring and
+    tree exchanges.
+    """
 
     AUTO = "AUTO"
     RING = "RING"
@@ -52,8 +54,9 @@ class CollectiveCommunication(enum.Enum):
 class MultiWorkerMirroredStrategy(Strategy):
     """Synchronous training on all workers of a cluster.
 
-    communication: a `CollectiveCommunication`. cluster_resolver: the cluster and this task; by
-    default those of TF_CONFIG. Without a cluster it is a `MirroredStrategy`.
+    communication: a `CollectiveCommunication`. cluster_resolver: the resolver of the cluster and
+    this task, by default a `TFConfigClusterResolver`. Without a cluster, the strategy acts as a
+    `MirroredStrategy`.
     """
 
     def __init__(
@@ -69,7 +72,9 @@ class MultiWorkerMirroredStrategy(Strategy):
 
 
 class MultiWorkerExtended(MirroredExtended):
-    """Copies of variables on the devices of all workers."""
+    """The implementation of MultiWorkerMirroredStrategy: all devices of all workers have copies of
+    the variables.
+    """
 
     def __init__(self, container_strategy: Any, resolver: Any) -> None:
         spec = resolver.cluster_spec()
@@ -98,7 +103,7 @@ class MultiWorkerExtended(MirroredExtended):
         return create_copies(self._container_strategy(), self._devices, next_creator, arguments)
 
     def _initial(self, initial: Any, dtype: Any, name: str) -> Any:
-        """Return the chief's initial value."""
+        """Return the initial value of a variable, as the chief computes it."""
         assert self._task is not None
         with device(name):
             value = identity(convert_to_tensor(initial() if callable(initial) else initial, dtype))
@@ -119,22 +124,24 @@ class MultiWorkerExtended(MirroredExtended):
 
     @property
     def experimental_between_graph(self) -> bool:
-        """Whether each worker builds a graph: always."""
+        """Whether each worker builds a separate graph: always True."""
         return True
 
     @property
     def experimental_should_init(self) -> bool:
-        """Whether this task initializes variables: each does, for its copies."""
+        """Whether this task initializes variables: True, since each task initializes its own
+        copies.
+        """
         return True
 
     @property
     def should_checkpoint(self) -> bool:
-        """Whether this task saves checkpoints: the chief does."""
+        """Whether this task saves checkpoints. Only the chief saves them."""
         return self._task is None or self._task.is_chief
 
     @property
     def should_save_summary(self) -> bool:
-        """Whether this task saves summaries: the chief does."""
+        """Whether this task saves summaries. Only the chief saves them."""
         return self.should_checkpoint
 
     def _update_config_proto(self, config_proto: Any) -> Any:
@@ -152,8 +159,8 @@ class MultiWorkerExtended(MirroredExtended):
 
 
 def _next_key() -> int:
-    """Return the number of the graph's next collective; it is the same in all workers, which build
-    the same graph.
+    """Return the number of the graph's next collective. All workers count equally, because they
+    build the same graph.
     """
     graph: Any = get_default_graph()
     keys = getattr(graph, "_collective_keys", None)
@@ -163,7 +170,7 @@ def _next_key() -> int:
 
 
 class _CollectiveReduction(ReductionToOneDevice):
-    """Sums over the devices of a worker, then over the workers."""
+    """Cross-device operations that sum over the devices of a worker, then over the workers."""
 
     def __init__(self, num_workers: int) -> None:
         super().__init__()

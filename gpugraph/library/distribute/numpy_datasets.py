@@ -1,4 +1,4 @@
-"""Datasets of NumPy arrays whose rows are in variables, rather than in constants of the graph."""
+"""Datasets of NumPy arrays. Variables hold the rows, instead of constants in the graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from gpugraph.ops.arrays.constants_and_placeholders import zeros
 
 
 def numpy_dataset(numpy_input: Any, where: str, session: Any) -> DatasetV1:
-    """Return a dataset of the rows of arrays, which `session` writes to variables on a device.
+    """Return a dataset of the rows of arrays. The rows are in variables on the device `where`, and
+    `session` writes them.
 
     Raises AssertionError without a session.
     """

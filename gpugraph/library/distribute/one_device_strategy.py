@@ -1,4 +1,6 @@
-"""`OneDeviceStrategy`: a single replica on one device, to try a program without several."""
+"""`OneDeviceStrategy`: a single replica on one device, for trying a distributed program without
+several devices.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from gpugraph.library.distribute.distributed_input import DistributesInput
 class OneDeviceStrategy(Strategy):
     """Puts variables and computation on one device.
 
-    device: its name, such as "/gpu:0".
+    device: the name of the device, such as "/gpu:0".
     """
 
     def __init__(self, device: str) -> None:
@@ -24,7 +26,7 @@ class OneDeviceStrategy(Strategy):
 
 
 class OneDeviceExtended(DistributesInput, StrategyExtended):
-    """One replica on one device."""
+    """The implementation of OneDeviceStrategy: one replica on one device."""
 
     def __init__(self, container_strategy: Any, name: str) -> None:
         super().__init__(container_strategy)
@@ -40,7 +42,7 @@ class OneDeviceExtended(DistributesInput, StrategyExtended):
         return (self._device,)
 
     def non_slot_devices(self, var_list: Sequence[Any]) -> Any:
-        """Return the device."""
+        """Return the device of the replica."""
         return (self._device,)
 
     def _create_variable(self, next_creator: Callable[..., Any], **arguments: Any) -> Any:
@@ -48,11 +50,11 @@ class OneDeviceExtended(DistributesInput, StrategyExtended):
             return next_creator(**arguments)
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> Any:
-        """Create variables in the block on the device."""
+        """In the block, create variables on the strategy's device."""
         return device(self._device)
 
     def value_container(self, value: Any) -> Any:
-        """Return the value itself: there is one copy of each variable."""
+        """Return `value` itself, because each variable has only one copy."""
         return container_of(value)
 
     def _call_for_each_replica(self, fn: Any, args: tuple[Any, ...], kwargs: Any) -> Any:

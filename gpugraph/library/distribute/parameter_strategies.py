@@ -1,8 +1,9 @@
 """Strategies with one copy of each variable: `CentralStorageStrategy` and
 `ParameterServerStrategy`.
 
-In both, the replicas of this process compute on its devices, and each variable is on one other
-device: the CPU, or a parameter server. Gradients are summed where the variable is.
+In both strategies, the replicas compute on the devices of this process. Each variable is on one
+device, such as the CPU or a device of a parameter server. Gradients are summed on the device of the
+variable.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from gpugraph.library.train.replica_devices import replica_device_setter
 class CentralStorageStrategy(Strategy):
     """Trains on several devices of one process, with the variables on one of them.
 
-    compute_devices: the devices of the replicas; by default all GPUs, or the CPU without one.
-    parameter_device: the device of the variables; by default that of a single replica, else the
-    CPU.
+    compute_devices: the devices of the replicas. By default, all GPUs are used or, without GPUs,
+    the CPU. parameter_device: the device of the variables. The default is the device of the replica
+    if there is only one replica, else the CPU.
     """
 
     def __init__(
@@ -43,8 +44,9 @@ class CentralStorageStrategy(Strategy):
 class ParameterServerStrategy(Strategy):
     """Asynchronous training: each worker updates variables on the parameter servers of a cluster.
 
-    cluster_resolver: the cluster and this task; by default those of TF_CONFIG. Without a cluster
-    it is a `CentralStorageStrategy`. Raises ValueError for a cluster without `ps` tasks.
+    cluster_resolver: the resolver of the cluster and this task, by default a
+    `TFConfigClusterResolver`. Without a cluster, the strategy acts as a `CentralStorageStrategy`.
+    Raises ValueError if the cluster has no `ps` tasks.
     """
 
     def __init__(self, cluster_resolver: Any = None) -> None:
@@ -63,9 +65,10 @@ class ParameterServerStrategy(Strategy):
 
 
 class ParameterExtended(MirroredExtended):
-    """Replicas on devices of this process, and variables with one copy on `parameter_devices`.
+    """The implementation: replicas on devices of this process, and one copy of each variable on one
+    of the `parameter_devices`.
 
-    task: the task of a cluster, if variables are on its parameter servers.
+    task: the task of this process, if the cluster's parameter servers hold the variables.
     """
 
     def __init__(
@@ -90,7 +93,7 @@ class ParameterExtended(MirroredExtended):
         return self._parameter_devices
 
     def non_slot_devices(self, var_list: Sequence[Any]) -> Any:
-        """Return the device of the first variable by name."""
+        """Return the device of the variable whose name is first in alphabetical order."""
         return min(var_list, key=lambda variable: variable.name)
 
     def _create_variable(self, next_creator: Callable[..., Any], **arguments: Any) -> Any:
@@ -101,7 +104,7 @@ class ParameterExtended(MirroredExtended):
             return next_creator(**arguments)
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> Any:
-        """Create variables in the block on the device of `colocate_with_variable`."""
+        """In the block, create variables on the device of `colocate_with_variable`."""
         return colocate_with(colocate_with_variable.op)
 
     def _update_non_slot(
@@ -116,22 +119,22 @@ class ParameterExtended(MirroredExtended):
 
     @property
     def experimental_between_graph(self) -> bool:
-        """Whether each worker builds a graph: True, also for a single process."""
+        """Whether each worker builds a separate graph: always True."""
         return True
 
     @property
     def experimental_should_init(self) -> bool:
-        """Whether this task initializes variables: the chief does."""
+        """Whether this task initializes variables. Only the chief initializes them."""
         return self._task is None or self._task.is_chief
 
     @property
     def should_checkpoint(self) -> bool:
-        """Whether this task saves checkpoints: the chief does."""
+        """Whether this task saves checkpoints. Only the chief saves them."""
         return self.experimental_should_init
 
     @property
     def should_save_summary(self) -> bool:
-        """Whether this task saves summaries: the chief does."""
+        """Whether this task saves summaries. Only the chief saves them."""
         return self.experimental_should_init
 
     def _update_config_proto(self, config_proto: Any) -> Any:

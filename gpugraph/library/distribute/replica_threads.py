@@ -1,8 +1,9 @@
-"""Calls of a function for each replica, each in a thread, of which one runs at a time.
+"""`call_for_each_replica`: calls a function once for each replica, in separate threads that run one
+at a time.
 
-The threads take turns in the order of the replicas: each runs until it calls `merge_call` or ends.
-When all have called `merge_call`, the calling thread runs the merged function, and the threads
-continue with its result. So ops are built in the same order each time. A thread starts in the
+The threads run in the order of the replicas. Each thread runs until it calls `merge_call` or ends.
+When all threads have called `merge_call`, the caller's thread runs the merged function, and the
+threads continue with its result. So ops are always built in the same order. A thread starts in the
 scopes of the caller: names, devices, control dependencies, variable scope.
 """
 
@@ -23,11 +24,11 @@ from gpugraph.graph.client.default_stacks import session_stack
 
 
 class _AbandonedError(BaseException):
-    """Ends a thread whose call was given up because another replica failed."""
+    """Ends the thread of a replica because another replica failed."""
 
 
 class _Merge:
-    """A `merge_call` of one replica: the function, its arguments and the scopes at the call."""
+    """A replica's call of `merge_call`: the function, the arguments, and the scopes at the call."""
 
     def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
         graph = get_default_graph()
@@ -38,7 +39,7 @@ class _Merge:
 
 
 class _Replica(ReplicaContext):
-    """A replica of one call, and its thread."""
+    """One replica in one call of `call_for_each_replica`, and its thread."""
 
     def __init__(self, strategy: Any, number: int, device_name: str) -> None:
         super().__init__(strategy, number)
@@ -52,7 +53,7 @@ class _Replica(ReplicaContext):
         self.is_done = False
 
     def start(self, main: _MainScopes, function: Callable[[], Any], creator: Any) -> None:
-        """Start the thread, which waits for `run`."""
+        """Start the thread. It waits for the first call of `run`."""
 
         def call() -> None:
             try:
@@ -72,8 +73,8 @@ class _Replica(ReplicaContext):
         self._thread.start()
 
     def run(self, merged: Any = None) -> None:
-        """Let the thread run until it pauses or ends; raise its error. merged: its result of
-        `merge_call`.
+        """Let the thread run until it pauses or ends. If it raised an error, raise the error here.
+        merged: the return value of the replica's `merge_call`.
         """
         self._merged, self.merge = merged, None
         self._has_paused.clear()
@@ -83,7 +84,7 @@ class _Replica(ReplicaContext):
             raise self.error
 
     def abandon(self) -> None:
-        """End the thread, unless it has ended, and wait for that."""
+        """End the thread, if it is still alive, and wait until it has ended."""
         self._is_abandoned = True
         self._may_run.set()
         self._thread.join()
@@ -102,7 +103,7 @@ class _Replica(ReplicaContext):
 
 
 class _MainScopes:
-    """The scopes of the thread that calls the replicas."""
+    """The graph scopes of the caller's thread, which the replicas' threads enter too."""
 
     def __init__(self) -> None:
         graph = self.graph = get_default_graph()
@@ -112,7 +113,7 @@ class _MainScopes:
         self._sessions = list(session_stack.stack)
 
     def entered(self, replica: _Replica, device_name: str, creator: Any) -> ExitStack:
-        """Enter the scopes in the replica's thread, and those of the replica."""
+        """Enter the caller's scopes and the scopes of the replica, in the replica's thread."""
         number, graph = replica._replica_id, self.graph
         session_stack.stack.extend(self._sessions)
         for name, value in self._state.items():
@@ -133,7 +134,9 @@ class _MainScopes:
 def call_for_each_replica(
     strategy: Any, devices: Sequence[str], fn: Any, args: Any, kwargs: Any
 ) -> Any:
-    """Call `fn` for each replica, on its device; return a structure of values per replica."""
+    """Call `fn` for each replica, on the replica's device. Return a structure of per-replica
+    values.
+    """
     main, created = _MainScopes(), _CreatedVariables()
     replicas = [_Replica(strategy, number, name) for number, name in enumerate(devices)]
     for number, replica in enumerate(replicas):
@@ -160,7 +163,7 @@ def _bound(fn: Any, args: Any, kwargs: Any) -> Callable[[], Any]:
 
 
 def _merge(strategy: Any, merges: Sequence[Any]) -> list[Any]:
-    """Run the merged function; return its result for each replica."""
+    """Run the merged function. Return a list of its results, one for each replica."""
     first = merges[0]
     args = regroup([merge.args for merge in merges])
     kwargs = regroup([merge.kwargs for merge in merges])
@@ -177,13 +180,15 @@ def _merge(strategy: Any, merges: Sequence[Any]) -> list[Any]:
 
 
 class _CreatedVariables:
-    """The variables that the first replica created, for the other replicas, by name."""
+    """The variables that the first replica has created, by name. The other replicas look them up
+    here.
+    """
 
     def __init__(self) -> None:
         self._variables: dict[str, list[Any]] = {}
 
     def creator(self, number: int) -> Callable[..., Any]:
-        """Return the variable creator of a replica."""
+        """Return the variable creator for replica `number`."""
         if number == 0:
             return self._create
         seen: dict[str, int] = {}
@@ -210,7 +215,7 @@ class _CreatedVariables:
 
 
 def _canonical_name(name: str | None) -> str:
-    """Return a variable's name without the number that made it unique."""
+    """Return a variable's name without the numeric suffix that makes it unique."""
     parts = (name or "Variable").split("/")
     stems = [part.rpartition("_") for part in parts]
     return "/".join(stem if stem and number.isdigit() else part

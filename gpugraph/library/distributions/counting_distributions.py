@@ -52,7 +52,7 @@ def logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, 
     """Return (logits, probs). One of them is the constructor's argument; the other is computed from
     it.
 
-    arguments: the constructor's arguments by name; raises ValueError unless exactly one of `logits`
+    arguments: the constructor's arguments by name. Raises ValueError unless exactly one of `logits`
     and `probs` is not None. classes: whether the last axis is the classes; otherwise each element
     is a separate probability.
     """
@@ -188,7 +188,7 @@ class ClassDistribution(_Discrete):
         return shape(self.logits)[-1]
 
     def _sample_classes(self, n: Any, seed: int | None) -> Tensor:
-        """Draw n classes for each distribution of the batch; return the class numbers, [n, ...]."""
+        """Draw n classes for each distribution of the batch. Return the class numbers, [n, ...]."""
         rows = reshape(self.logits, [-1, self.event_size])
         wide = dtypes.int64 if self.dtype.size > 4 else dtypes.int32
         draws = multinomial(rows, n, seed=seed, output_dtype=wide)

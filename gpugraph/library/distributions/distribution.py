@@ -42,7 +42,7 @@ Option = tuple[str, Callable[[Any], Any]]
 
 
 def derived_seed(seed: int | None, salt: str) -> int | None:
-    """Return a seed derived from `seed` and `salt`; None if `seed` is None."""
+    """Return a seed derived from `seed` and `salt`. If `seed` is None, return None."""
     if seed is None:
         return None
     digest = hashlib.md5((str(seed) + salt).encode(), usedforsecurity=False)

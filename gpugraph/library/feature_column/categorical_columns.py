@@ -23,7 +23,7 @@ from gpugraph.ops.strings.string_to_number import as_string
 
 
 def require_string_or_int(dtype: DType, prefix: str) -> None:
-    """Raise ValueError unless the dtype is that of strings or integers."""
+    """Raise ValueError unless the dtype is string or an integer dtype."""
     if dtype != string and not dtype.is_integer:
         raise ValueError(f"{prefix} dtype must be string or integer. dtype: {dtype}.")
 
@@ -41,12 +41,12 @@ class _KeyedColumn(CategoricalColumn):
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """A VarLenFeature for the feature."""
+        """A dict from the feature's name to a VarLenFeature."""
         return {self.key: VarLenFeature(self.dtype)}
 
     @property
     def parents(self) -> list[Any]:
-        """The name of the feature."""
+        """A list with the name of the feature, from which the column is computed."""
         return [self.key]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:

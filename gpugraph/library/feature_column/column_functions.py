@@ -107,7 +107,7 @@ def bucketized_column(source_column: Any, boundaries: Sequence[float]) -> Bucket
 def categorical_column_with_hash_bucket(
     key: str, hash_bucket_size: int, dtype: DType = string
 ) -> HashedCategoricalColumn:
-    """Return a column of strings or integers, each of which is hashed to one of the buckets.
+    """Return a column of strings or integers. Each value is hashed to one of the buckets.
 
     Raises ValueError for less than one bucket and other dtypes.
     """
@@ -252,7 +252,7 @@ def weighted_categorical_column(
 ) -> WeightedCategoricalColumn:
     """Return a categorical column whose ids have weights, which are another feature.
 
-    Raises ValueError for a dtype that is not that of numbers.
+    Raises ValueError if the dtype is not numeric.
     """
     if dtype is None or not (dtype.is_integer or dtype.is_floating):
         raise ValueError(f"dtype {dtype} is not convertible to float.")

@@ -32,7 +32,7 @@ class WeightedCategoricalColumn(
     CategoricalColumn,
     namedtuple("WeightedCategoricalColumn", ("categorical_column", "weight_feature_key", "dtype")),
 ):
-    """A categorical column whose ids have weights, which are another feature."""
+    """A categorical column whose ids have weights. The weights come from a second feature."""
 
     @property
     def _is_v2_column(self) -> bool:  # type: ignore[override]
@@ -45,7 +45,7 @@ class WeightedCategoricalColumn(
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """The features of the ids, and a VarLenFeature for the weights."""
+        """The `parse_example_spec` of the column of ids, and a VarLenFeature for the weights."""
         spec = example_spec_of(self.categorical_column)
         key = self.weight_feature_key
         if key in spec:
@@ -59,7 +59,7 @@ class WeightedCategoricalColumn(
 
     @property
     def parents(self) -> list[Any]:
-        """The column of ids and the name of the feature of weights."""
+        """A list of the column of ids and the name of the feature with the weights."""
         return [self.categorical_column, self.weight_feature_key]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
@@ -98,7 +98,9 @@ class CrossedColumn(
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """The features of all columns, and VarLenFeatures of strings for the names."""
+        """The `parse_example_spec` of all columns, and a VarLenFeature of strings for each feature
+        name.
+        """
         spec: dict[str, Any] = {}
         for key in self.keys:
             spec |= {key: VarLenFeature(string)} if isinstance(key, str) else example_spec_of(key)
@@ -112,11 +114,11 @@ class CrossedColumn(
 
     @property
     def parents(self) -> list[Any]:
-        """The columns and the names of features."""
+        """A list of the columns and names of features that this column combines."""
         return list(self.keys)
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return a SparseTensor of hashes; raise ValueError if a column has weights."""
+        """Return a SparseTensor of hashes. Raises ValueError if a column has weights."""
         features = [
             self._feature(key, transformation_cache, state_manager) for key in leaf_keys(self)
         ]
@@ -142,7 +144,7 @@ class CrossedColumn(
 
 def leaf_keys(cross: Any) -> list[Any]:
     """Return the names and columns that a crossed column combines. A crossed column among them is
-    replaced by its own.
+    replaced by its own names and columns.
     """
     nested = [leaf_keys(key) if isinstance(key, CrossedColumn) else [key] for key in cross.keys]
     return [key for keys in nested for key in keys]
@@ -165,7 +167,7 @@ class SequenceCategoricalColumn(
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """The features of the column of ids."""
+        """The `parse_example_spec` of the column of ids."""
         return example_spec_of(self.categorical_column)
 
     @property
@@ -175,7 +177,7 @@ class SequenceCategoricalColumn(
 
     @property
     def parents(self) -> list[Any]:
-        """The column of ids."""
+        """A list with the column of ids."""
         return [self.categorical_column]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:

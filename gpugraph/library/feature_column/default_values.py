@@ -9,7 +9,7 @@ from gpugraph.base.nest import flatten, is_nested
 
 
 def checked_shape(shape: Any, key: str) -> tuple[int, ...]:
-    """Return a shape as a tuple of sizes; raise TypeError or ValueError unless all sizes are
+    """Return a shape as a tuple of sizes. Raises TypeError or ValueError unless all sizes are
     positive ints.
     """
     sizes = tuple(shape) if is_nested(shape) else (shape,)

@@ -51,7 +51,7 @@ class NumericColumn(
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """A FixedLenFeature for the feature."""
+        """A dict from the feature's name to a FixedLenFeature."""
         return {self.key: FixedLenFeature(self.shape, self.dtype, self.default_value)}
 
     @property
@@ -61,11 +61,11 @@ class NumericColumn(
 
     @property
     def parents(self) -> list[Any]:
-        """The name of the feature."""
+        """A list with the name of the feature, from which the column is computed."""
         return [self.key]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the normalized feature as float32; raise ValueError for a SparseTensor."""
+        """Return the normalized feature as float32. Raises ValueError for a SparseTensor."""
         feature = transformation_cache.get(self.key, state_manager)
         if isinstance(feature, SparseTensor):
             raise ValueError(
@@ -97,7 +97,7 @@ class BucketizedColumn(
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """The feature of the numeric column."""
+        """The `parse_example_spec` of the numeric column."""
         return example_spec_of(self.source_column)
 
     @property
@@ -107,20 +107,20 @@ class BucketizedColumn(
 
     @property
     def num_buckets(self) -> int:
-        """The number of buckets of all elements of the feature."""
+        """The number of buckets, multiplied by the number of elements of the feature."""
         elements: int = self.source_column.shape[0]
         return self._count() * elements
 
     @property
     def parents(self) -> list[Any]:
-        """The numeric column."""
+        """A list with the numeric column, from which the buckets are computed."""
         return [self.source_column]
 
     def _count(self) -> int:
         return len(self.boundaries) + 1
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the number of each element's bucket, int32."""
+        """Return the index of the bucket of each element, as int32."""
         numbers = transformation_cache.get(self.source_column, state_manager)
         return raw_ops.Bucketize(numbers, boundaries=list(self.boundaries))
 
@@ -157,21 +157,21 @@ class IndicatorColumn(
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """The features of the categorical column."""
+        """The `parse_example_spec` of the categorical column."""
         return example_spec_of(self.categorical_column)
 
     @property
     def variable_shape(self) -> TensorShape:
-        """1, and the number of categories."""
+        """The shape of the tensor without the batch: [1, number of categories]."""
         return TensorShape([1, num_buckets_of(self.categorical_column)])
 
     @property
     def parents(self) -> list[Any]:
-        """The categorical column."""
+        """A list with the categorical column, from which the counts are computed."""
         return [self.categorical_column]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the counts, or sums of weights, of each category."""
+        """Return, for each category, the count of its occurrences or the sum of their weights."""
         ids, weights = sparse_tensors_of(
             self.categorical_column, transformation_cache, state_manager
         )
@@ -184,12 +184,12 @@ class IndicatorColumn(
         return reduce_sum(one_hot(dense, depth=depth, on_value=1.0, off_value=0.0), axis=[-2])
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the counts [batch, categories]; raise ValueError if the ids are sequences."""
+        """Return the counts [batch, categories]. Raises ValueError if the ids are sequences."""
         refuse_sequence(self, "indicator_column")
         return transformation_cache.get(self, state_manager)
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the counts [batch, time, categories]; raise ValueError unless the ids are
+        """Return the counts [batch, time, categories]. Raises ValueError unless the ids are
         sequences.
         """
         require_sequence(self, "indicator_column")

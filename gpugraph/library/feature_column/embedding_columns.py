@@ -63,7 +63,7 @@ class _LookupColumn:
 
     @property
     def parents(self) -> list[Any]:
-        """The categorical column."""
+        """A list with the categorical column, whose ids are looked up."""
         return [self.categorical_column]
 
 
@@ -90,12 +90,12 @@ class EmbeddingColumn(
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """The features of the categorical column."""
+        """The `parse_example_spec` of the categorical column."""
         return example_spec_of(self.categorical_column)
 
     @property
     def variable_shape(self) -> TensorShape:
-        """The number of columns of the variable."""
+        """The shape of one embedding: [number of columns of the variable]."""
         return TensorShape([self.dimension])
 
     def create_state(self, state_manager: Any) -> None:
@@ -123,12 +123,12 @@ class EmbeddingColumn(
         return self._looked_up(pair, variable)
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, dimension]; raise ValueError if the ids are sequences."""
+        """Return the embeddings [batch, dimension]. Raises ValueError if the ids are sequences."""
         refuse_sequence(self, _KIND)
         return self._embedded(self._pair(transformation_cache, state_manager), state_manager)
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, time, dimension]; raise ValueError unless the ids are
+        """Return the embeddings [batch, time, dimension]. Raises ValueError unless the ids are
         sequences.
         """
         require_sequence(self, _KIND)
@@ -183,7 +183,7 @@ class OldSharedEmbeddingColumn(
             return self._looked_up(pair, variable)
 
     def _variable(self, weight_collections: Any, trainable: Any) -> Any:
-        """Return the variable of the collection, which the first column creates."""
+        """Return the variable in the collection. The first column creates it."""
         name = self.shared_embedding_collection_name
         sizes = (num_buckets_of(self.categorical_column), self.dimension)
         fixes = (
@@ -254,7 +254,7 @@ class SharedEmbeddingColumnCreator(AutoTrackable):
 
     @property
     def embedding_weights(self) -> Any:
-        """The variable in the default graph, which the first access creates."""
+        """The shared variable in the default graph. The first access creates it."""
         graph = get_default_graph()
         for known, variable in self._variables:
             if known is graph:
@@ -289,12 +289,12 @@ class SharedEmbeddingColumn(
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """The features of the categorical column."""
+        """The `parse_example_spec` of the categorical column."""
         return example_spec_of(self.categorical_column)
 
     @property
     def variable_shape(self) -> TensorShape:
-        """The number of columns of the variable."""
+        """The shape of one embedding: [number of columns of the variable]."""
         return TensorShape([self.shared_embedding_column_creator.dimension])
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
@@ -308,12 +308,12 @@ class SharedEmbeddingColumn(
             return pair, self._looked_up(pair, variable)
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, dimension]; raise ValueError if the ids are sequences."""
+        """Return the embeddings [batch, dimension]. Raises ValueError if the ids are sequences."""
         refuse_sequence(self, _KIND)
         return self._pair_and_embedded(transformation_cache, state_manager)[1]
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the embeddings [batch, time, dimension]; raise ValueError unless the ids are
+        """Return the embeddings [batch, time, dimension]. Raises ValueError unless the ids are
         sequences.
         """
         require_sequence(self, _KIND)

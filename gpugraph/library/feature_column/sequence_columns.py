@@ -47,7 +47,7 @@ class SequenceNumericColumn(
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """A VarLenFeature for the feature."""
+        """A dict from the feature's name to a VarLenFeature."""
         return {self.key: VarLenFeature(self.dtype)}
 
     @property
@@ -61,7 +61,7 @@ class SequenceNumericColumn(
 
     @property
     def parents(self) -> list[Any]:
-        """The name of the feature."""
+        """A list with the name of the feature, from which the column is computed."""
         return [self.key]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
@@ -115,8 +115,8 @@ def sequence_input_layer(
 ) -> tuple[Tensor, Tensor]:
     """Return the columns of sequences, [batch, time, numbers], and the lengths [batch].
 
-    A run raises InvalidArgumentError if two columns have sequences of different lengths. Raises
-    ValueError for other columns.
+    Raises ValueError if a column is not a sequence column. A run raises InvalidArgumentError if two
+    columns have sequences of different lengths.
     """
     columns = sorted_columns(feature_columns)
     for column in columns:

@@ -15,7 +15,7 @@ from gpugraph.library.feature_column.embedding_columns import (
 
 
 def _check_alike(categorical_columns: Sequence[Any]) -> str:
-    """Return the default name of the shared matrix; raise ValueError if the columns are of
+    """Return the default name of the shared matrix. Raises ValueError if the columns are of
     different kinds.
     """
     columns = sorted(categorical_columns, key=lambda column: str(column.name))

@@ -24,7 +24,7 @@ class StateManager:
         use_resource: bool = True,
         initializer: Any = None,
     ) -> Any:
-        """Create a variable of a column; raise ValueError if the column already has one of this
+        """Create a variable of a column. Raises ValueError if the column already has one of this
         name.
         """
         raise NotImplementedError("StateManager.create_variable")
@@ -34,7 +34,9 @@ class StateManager:
         raise NotImplementedError("StateManager.add_variable")
 
     def get_variable(self, feature_column: Any, name: str) -> Any:
-        """Return a variable of a column; raise ValueError if the column has none of this name."""
+        """Return the variable `name` of a column. Raises ValueError if the column has no such
+        variable.
+        """
         raise NotImplementedError("StateManager.get_var")
 
     def add_resource(self, feature_column: Any, name: str, resource: Any) -> None:
@@ -42,7 +44,9 @@ class StateManager:
         raise NotImplementedError("StateManager.add_resource")
 
     def get_resource(self, feature_column: Any, name: str) -> Any:
-        """Return a table of a column; raise ValueError if the column has none of this name."""
+        """Return the table `name` of a column. Raises ValueError if the column has no such
+        table.
+        """
         raise NotImplementedError("StateManager.get_resource")
 
 
@@ -67,7 +71,7 @@ class LayerStateManager(StateManager):
         use_resource: bool = True,
         initializer: Any = None,
     ) -> Any:
-        """Create a variable of the layer; raise ValueError if the column already has one of this
+        """Create a variable of the layer. Raises ValueError if the column already has one of this
         name.
         """
         variables = self._variables[feature_column]
@@ -89,7 +93,9 @@ class LayerStateManager(StateManager):
         return {"getter": get_variable}
 
     def get_variable(self, feature_column: Any, name: str) -> Any:
-        """Return a variable of a column; raise ValueError if the column has none of this name."""
+        """Return the variable `name` of a column. Raises ValueError if the column has no such
+        variable.
+        """
         if name in self._variables[feature_column]:
             return self._variables[feature_column][name]
         raise ValueError("Variable does not exist.")
@@ -99,7 +105,9 @@ class LayerStateManager(StateManager):
         self._resources[feature_column][name] = resource
 
     def get_resource(self, feature_column: Any, name: str) -> Any:
-        """Return a table of a column; raise ValueError if the column has none of this name."""
+        """Return the table `name` of a column. Raises ValueError if the column has no such
+        table.
+        """
         if name in self._resources[feature_column]:
             return self._resources[feature_column][name]
         raise ValueError("Resource does not exist.")

@@ -64,7 +64,7 @@ class FeatureTransformationCache:
 
 
 def _with_two_axes(feature: Any, key: Any) -> Any:
-    """Return a feature as a tensor of rank 2 or more; raise ValueError for a scalar."""
+    """Return a feature as a tensor of rank 2 or more. Raises ValueError for a scalar."""
     tensor = convert_to_tensor_or_sparse_tensor(feature)
     rank = tensor.get_shape().ndims
     scalar = f"Feature (key: {key}) cannot have rank 0. Given: {tensor}"

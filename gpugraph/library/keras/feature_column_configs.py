@@ -73,9 +73,9 @@ def deserialize_feature_column(
 ) -> Any:
     """Return the column of a configuration. The name of a feature is returned unchanged.
 
-    columns_by_name: columns that exist already. If one has the same name, it is returned in place
-    of a new one. Raises ValueError for an unknown class, and for fields that the class does not
-    have.
+    columns_by_name: columns that exist already. If a column among them has the same name, this
+    column is returned instead of a new column. Raises ValueError for an unknown class, and for
+    fields that the class does not have.
     """
     if isinstance(config, str):
         return config

@@ -92,7 +92,7 @@ def own_functions(name: str, module: str | None) -> dict[str, Any]:
 def check_code_of_files(
     what: str, kind: str, code: Sequence[str | None], is_refused_elsewhere: bool
 ) -> None:
-    """Raise ValueError if code in a configuration must not be run; see `code_of_files`.
+    """Raise ValueError if code in a configuration must not be run. See `code_of_files`.
 
     what, kind: the owner of the code, and a clause on the kind of code, for the message. code: the
       arguments that `remember_own_code` received.
@@ -217,7 +217,7 @@ def takes_custom_objects(from_config: Callable[..., Any]) -> bool:
 
 
 def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> Any:
-    """Return `deserialize(identifier)` for a name or configuration; return a callable unchanged.
+    """Return `deserialize(identifier)` for a name or configuration. Return a callable unchanged.
 
     kind: the kind of object, for the message. Raises ValueError for anything else.
     """

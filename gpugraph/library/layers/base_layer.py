@@ -141,7 +141,7 @@ class Layer(KerasLayer):
     _variables_context = _call_context
 
     def _session(self, method: str) -> Any:
-        """Return the default session; raise ValueError if there is none.
+        """Return the default session. Raises ValueError if no default session is set.
 
         method: the name of the caller's method, for the message.
         """

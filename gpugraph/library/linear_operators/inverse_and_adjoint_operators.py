@@ -15,8 +15,8 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of
 
 
 def shared_promise(operator: LinearOperator, name: str, promise: bool | None, relation: str) -> Any:
-    """Return an operator's promise, or `promise` if it has none; raise ValueError if they
-    contradict each other.
+    """Return a property that an operator promises, or `promise` if the operator promises nothing.
+    Raises ValueError if they contradict each other.
 
     relation: the reason why they can't differ, for the message.
     """
@@ -65,7 +65,7 @@ class DerivedOperator(LinearOperator):
 
     @property
     def operator(self) -> LinearOperator:
-        """The operator from which this one is derived."""
+        """The operator from which this operator is derived."""
         return self._operator
 
     def _assert_non_singular(self) -> Operation:

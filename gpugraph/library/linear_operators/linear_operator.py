@@ -137,7 +137,7 @@ class LinearOperator(OperatorShape):
     def _pair(
         self, other: LinearOperator, adjoint: bool, adjoint_arg: bool, name: str
     ) -> tuple[LinearOperator, LinearOperator]:
-        """Return the two operators, or their adjoints; raise ValueError if their inner sizes
+        """Return the two operators, or their adjoints. Raises ValueError if their inner sizes
         differ.
         """
         left = self.adjoint() if adjoint else self
@@ -205,7 +205,9 @@ class LinearOperator(OperatorShape):
         return self.adjoint()
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """Return the inverse as an operator; raise ValueError if it is known that there is none."""
+        """Return the inverse as an operator. Raises ValueError if the operator is known to be
+        singular.
+        """
         for known, kind in ((self.is_square, "non square"), (self.is_non_singular, "singular")):
             if known is False:
                 raise ValueError(
@@ -282,7 +284,7 @@ class LinearOperator(OperatorShape):
             return self._trace()
 
     def determinant(self, name: str = "det") -> Tensor:
-        """Return the determinant, of shape batch_shape; raise NotImplementedError if it is known
+        """Return the determinant, of shape batch_shape. Raises NotImplementedError if it is known
         not to be square.
         """
         self._check_square()

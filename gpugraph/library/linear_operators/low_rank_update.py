@@ -124,7 +124,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
     @property
     def is_diag_update_positive(self) -> bool | None:
-        """Whether the diagonal is positive, as the caller promised; None if unknown."""
+        """Whether the diagonal is positive, as the caller promised, or None if unknown."""
         return self._is_diag_update_positive
 
     @property

@@ -39,7 +39,9 @@ class Registry:
         return function
 
     def __call__(self, *operators: Any, name: str | None = None) -> Any:
-        """Call the function of the nearest classes; raise ValueError if there is none."""
+        """Call the function registered for the nearest base classes of the operators. Raises
+        ValueError if no function is registered.
+        """
         orders = [enumerate(type(operator).__mro__) for operator in operators]
         candidates = (
             (sum(distance for distance, _ in row), tuple(parent for _, parent in row))

@@ -67,24 +67,24 @@ class OperatorShape:
 
     @property
     def is_non_singular(self) -> bool | None:
-        """Whether the matrix has an inverse, as the caller promised; None if unknown."""
+        """Whether the matrix has an inverse, as the caller promised, or None if unknown."""
         return self._is_non_singular
 
     @property
     def is_self_adjoint(self) -> bool | None:
-        """Whether the matrix is its own adjoint, as the caller promised; None if unknown."""
+        """Whether the matrix is its own adjoint, as the caller promised, or None if unknown."""
         return self._is_self_adjoint
 
     @property
     def is_positive_definite(self) -> bool | None:
-        """Whether x^H A x has a positive real part for all x != 0, as the caller promised; None if
-        unknown.
+        """Whether x^H A x has a positive real part for all x != 0, as the caller promised, or None
+        if unknown.
         """
         return self._is_positive_definite
 
     @property
     def is_square(self) -> bool | None:
-        """Whether the matrix has as many rows as columns; None if unknown."""
+        """Whether the matrix has as many rows as columns, or None if unknown."""
         rows, columns = self.range_dimension.value, self.domain_dimension.value
         if rows is None or columns is None:
             return self._is_square

@@ -46,7 +46,9 @@ def broadcast_batches(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def common_batch(batches: Sequence[TensorShape]) -> TensorShape:
-    """Return the static shape to which the shapes broadcast; raise ValueError if there is none."""
+    """Return the static shape to which the batch shapes broadcast. Raises ValueError if they do not
+    broadcast.
+    """
     known = batches[0]
     for batch in batches[1:]:
         known = broadcast_static_shape(known, batch)

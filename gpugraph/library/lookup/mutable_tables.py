@@ -175,11 +175,11 @@ class DenseHashTable(MutableHashTable):
         return values
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> Operation:
-        """Call `insert`, of which this is another name."""
+        """Call `insert`. This method is another name for it."""
         return self.insert(keys, values, name)
 
     def erase(self, keys: Any, name: str | None = None) -> Operation:
-        """Call `remove`, of which this is another name."""
+        """Call `remove`. This method is another name for it."""
         return self.remove(keys, name)
 
 

@@ -64,7 +64,7 @@ class InitializableLookupTableBase(LookupInterface):
         return self._default_value
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return the number of keys, an int64 scalar; 0 before the table is filled."""
+        """Return the number of keys, an int64 scalar. Return 0 before the table is filled."""
         return size_of(self, name)
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
@@ -230,7 +230,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def initializer(self) -> Operation:
-        """The operation that fills the wrapped table, or a NoOp if there is none."""
+        """The operation that fills the wrapped table. Without a wrapped table, it is a NoOp."""
         if self._table is not None:
             operation: Operation = self._table.initializer
             return operation
@@ -244,12 +244,12 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def resource_handle(self) -> Any:
-        """The handle of the wrapped table, or None if there is none."""
+        """The handle of the wrapped table, or None without a wrapped table."""
         return None if self._table is None else self._table.resource_handle
 
     @property
     def name(self) -> Any:
-        """The name of the wrapped table, or of the buckets if there is none."""
+        """The name of the wrapped table. Without a wrapped table, it is the name of the buckets."""
         return self._table_name
 
     def size(self, name: str | None = None) -> Tensor:

@@ -93,7 +93,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
         super().__init__(self._keys.dtype, self._values.dtype)
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`; raise TypeError if the table has other
+        """Return the operation that fills `table`. Raises TypeError if the table has other
         dtypes.
         """
         self._check(table)
@@ -148,7 +148,7 @@ class TextFileInitializer(TableInitializerBase):
         self._vocab_size, self._delimiter = vocab_size, delimiter
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`; raise TypeError if the table has other
+        """Return the operation that fills `table`. Raises TypeError if the table has other
         dtypes.
         """
         self._check(table)

@@ -50,17 +50,16 @@ def _in_float(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
 
 @reduced_loss("absolute_difference")
 def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0) -> WeightedLosses:
-    """Return |predictions - labels|, weighted and reduced; see `compute_weighted_loss`."""
+    """Return |predictions - labels|, weighted and reduced. See `compute_weighted_loss`."""
     labels, predictions = _in_float(labels, predictions)
     return absolute(subtract(predictions, labels)), weights
 
 
 @reduced_loss("mean_squared_error")
 def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> WeightedLosses:
-    """Return (predictions - labels) ** 2, weighted and reduced; see `compute_weighted_loss`.
+    """Return (predictions - labels) ** 2, weighted and reduced. See `compute_weighted_loss`.
 
-    >>> session.run(tf.losses.mean_squared_error([1.0, 2.0], [1.0, 4.0]))
-    np.float32(2.0)
+    >>> session.run(tf.losses.mean_squared_error([1.0, 2.0], [1.0, 4.0])) np.float32(2.0)
     """
     labels, predictions = _in_float(labels, predictions)
     return squared_difference(predictions, labels), weights
@@ -70,7 +69,7 @@ def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> Wei
 def huber_loss(
     labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0
 ) -> WeightedLosses:
-    """Return the Huber loss, weighted and reduced; see `compute_weighted_loss`.
+    """Return the Huber loss, weighted and reduced. See `compute_weighted_loss`.
 
     For an absolute difference d up to `delta` the loss is d ** 2 / 2; beyond `delta` it is delta *
     d - delta ** 2 / 2.
@@ -95,7 +94,7 @@ def huber_errors(labels: Tensor, predictions: Tensor, delta: float) -> Tensor:
 def log_loss(
     labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7
 ) -> WeightedLosses:
-    """Return the log loss, weighted and reduced; see `compute_weighted_loss`.
+    """Return the log loss, weighted and reduced. See `compute_weighted_loss`.
 
     The loss is -labels log(predictions + epsilon) - (1 - labels) log(1 - predictions + epsilon).
     """
@@ -108,7 +107,7 @@ def log_loss(
 
 @reduced_loss("hinge_loss")
 def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
-    """Return max(0, 1 - y logits), weighted and reduced; see `compute_weighted_loss`.
+    """Return max(0, 1 - y logits), weighted and reduced. See `compute_weighted_loss`.
 
     The labels 0 and 1 mean y = -1 and y = 1.
     """

@@ -153,7 +153,7 @@ def _reduce(weighted: Tensor, weights: Tensor, reduction: str) -> Tensor:
 
 
 def _mean(total: Tensor, count: Tensor) -> Tensor:
-    """Return total / count; 0 if the count is 0."""
+    """Return total / count. If the count is 0, return 0."""
     return div_no_nan(reduce_sum(total), count, name="value")
 
 

@@ -257,8 +257,8 @@ def _hits_and_misses(
 ) -> tuple[Any, Any]:
     """Count hits and misses for each example of the batch.
 
-    first: the top k classes. Hits are those elements of `first` that are labels. Misses are those
-    elements of `first` that are not labels or, with `by_label`, the labels that are not in `first`.
+    first: the top k classes. Hits are elements of `first` that are labels. Misses are elements of
+    `first` that are not labels. With `by_label`, misses are labels that are not in `first`.
     """
     pairs = equal(expand_dims(first, -1), expand_dims(labels, -2))  # [..., k, labels]
     is_label = reduce_any(pairs, -1)
@@ -291,8 +291,8 @@ def average_precision_at_k(
     weights: [...], or sizes of 1 where a weight applies to a whole axis.
 
     The average precision of an example is a sum divided by a number. The sum is of the precisions
-    at the ranks of its labels. The number is that of its labels that are not negative, but at most
-    k. The initial value is 0.
+    at the ranks of its labels. The number is the count of the example's nonnegative labels, but at
+    most k. The initial value is 0.
     """
     with variable_scope(name, f"average_precision_at_{k}", [predictions, labels, weights]):
         first = cast(top_k(predictions, k).indices, dtypes.int64)

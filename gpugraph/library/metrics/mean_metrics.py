@@ -39,7 +39,7 @@ from gpugraph.ops.state.scatter_updates import scatter_add
 
 
 def _quotient(total: Any, count: Any, name: str | None = None) -> Tensor:
-    """Return total / count; 0 if the count is 0."""
+    """Return total / count. If the count is 0, return 0."""
     return div_no_nan(total, maximum(count, 0), name=name)
 
 
@@ -79,7 +79,7 @@ def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
 
 @metric
 def mean_tensor(values: Any, weights: Any = None, name: str | None = None) -> Pair:
-    """Return (mean, update) for each element of `values` separately; see `mean`.
+    """Return (mean, update) for each element of `values` separately. See `mean`.
 
     Raises ValueError if the shape of `values` is unknown.
     """
@@ -157,7 +157,7 @@ def root_mean_squared_error(
 def mean_relative_error(
     labels: Any, predictions: Any, normalizer: Any, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """Return (mean of |labels - predictions| / normalizer, update); see `mean`.
+    """Return (mean of |labels - predictions| / normalizer, update). See `mean`.
 
     The quotient is 0 where the normalizer is 0.
     """
@@ -173,7 +173,7 @@ def mean_relative_error(
 def mean_cosine_distance(
     labels: Any, predictions: Any, dim: int, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """Return (mean of 1 - sum over `dim` of labels * predictions, update); see `mean`."""
+    """Return (mean of 1 - sum over `dim` of labels * predictions, update). See `mean`."""
     labels, predictions, weights = alike(labels, predictions, weights)
     distances = reduce_sum(multiply(predictions, labels), axis=[dim], keepdims=True)
     name = name or "mean_cosine_distance"
@@ -185,7 +185,7 @@ def mean_cosine_distance(
 def percentage_below(
     values: Any, threshold: Any, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """Return (the fraction of values below `threshold`, update); see `mean`."""
+    """Return (the fraction of values below `threshold`, update). See `mean`."""
     below = cast(less(values, threshold), dtypes.float32)
     name = name or "percentage_below_threshold"
     return mean(below, weights, name=name)

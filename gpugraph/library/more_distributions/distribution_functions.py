@@ -229,7 +229,7 @@ class SeedStream:
         self._salt, self._count = salt, 0
 
     def __call__(self) -> int | None:
-        """Return the next seed; None if the original seed is None."""
+        """Return the next seed. If the original seed is None, return None."""
         self._count += 1
         text = f"{self._salt}{self._count}"
         return derived_seed(self._seed, text)

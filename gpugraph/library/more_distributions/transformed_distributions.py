@@ -184,7 +184,7 @@ class TransformedDistribution(Distribution):
 
 
 def _override(sizes: Any, name: str, base: TensorShape) -> list[int] | None:
-    """Return the given shape as a list, or None if none is given; raise ValueError if the
+    """Return the shape argument as a list, or None if it is empty. Raises ValueError if the
     distribution already has one.
     """
     if sizes is None:

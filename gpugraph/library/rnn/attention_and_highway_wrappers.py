@@ -25,7 +25,7 @@ class AttentionCellWrapper(RNNCell):
     """A cell that attends to its last `attn_length` outputs. Source: arXiv:1601.06733.
 
     attn_size: the size of the outputs; by default, the cell's. attn_vec_size: the size to which
-    previous outputs and the query are projected before they are compared; by default attn_size.
+    previous outputs and the query are projected before they are compared, by default attn_size.
     input_size: the size to which inputs and attention are projected; by default, the size of the
     inputs. state_is_tuple: whether the state is a tuple (the cell's state, the attention, the last
     outputs) or one matrix in which these are concatenated.

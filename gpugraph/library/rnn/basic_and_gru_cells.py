@@ -15,7 +15,7 @@ from gpugraph.ops.random.variable_initializers import Constant, Zeros
 
 
 def depth_of(input_shape: Any) -> int:
-    """Return the static size of the last axis of inputs; raise ValueError if it is unknown."""
+    """Return the static size of the last axis of inputs. Raises ValueError if it is unknown."""
     sizes = as_shape(input_shape).sizes
     depth = sizes[-1] if sizes else None
     if depth is None:

@@ -64,7 +64,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         return sizes if self._state_is_tuple else sum(sizes)
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return (output, next state); raise ValueError for inputs of unknown depth."""
+        """Return (output, next state). Raises ValueError for inputs of unknown depth."""
         depth = inputs.shape.with_rank(2).dims[1].value
         if depth is None:
             raise ValueError("Could not infer input size from inputs.get_shape()[-1]")

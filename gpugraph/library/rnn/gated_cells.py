@@ -34,7 +34,7 @@ class _GatedCell(OneState, RNNCell):
         self._forget_bias = forget_bias
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return (output, next state); raise ValueError for inputs of unknown depth."""
+        """Return (output, next state). Raises ValueError for inputs of unknown depth."""
         if inputs.shape.with_rank(2).dims[1].value is None:
             raise ValueError("Could not infer input size from inputs.get_shape()[-1]")
         with variable_scope(get_variable_scope(), initializer=self._initializer):

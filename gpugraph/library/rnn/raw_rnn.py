@@ -90,8 +90,8 @@ def raw_rnn(
 
 
 def _batch(inputs: list[Any]) -> int | None:
-    """Return the static batch size, or None if it is unknown; raise ValueError if the inputs' sizes
-    differ.
+    """Return the static batch size, or None if it is unknown. Raises ValueError if the inputs'
+    sizes differ.
     """
     batch = inputs[0].shape[0]
     for tensor in inputs:

@@ -32,7 +32,7 @@ class RNNCell(Layer):
 
         inputs: [batch, ...], or a structure of such tensors. state: a structure like `state_size`;
         each tensor has the batch as its first axis. scope: the name or scope of the cell's
-        variables; by default derived from the name of its class.
+        variables, by default derived from the name of its class.
         """
         if scope is not None:
             with variable_scope(scope, custom_getter=self._get) as opened:

@@ -28,9 +28,9 @@ def stack_bidirectional_rnn(
     """Stack one `tf.nn.static_bidirectional_rnn` on another, one for each pair of cells.
 
     inputs: a list of [batch, depth]. initial_states_fw, initial_states_bw: one state for each
-    layer. Returns (outputs, states forward, states backward). The outputs are those of the last
-    layer, with its two directions concatenated. The states are tuples with the last state of each
-    layer. Raises ValueError for lists that are empty, missing or of different lengths.
+    layer. Returns (outputs, states forward, states backward). The outputs are the outputs of the
+    last layer, with its two directions concatenated. The states are tuples with the last state of
+    each layer. Raises ValueError for lists that are empty, missing or of different lengths.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:

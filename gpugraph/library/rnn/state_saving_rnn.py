@@ -52,7 +52,7 @@ def static_state_saving_rnn(
 
 
 def _names(sizes: Any, state_name: Any) -> list[Any]:
-    """Return the names of the state's tensors; raise ValueError unless there is one name for each
+    """Return the names of the state's tensors. Raises ValueError unless there is one name for each
     size.
     """
     if is_nested(sizes) != is_nested(state_name):

@@ -94,7 +94,7 @@ def check_inputs(inputs: Any) -> None:
 
 
 def _batch(inputs: Any) -> int | None:
-    """Return the static batch size, or None; raise ValueError for incompatible shapes."""
+    """Return the static batch size, or None. Raises ValueError for incompatible shapes."""
     flat = flatten(inputs)
     for value in flat:
         if not hasattr(value, "shape"):

@@ -194,8 +194,8 @@ def export_outputs_for_mode(
 
 
 def get_export_outputs(export_outputs: Any, predictions: Any) -> dict[str, ExportOutput]:
-    """Return the outputs for serving, one of which is the default. If `export_outputs` is None,
-    they are the predictions.
+    """Return the outputs for serving, with a default output among them. If `export_outputs` is
+    None, they are the predictions.
 
     Raises TypeError for any other value, and ValueError if there are several outputs and none is
     the default.

@@ -144,7 +144,7 @@ class SavedModelBuilder:
         return os.fsencode(path)
 
     def _add_train_op(self, train_op: Any) -> None:
-        """Record the op of a training step; raise TypeError unless it is a tensor or operation.
+        """Record the op of a training step. Raises TypeError unless it is a tensor or operation.
 
         Estimators call this function.
         """

@@ -51,7 +51,9 @@ class SavedModelLoader:
         return self._saved_model
 
     def get_meta_graph_def_from_tags(self, tags: Iterable[str]) -> Any:
-        """Return the MetaGraphDef with exactly these tags; raise RuntimeError if there is none."""
+        """Return the MetaGraphDef with exactly these tags. Raises RuntimeError if the SavedModel
+        has no such MetaGraphDef.
+        """
         tags = [tags] if isinstance(tags, str) else list(tags)
         available = [set(meta.meta_info_def.tags) for meta in self._saved_model.meta_graphs]
         for meta_graph, its_tags in zip(self._saved_model.meta_graphs, available):

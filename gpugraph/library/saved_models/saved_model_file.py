@@ -25,8 +25,8 @@ def _file_paths(export_dir: Any) -> tuple[str, str]:
 
 
 def parse_saved_model(export_dir: Any) -> Any:
-    """Read the SavedModel message in a folder from its binary file or, if there is none, from its
-    text file.
+    """Read the SavedModel message in a folder from its binary file. If the binary file does not
+    exist, read the text file.
 
     Raises OSError if the folder has neither file, or if the file is not a SavedModel.
     """

@@ -16,7 +16,7 @@ from gpugraph.library.saved_models.tensor_infos import build_tensor_info
 class _Served(NamedTuple):
     """The names and dtypes of inputs and outputs that TensorFlow Serving requires for a method.
 
-    all_outputs: whether all outputs are required; otherwise, one of them is enough.
+    all_outputs: whether all outputs are required. If False, one output is enough.
     """
 
     inputs: dict[str, DType]

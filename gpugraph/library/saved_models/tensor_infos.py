@@ -68,5 +68,7 @@ def get_tensor_from_tensor_info(
 
 
 def element_of_tensor_info(tensor_info: Any, graph: Graph, import_scope: str | None) -> Any:
-    """Return the operation or tensor that a TensorInfo names; raise KeyError if there is none."""
+    """Return the operation or tensor that a TensorInfo names. Raises KeyError if it does not
+    exist.
+    """
     return graph.as_graph_element(prepend_name_scope(tensor_info.name, import_scope))

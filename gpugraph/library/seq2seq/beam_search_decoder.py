@@ -294,8 +294,8 @@ class BeamSearchDecoder(Decoder):
         return cast(penalty, dtype)
 
     def _attention_of(self, cell_state: Any) -> Any:
-        """Return the alignments in the cell's state, [batch, beam, time]; an empty tuple without a
-        coverage penalty.
+        """Return the alignments in the cell's state, [batch, beam, time]. Return an empty tuple
+        without a coverage penalty.
         """
         if isinstance(self._coverage_penalty_weight, float) and not self._coverage_penalty_weight:
             return ()

@@ -113,7 +113,7 @@ def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> Lo
 
 
 def _embedding(num_symbols: int, embedding_size: int, output_projection: Any) -> Any:
-    """Return the variable `embedding`; raise ValueError if the projection has another number of
+    """Return the variable `embedding`. Raises ValueError if the projection has another number of
     symbols.
     """
     if output_projection is not None:

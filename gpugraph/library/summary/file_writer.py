@@ -102,12 +102,12 @@ class FileWriter:
         return without_metadata(value.content) if known else value.content
 
     def add_event(self, event: Any) -> None:
-        """Add an Event message unchanged; raise TypeError for any other value."""
+        """Add an Event message unchanged. Raises TypeError for any other value."""
         self._warn_if_closed()
         self.event_writer.add_event_bytes(_message(event, "Event").SerializeToString())
 
     def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
-        """Add a SessionLog message: a start, a stop or a checkpoint; raise TypeError for another
+        """Add a SessionLog message: a start, a stop or a checkpoint. Raises TypeError for another
         value.
         """
         content = _message(session_log, "SessionLog").SerializeToString()
@@ -137,7 +137,7 @@ class FileWriter:
         self._add("graph_def", message.SerializeToString(), global_step)
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
-        """Add a MetaGraphDef; raise TypeError for any other value."""
+        """Add a MetaGraphDef. Raises TypeError for any other value."""
         if not _is_message(meta_graph_def, "MetaGraphDef"):
             raise TypeError(
                 f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}"
@@ -145,7 +145,9 @@ class FileWriter:
         self._add("meta_graph_def", meta_graph_def.SerializeToString(), global_step)
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
-        """Add the RunMetadata of a run under a tag; raise ValueError if the tag was used before."""
+        """Add the RunMetadata of a run under a tag. Raises ValueError if the tag was used
+        before.
+        """
         if tag in self._run_tags:
             raise ValueError("The provided tag was already used for this event type")
         content = tagged_run_metadata(tag, run_metadata.SerializeToString())

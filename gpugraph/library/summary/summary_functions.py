@@ -50,8 +50,8 @@ def _in_first_replica(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def clean_tag(name: str | None) -> str | None:
-    """Return `name` with invalid characters replaced by `_` and without leading `/`; None for
-    None.
+    """Return `name` with invalid characters replaced by `_` and without leading `/`. Return None
+    for None.
     """
     if name is None:
         return None
@@ -278,21 +278,20 @@ def merge(
 def merge_all(
     key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
-    """Merge the summaries in collection `key` of the default graph; return None if there are none.
+    """Merge the summaries in collection `key` of the default graph; if the collection is empty,
+    return None.
 
     scope: a regular expression that the start of a summary's name must match.
 
-    >>> _ = tf.summary.scalar("loss", 0.5)
-    >>> _ = tf.summary.scalar("accuracy", 0.9)
-    >>> len(tf.Summary.FromString(session.run(tf.summary.merge_all())).value)
-    2
+    >>> _ = tf.summary.scalar("loss", 0.5) >>> _ = tf.summary.scalar("accuracy", 0.9) >>>
+    len(tf.Summary.FromString(session.run(tf.summary.merge_all())).value) 2
     """
     summaries = get_default_graph().get_collection(key, scope)
     return merge(summaries, name=name) if summaries else None
 
 
 def get_summary_description(node_def: Any) -> Any:
-    """Return the SummaryDescription in a TensorSummary NodeDef; raise ValueError for another op
+    """Return the SummaryDescription in a TensorSummary NodeDef. Raises ValueError for another op
     type.
     """
     if node_def.op != "TensorSummary":

@@ -132,7 +132,7 @@ class Benchmark:
 
 
 def requested_benchmarks(argv: list[str] | None = None) -> str | None:
-    """Remove `--benchmark_filter=PATTERN` from the command line; return the pattern, or None
+    """Remove `--benchmark_filter=PATTERN` from the command line. Return the pattern, or None
     without it.
     """
     arguments = sys.argv if argv is None else argv
@@ -144,7 +144,9 @@ def requested_benchmarks(argv: list[str] | None = None) -> str | None:
 
 
 def run_benchmarks(pattern: str) -> None:
-    """Run the benchmarks whose `module.Class.method` matches; raise ValueError if none does."""
+    """Run the benchmarks whose `module.Class.method` matches. Raises ValueError if no name
+    matches.
+    """
     matching = [
         (kind, method)
         for kind in Benchmark.classes

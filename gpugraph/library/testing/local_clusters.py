@@ -16,7 +16,7 @@ def create_local_cluster(
     worker_config: ConfigProto | None = None,
     ps_config: ConfigProto | None = None,
 ) -> tuple[list[Server], list[Server]]:
-    """Start servers of the jobs `worker` and `ps` in this process; return (workers, parameter
+    """Start servers of the jobs `worker` and `ps` in this process. Return (workers, parameter
     servers).
 
     worker_config, ps_config: the settings of the servers' devices. Raises the errors of

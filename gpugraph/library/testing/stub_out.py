@@ -32,7 +32,9 @@ class StubOutForTesting:
         self.UnsetAll()
 
     def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
-        """Replace `parent.child_name` by `new_child`; raise AttributeError if it does not exist."""
+        """Replace `parent.child_name` by `new_child`. Raises AttributeError if it does not
+        exist.
+        """
         old = getattr(parent, child_name)
         if isinstance(vars(parent).get(child_name), staticmethod):
             old, new_child = staticmethod(old), staticmethod(new_child)

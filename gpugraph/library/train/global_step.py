@@ -53,7 +53,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """Create an int64 global step; raise ValueError if the graph already has a global step."""
+    """Create an int64 global step. Raises ValueError if the graph already has a global step."""
     chosen = graph_or_default(graph)
     if get_global_step(chosen) is not None:
         raise ValueError('"global_step" already exists.')
@@ -67,12 +67,10 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Return the graph's global step; create it if there is none.
+    """Return the graph's global step. If it does not exist, create it.
 
-    >>> step = tf.train.get_or_create_global_step()
-    >>> session.run(step.initializer)
-    >>> session.run(step)
-    np.int64(0)
+    >>> step = tf.train.get_or_create_global_step() >>> session.run(step.initializer) >>>
+    session.run(step) np.int64(0)
     """
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
@@ -112,7 +110,7 @@ def global_step_read(graph: Graph | None = None) -> Any:
 
 
 def global_step_for(hook: str) -> Any:
-    """Return `global_step_read` of the default graph; raise RuntimeError if there is no global
+    """Return `global_step_read` of the default graph. Raises RuntimeError if there is no global
     step.
 
     hook: the name of the hook that needs the step, for the error.

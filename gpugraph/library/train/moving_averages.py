@@ -68,7 +68,7 @@ def _over_replicas(variable: Any, value: Any, move: Callable[[Any], Tensor]) -> 
 
 
 def _moved(variable: Any, value: Any, decay: Any, zero_debias: bool, name: str | None) -> Tensor:
-    """Return the variable after it moved towards the value; see `assign_moving_average`."""
+    """Return the variable after it moved towards the value. See `assign_moving_average`."""
     with op_scope(name, "AssignMovingAvg", variable, value, decay) as scope:
         with get_default_graph().colocate_with(variable.op):
             rest = convert_to_tensor(1.0 - decay, name="decay")
@@ -184,7 +184,7 @@ class ExponentialMovingAverage:
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
         """Return an operation that updates the averages of `var_list`.
 
-        var_list: variables and tensors; by default all trainable variables. Missing averages are
+        var_list: variables and tensors, by default all trainable variables. Missing averages are
         created, and are not trainable: the average of a variable starts at its value, the average
         of a tensor at zeros. The variables in `var_list` join the collection
         MOVING_AVERAGE_VARIABLES. Raises TypeError for dtypes that are not floating.

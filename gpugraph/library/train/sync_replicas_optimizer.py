@@ -161,7 +161,7 @@ class SyncReplicasOptimizer(Optimizer):
         )
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """Return the runner that the chief starts; raise ValueError before `apply_gradients`."""
+        """Return the runner that the chief starts. Raises ValueError before `apply_gradients`."""
         if self._chief_runner is None:
             raise ValueError("Should be called after apply_gradients().")
         return self._chief_runner
@@ -220,7 +220,7 @@ class _SyncReplicasHook(SessionRunHook):
         self._is_ready: Tensor | None = None
 
     def begin(self) -> None:
-        """Find the ops for `after_create_session`; raise ValueError before `apply_gradients`."""
+        """Find the ops for `after_create_session`. Raises ValueError before `apply_gradients`."""
         optimizer = self._optimizer
         if optimizer.chief_init_op is None:
             raise ValueError(
@@ -234,7 +234,7 @@ class _SyncReplicasHook(SessionRunHook):
             self._init = [optimizer.local_step_init_op]
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Run the ops of `begin`; raise RuntimeError if global variables are not initialized."""
+        """Run the ops of `begin`. Raises RuntimeError if global variables are not initialized."""
         missing = session.run(self._is_ready)
         if len(missing):
             names = ", ".join(name.decode() for name in missing)

@@ -198,7 +198,8 @@ class BFCAllocator(Allocator):
             return self._in_use(address, "for the allocated size of").size
 
     def allocation_id(self, address: int) -> int:
-        """Return the number of the allocation, counted from 1; -1 at the start of a free chunk.
+        """Return the number of the allocation, counted from 1. Return -1 at the start of a free
+        chunk.
 
         Raises InvalidArgumentError for any other address.
         """
@@ -353,7 +354,7 @@ class BFCAllocator(Allocator):
         return self._store.take(rounded, num_bytes, self._last_id + 1) if extended else None
 
     def _extend(self, rounded: int) -> bool:
-        """Obtain a region that can hold `rounded` bytes; return False if that is impossible."""
+        """Obtain a region that can hold `rounded` bytes. Return False if that is impossible."""
         region = self._source.obtain(rounded)
         if region is None:
             return False

@@ -69,7 +69,7 @@ class Region(NamedTuple):
 
 
 class Chunk:
-    """A part of a region; it is free if and only if `allocation_id` is -1."""
+    """A part of a region. The chunk is free if and only if `allocation_id` is -1."""
 
     __slots__ = ("address", "allocation_id", "handle", "next", "prev", "requested", "size")
 
@@ -118,8 +118,8 @@ class ChunkStore:
         return regions
 
     def take(self, rounded: int, requested: int, allocation_id: int) -> Chunk | None:
-        """Return the best fit for `rounded` bytes, split if necessary and marked as used; None if
-        there is no such chunk.
+        """Return the best fit for `rounded` bytes, split if necessary and marked as used. If there
+        is no such chunk, return None.
         """
         index = slot_index(rounded)
         free = self.slots[index]

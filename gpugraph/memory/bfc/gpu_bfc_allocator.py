@@ -22,8 +22,8 @@ _logger = logging.getLogger(__name__)
 
 
 class GPUBFCAllocator(BFCAllocator):
-    """A BFCAllocator whose settings these two environment variables can override; TensorFlow calls
-    it GPU_0_bfc.
+    """A BFCAllocator. Two environment variables can override its settings. TensorFlow calls it
+    GPU_0_bfc.
     """
 
     def __init__(

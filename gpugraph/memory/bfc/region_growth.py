@@ -36,7 +36,7 @@ class RegionSource:
         self._backpedalled = False
 
     def obtain(self, rounded: int) -> Region | None:
-        """Obtain a region of at least `rounded` bytes; return None if that is impossible."""
+        """Obtain a region of at least `rounded` bytes. Return None if that is impossible."""
         available = (self.memory_limit - self.held_bytes) & -MIN_ALLOCATION_BYTES
         if rounded > available:
             return None

@@ -18,13 +18,13 @@ from gpugraph.ops.framework.shape_functions import of_rank
 
 
 def repeated_axes(s0: Sequence[int], s1: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return two lists of axes: those over which the gradient of s0 is summed, and those over which
+    """Return two lists: the axes over which the gradient of s0 is summed, and the axes over which
     the gradient of s1 is summed.
 
     Axes are numbered in the shape to which `s0` and `s1` broadcast. Each shape is padded with
-    leading ones to the common rank. An axis in which it then has size 1 is in its list. So an axis
-    in which both have size 1 is in both lists. However, equal shapes get two empty lists. Raises
-    ValueError for incompatible shapes.
+    leading ones to the common rank. After shorter shapes are padded with 1 on the left, an axis is
+    in a shape's list if the shape has size 1 there. So an axis in which both have size 1 is in both
+    lists. However, equal shapes get two empty lists. Raises ValueError for incompatible shapes.
     """
     if list(s0) == list(s1):
         return [], []

@@ -56,8 +56,8 @@ def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 
 
 def _between(source: Any, target: Any) -> Any:
-    """Return an intermediate dtype that makes NumPy give TensorFlow's values, or None if none is
-    needed.
+    """Return an intermediate dtype that makes NumPy give TensorFlow's values, or None if no
+    intermediate dtype is needed.
 
     TensorFlow rounds float64 to float32 before float16. A float converts to uint32 as the low 32
     bits of an int64, because a direct conversion of negative or large values gives different

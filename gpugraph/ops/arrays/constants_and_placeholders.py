@@ -107,7 +107,7 @@ _placeholder_with_default = op(
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Add a tensor whose value in a run is its feed, or `input` if it is not fed.
 
-    shape: the (partially known) shape of the tensor; raise ValueError if that of `input` is
+    shape: the (partially known) shape of the tensor. Raises ValueError if that of `input` is
     incompatible.
     """
     return _placeholder_with_default(input, shape=as_shape(shape), name=name)
@@ -236,7 +236,7 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
 
 
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Return ones of `shape`, a TensorShape or an int vector; raise TypeError for dtype string.
+    """Return ones of `shape`, a TensorShape or an int vector. Raises TypeError for dtype string.
 
     >>> session.run(tf.ones([2, 2]))
     array([[1., 1.],
@@ -277,11 +277,11 @@ def zeros_like(
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Return ones of the shape of `tensor` and of `dtype`, by default that of `tensor`.
+    """Return a tensor of ones with the shape of `tensor`. Its dtype is `dtype` or, by default, the
+    dtype of `tensor`.
 
     optimize: add a constant instead of a OnesLike where the shape is known (and small).
 
-    >>> session.run(tf.ones_like([1.5, 2.5]))
-    array([1., 1.], dtype=float32)
+    >>> session.run(tf.ones_like([1.5, 2.5])) array([1., 1.], dtype=float32)
     """
     return _like(tensor, dtype, name, optimize, 1)

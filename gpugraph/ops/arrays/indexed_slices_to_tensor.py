@@ -69,7 +69,7 @@ def dense(slices: IndexedSlices | Tensor, name: str | None = None) -> Tensor:
 
 
 def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
-    """Convert a dense tensor to IndexedSlices with all its rows; return IndexedSlices unchanged."""
+    """Convert a dense tensor to IndexedSlices with all its rows. Return IndexedSlices unchanged."""
     if isinstance(value, IndexedSlices):
         return value
     shape = raw_ops.Shape(value)
@@ -79,7 +79,8 @@ def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
 def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     """Return the sum of several IndexedSlices, by concatenating their values and indices.
 
-    The dense shape is that of the first; indices of different dtypes are cast to int64.
+    The result has the dense shape of the first slices. Indices of different dtypes are cast to
+    int64.
     """
     values = concat([part.values for part in parts], 0, name="concat")
     indices = [convert_to_tensor(part.indices) for part in parts]

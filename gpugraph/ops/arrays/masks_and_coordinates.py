@@ -189,7 +189,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """Return the shape to which two `TensorShape`s broadcast; raise ValueError if they are
+    """Return the shape to which two `TensorShape`s broadcast. Raises ValueError if they are
     incompatible.
     """
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))

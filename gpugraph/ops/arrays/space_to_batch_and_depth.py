@@ -36,7 +36,7 @@ _DEPTH_ATTRS = {
 
 
 def _axes(attrs: Any) -> tuple[int, int, int]:
-    """Return the axes (height, width, channels) of the attr data_format; raise ValueError for
+    """Return the axes (height, width, channels) of the attr data_format. Raises ValueError for
     NCHW_VECT_C.
     """
     form = attrs["data_format"]

@@ -50,7 +50,7 @@ def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of the value; raise InvalidArgumentError unless its shape is that of the attr
+    """Bind a copy of the value. Raises InvalidArgumentError unless its shape equals the attr
     `shape`.
     """
     declared = as_shape(context.attrs["shape"])
@@ -159,7 +159,7 @@ def all_gather(
 ) -> Tensor:
     """Concatenate the tensors of a group, ordered by device, along axis 0.
 
-    For the arguments and errors, see `all_reduce`; raises ValueError for a scalar.
+    For the arguments and errors, see `all_reduce`. Raises ValueError for a scalar.
     """
     _check("all_gather", group_size, t.device)
     sizes = t.shape.sizes
@@ -188,7 +188,7 @@ def broadcast_send(
     """Send a tensor to each `broadcast_recv` of its group, and return the tensor.
 
     shape, dtype: the shape and dtype of `t`, the same in all calls of the group. For the other
-    arguments and the errors, see `all_reduce`; raises ValueError if `t` has another shape or dtype.
+    arguments and the errors, see `all_reduce`. Raises ValueError if `t` has another shape or dtype.
     """
     t = convert_to_tensor(t)
     _check("broadcast_send", group_size, t.device)

@@ -1,4 +1,4 @@
-"""Optionals: scalar variant tensors, each of which holds either a list of tensors or nothing.
+"""Optionals: scalar variant tensors. Each holds either a list of tensors or nothing.
 
 In TensorFlow 2, the gradients of `If` and `Case` read values from inside the branches. For each
 such value the op returns an optional. The branch that ran puts its values into its optionals, and

@@ -22,7 +22,7 @@ _AUTOTUNED = 16
 
 
 class Prefetched(Passed):
-    """The elements, of which a thread reads some ahead."""
+    """A dataset with the elements of its source, some of which a thread reads ahead."""
 
     kind = "Prefetch"
 
@@ -35,7 +35,7 @@ class Prefetched(Passed):
         self.size = _AUTOTUNED if size < 0 else size
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate; the thread starts with the first element."""
+        """Start an iteration. Its thread starts when the first element is read."""
         source = self.source.elements(pipeline)
         return PrefetchedElements(source, self.size, pipeline) if self.size else source
 
@@ -43,8 +43,8 @@ class Prefetched(Passed):
 class PrefetchedElements(ThroughRows):
     """An iteration whose elements a thread reads ahead.
 
-    A source of small elements, which takes less time than a thread to hand over an element, is read
-    without one; its elements pass through.
+    If the source returns small elements faster than a thread could hand them over, no thread is
+    started: `next` reads the source directly.
     """
 
     def __init__(self, source: Elements, size: int, pipeline: Pipeline) -> None:
@@ -59,7 +59,7 @@ class PrefetchedElements(ThroughRows):
         return self.source.ahead > 1 and not buffer.items and not buffer.is_started
 
     def fullness(self) -> tuple[int, int]:
-        """Return how many elements were read ahead."""
+        """Return (the number of elements in the buffer, the buffer's capacity)."""
         return len(self.buffer.items), self.buffer.capacity
 
     def next(self) -> Element | None:
@@ -67,7 +67,9 @@ class PrefetchedElements(ThroughRows):
         return self.source.next() if self._is_direct else self.buffer.take()
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements of the source, or one of the buffer."""
+        """Return up to `count` next elements from the source, stacked, or one element from the
+        buffer.
+        """
         return self.source.next_rows(count) if self._is_direct else super().next_rows(count)
 
     def close(self) -> None:
@@ -75,7 +77,7 @@ class PrefetchedElements(ThroughRows):
         self.buffer.close()
 
     def save(self) -> Any:
-        """Return the position with the elements in the buffer."""
+        """Return the position of the source and the elements in the buffer."""
         buffer = self.buffer
         self.pipeline.pause(buffer)
         for _, error in buffer.items:
@@ -85,7 +87,7 @@ class PrefetchedElements(ThroughRows):
         return [buffer.is_over, ahead, self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Continue with these elements in the buffer."""
+        """Continue at a position of `save`, with the saved elements in the buffer."""
         is_over, ahead, position = state
         self.source.restore(position)
         self.buffer.items = deque((tuple(element), None) for element in ahead)
@@ -93,7 +95,9 @@ class PrefetchedElements(ThroughRows):
 
 
 class ParallelInterleaved(Interleaved):
-    """Elements of several datasets side by side, each read ahead by a thread."""
+    """A dataset that alternates between the elements of several datasets. A thread reads each of
+    them ahead.
+    """
 
     kind = "ParallelInterleave"
 
@@ -109,7 +113,9 @@ class ParallelInterleaved(Interleaved):
 
 
 class ParallelInterleavedElements(InterleavedElements):
-    """An iteration over datasets that threads read ahead, in the order of one without threads."""
+    """An iteration over several datasets that threads read ahead. The elements have the same order
+    as without threads.
+    """
 
     def __init__(self, stage: ParallelInterleaved, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(stage, source, stage.cycle, stage.block, pipeline)

@@ -1,4 +1,6 @@
-"""Stages between elements and batches of them: batch, padded_batch, unbatch, window, ..."""
+"""Stages that turn elements into batches, and batches into elements: batch, padded_batch, unbatch,
+window, ...
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ Combine = Callable[[list[Element]], Element]
 
 
 class Batched(Passed):
-    """Groups of `size` elements, made into one by `combine`."""
+    """Batches of `size` elements. `combine` makes one element from each batch."""
 
     kind = "Batch"
 
@@ -65,16 +67,16 @@ class BatchedElements(Through):
 
     @property
     def has_rows(self) -> bool:
-        """Whether batches are small, and several of them can be cut from one block."""
+        """Whether batches are small, so that several batches can be cut from one block."""
         return self.stage.is_small and self.source.has_rows
 
     @property
     def ahead(self) -> int:
-        """The number of batches in the elements that may be read."""
+        """The number of batches that the source may compute ahead."""
         return max(1, self.source.ahead // self.stage.size) if self.stage.is_small else 1
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next whole batches, or one."""
+        """Return up to `count` next batches, stacked, if they are whole; otherwise one batch."""
         source, size = self.source, self.stage.size
         if self.is_over or not isinstance(source, BlockElements) or not self.has_rows:
             return super().next_rows(count)
@@ -104,7 +106,7 @@ class BatchedElements(Through):
         return stage.combine(elements)
 
     def _of_blocks(self) -> Element | None:
-        """Return the next batch of a source that stacks elements itself."""
+        """Return the next batch, if the source returns stacked elements."""
         stage, source = self.stage, self.source
         missing = stage.size
         blocks: list[Element] = []
@@ -163,14 +165,16 @@ class UnbatchedElements(Through):
         return tuple([array[place, ...] for array in self.batch])
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next rows of one element."""
+        """Return up to `count` next rows of the current element, stacked."""
         if not self._has_row():
             return None
         start, self.row = self.row, min(self.row + count, len(self.batch[0]))
         return part(self.batch, start, self.row)
 
     def _has_row(self) -> bool:
-        """Read elements until one has rows left; return whether there is one."""
+        """Read elements until one has a row that was not returned yet. Return whether there is such
+        a row.
+        """
         while self.batch is None or self.row >= len(self.batch[0]):
             self.batch = None
             element = self.source.next()

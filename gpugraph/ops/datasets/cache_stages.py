@@ -21,9 +21,10 @@ _LARGEST_ROW, _STRING_BYTES = 1 << 14, 64
 
 
 class Cached(Passed):
-    """The elements, which are computed once and then kept in memory.
+    """A dataset that computes its elements once and then keeps them in memory.
 
-    rows: the kept elements, in a list; block: the same as a block, if they are small and alike.
+    rows: the list of the kept elements. block: the kept elements, stacked, if they are small and
+    have equal shapes.
     """
 
     kind = "MemoryCache"
@@ -41,7 +42,7 @@ class Cached(Passed):
         return self.rows is not None or self.block is not None
 
     def keep(self, blocks: list[Element]) -> None:
-        """Keep all elements, unless another iteration has done so."""
+        """Store all elements, given as blocks, unless another iteration has stored them."""
         if self.is_full:
             return
         if blocks and self.can_stack and all(are_alike(blocks[0], block) for block in blocks):
@@ -56,9 +57,9 @@ class Cached(Passed):
 
 
 class CachedElements(Elements):
-    """An iteration that keeps the elements of the first whole pass, as blocks.
+    """An iteration that stores the elements of the first whole pass in the cache, as blocks.
 
-    source: None once the elements are those of the cache.
+    source: the iteration over the source, or None once elements are read from the cache.
     """
 
     def __init__(self, stage: Cached, source: Elements | None, pipeline: Pipeline) -> None:
@@ -68,14 +69,18 @@ class CachedElements(Elements):
 
     @property
     def has_rows(self) -> bool:
-        """Whether elements are kept as a block; it may not depend on the pass, as the kinds of
-        iterations over this one depend on it.
+        """Whether the cache stores blocks.
+
+        The value is the same in all passes, because the class of the iteration that reads this one
+        depends on it.
         """
         return self.stage.can_stack
 
     @property
     def ahead(self) -> int:
-        """The number of the source; many from a block."""
+        """The number of elements that may be read ahead: the source's number, or a large number if
+        the cache has a block.
+        """
         if self.source is None:
             return 1 if self.stage.block is None else MAX_AHEAD
         return self.source.ahead if self.stage.can_stack else 1
@@ -97,7 +102,7 @@ class CachedElements(Elements):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements of a block or of the source."""
+        """Return up to `count` next elements, stacked, from the cached block or from the source."""
         if self.source is not None:
             columns = self.source.next_rows(count)
             if columns is None:
@@ -117,7 +122,7 @@ class CachedElements(Elements):
             self.source.close()
 
     def save(self) -> Any:
-        """Return the position with the elements kept so far."""
+        """Return the position and the elements stored so far."""
         stage, blocks = self.stage, self.blocks
         if self.source is None:
             blocks = [as_block(element) for element in stage.rows or ()]
@@ -126,7 +131,7 @@ class CachedElements(Elements):
         return [self.index, [list(block) for block in blocks], source]
 
     def restore(self, state: Any) -> None:
-        """Continue with the elements kept before."""
+        """Continue at a position of `save`, with the elements that were stored before."""
         self.index, blocks, source = state
         kept = [tuple(block) for block in blocks]
         if source is None:

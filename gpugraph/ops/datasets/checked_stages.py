@@ -18,7 +18,9 @@ from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
 
 
 class Shard(Passed):
-    """Every `num_shards`-th element, from element `index` on."""
+    """The elements `index`, `index + num_shards`, `index + 2 * num_shards` and so on of the
+    source.
+    """
 
     kind = "Shard"
 
@@ -75,7 +77,7 @@ class ShardElements(ThroughRows):
 
 
 class WithoutErrors(Passed):
-    """The elements for which no error occurs."""
+    """The elements of the source that can be computed without an error."""
 
     kind = "IgnoreErrors"
 
@@ -89,7 +91,7 @@ class WithoutErrors(Passed):
 
 
 class ElementsWithoutErrors(ThroughRows):
-    """An iteration that goes on after errors."""
+    """An iteration that skips elements whose computation raises an error."""
 
     def __init__(self, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(source)
@@ -104,7 +106,7 @@ class ElementsWithoutErrors(ThroughRows):
                 self.pipeline.check()
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements that can be computed."""
+        """Return up to `count` next elements that can be computed, stacked."""
         while True:
             try:
                 return self.source.next_rows(count)
@@ -113,7 +115,7 @@ class ElementsWithoutErrors(ThroughRows):
 
 
 class Unique(Passed):
-    """The first of equal elements, each a scalar."""
+    """The scalar elements of the source without repetitions: the first of equal elements stays."""
 
     kind = "Unique"
 
@@ -147,7 +149,9 @@ class UniqueElements(ThroughRows):
                 return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the new ones of the next elements."""
+        """Read up to `count` elements. Return, stacked, the elements that were not returned
+        before.
+        """
         columns = self.source.next_rows(count)
         if columns is None:
             return None
@@ -161,17 +165,17 @@ class UniqueElements(ThroughRows):
         return (column if len(new) == len(keys) else column[new],)
 
     def save(self) -> Any:
-        """Return the position with the elements seen."""
+        """Return the position and the values returned so far."""
         return [list(self.seen), self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Continue with the elements seen before."""
+        """Continue at a position of `save`, with the values that were returned before."""
         self.seen = dict.fromkeys(state[0])
         self.source.restore(state[1])
 
 
 class Asserted(Passed):
-    """A dataset of which the number of elements is declared, and checked at its end."""
+    """A dataset with a declared number of elements. An iteration checks the number at its end."""
 
     kind = "AssertCardinality"
 
@@ -189,7 +193,9 @@ class Asserted(Passed):
 
 
 class AssertedElements(ThroughRows):
-    """An iteration that raises FailedPreconditionError for a wrong number of elements."""
+    """An iteration that raises FailedPreconditionError if the number of elements is not the
+    declared one.
+    """
 
     kept = ("position", "source")
 
@@ -208,7 +214,9 @@ class AssertedElements(ThroughRows):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements up to the declared number."""
+        """Return up to `count` next elements, stacked, but not more than the declared number in
+        all.
+        """
         left = self.number - self.position
         if left <= 0:
             return super().next_rows(count)

@@ -1,4 +1,4 @@
-"""The stage that reads several datasets as another one selects."""
+"""The stage that alternates between datasets in the order that a selector dataset gives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 
 class DirectedInterleave(Stage):
-    """Elements of several datasets, chosen by a dataset of numbers."""
+    """Elements of several datasets. A dataset of indices, the selector, chooses the dataset of each
+    element.
+    """
 
     kind = "DirectedInterleave"
 
@@ -22,11 +24,11 @@ class DirectedInterleave(Stage):
         self.selector, self.sources = selector, sources
 
     def inputs(self) -> list[Stage]:
-        """Return the selector and the datasets."""
+        """Return a list of the selector and the datasets."""
         return [self.selector, *self.sources]
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate as the selector says."""
+        """Iterate in the order that the selector gives."""
         sources = [source.elements(pipeline) for source in self.sources]
         selector = self.selector.elements(pipeline)
         if selector.has_rows and all(source.has_rows for source in sources):
@@ -36,7 +38,7 @@ class DirectedInterleave(Stage):
 
 
 class DirectedElements(Elements):
-    """An iteration over several datasets by a selector."""
+    """An iteration over several datasets in the order that a selector gives."""
 
     kept = ("is_over", "selector", "sources")
 
@@ -46,7 +48,9 @@ class DirectedElements(Elements):
         self.is_over = False
 
     def next(self) -> Element | None:
-        """Return the next element of the selected dataset; ended ones are passed over."""
+        """Return the next element of the dataset that the selector chooses. Selections of an ended
+        dataset are skipped.
+        """
         while not self.is_over:
             selected = self.selector.next()
             if selected is None:
@@ -70,9 +74,9 @@ class DirectedElements(Elements):
 
 
 class DirectedBlocks(DirectedElements):
-    """An iteration over blocks of several datasets by a selector.
+    """An iteration over blocks of several datasets in the order that a selector gives.
 
-    sources: None for those that have ended.
+    sources: the iteration over each dataset, or None if the dataset has ended.
     """
 
     selector: BlockElements
@@ -80,16 +84,16 @@ class DirectedBlocks(DirectedElements):
 
     @property
     def has_rows(self) -> bool:
-        """Whether all datasets have rows."""
+        """Whether all datasets return stacked elements."""
         return all(source is None or source.has_rows for source in self.sources)
 
     @property
     def ahead(self) -> int:
-        """The smallest number of the datasets."""
+        """The minimum, over the datasets, of the numbers of elements that may be read ahead."""
         return min([source.ahead for source in self.sources if source is not None], default=1)
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements of the selected datasets."""
+        """Return up to `count` next elements of the selected datasets, stacked."""
         if self.is_over:
             return None
         count = min(count, self.selector.fill(count) if self.has_rows else 0)
@@ -103,7 +107,9 @@ class DirectedBlocks(DirectedElements):
         return super().next_rows(1)
 
     def _number_there(self, chosen: Any) -> int:
-        """Read ahead; return for how many of the selections the elements are there and alike."""
+        """Read ahead in the selected datasets. Return how many of the next elements are available
+        and have equal shapes.
+        """
         first: Any = None
         for number in range(len(self.sources)):
             places = np.flatnonzero(chosen == number)

@@ -1,4 +1,6 @@
-"""Sources that read files: lines of text, TFRecords, records of fixed length; caches in files."""
+"""Stages that read files: lines of text, TFRecords, records of fixed length, and caches in
+files.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ OpenFile = Callable[[bytes], Iterator[bytes]]
 
 
 class Files(Stage):
-    """The records of files, one file after the other."""
+    """The records of several files, one file after the other."""
 
     def __init__(self, kind: str, names: Any, open_file: OpenFile) -> None:
         self.kind = kind  # type: ignore[misc]
@@ -43,7 +45,9 @@ class Files(Stage):
 
 
 class Records(Elements):
-    """An iteration over the records of files. number: of records read from the current file."""
+    """An iteration over the records of files. number: how many records of the current file were
+    read.
+    """
 
     kept = ("file", "number")
     has_rows = True
@@ -65,12 +69,12 @@ class Records(Elements):
         return (array,)
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next records."""
+        """Return up to `count` next records, stacked."""
         records = self.next_records(count)
         return (strings(records),) if records else None
 
     def next_records(self, count: int) -> list[bytes]:
-        """Return the next records, at least one except at the end."""
+        """Return up to `count` next records. The list is empty only at the end."""
         records: list[bytes] = []
         if self.failure is not None:
             self._raise()
@@ -92,14 +96,14 @@ class Records(Elements):
         return records
 
     def _raise(self) -> NoReturn:
-        """Raise the error at which the current file ended, and go on with the next file."""
+        """Move on to the next file, then raise the error that ended the current file."""
         failure, self.failure = self.failure, None
         assert failure is not None
         self._leave()
         raise failure
 
     def _leave(self) -> None:
-        """Go on with the next file."""
+        """Close the current file and move on to the next file."""
         self._close_reader()
         self.file, self.number = self.file + 1, 0
 
@@ -113,7 +117,7 @@ class Records(Elements):
         self._close_reader()
 
     def restore(self, state: Any) -> None:
-        """Open the file again, and pass over the records that were read."""
+        """Open the saved file again, and skip the records that were read before."""
         self._close_reader()
         self.failure = None
         self.file, self.number = state
@@ -124,7 +128,7 @@ class Records(Elements):
 
 
 def text_lines(compression: str, name: bytes) -> Iterator[bytes]:
-    """Yield the lines of a file without line ends."""
+    """Yield the lines of a file, without line ends."""
     path = os.fsdecode(name)
     with system_errors(name):
         source = open_to_read(path)
@@ -189,9 +193,9 @@ def _fixed_records(
 
 
 class CachedInFile(Passed):
-    """The elements, which are computed once and then kept in a file.
+    """A dataset that computes its elements once and then keeps them in a file.
 
-    While the first pass writes, the file has the suffix `.lockfile`.
+    During the first pass, a file with the suffix `.lockfile` exists.
     """
 
     kind = "FileCache"
@@ -202,22 +206,24 @@ class CachedInFile(Passed):
 
     @property
     def file(self) -> str:
-        """The file with the elements."""
+        """The path of the file with the elements."""
         return f"{self.path}.data"
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the file, or over the source, whose elements are written."""
+        """Iterate over the file, if it exists. Otherwise iterate over the source and write its
+        elements.
+        """
         if os.path.exists(self.file):
             return CacheReader(self)
         return CacheWriter(self, self.source.elements(pipeline))
 
     def cardinality(self) -> int:
-        """Return that of the source."""
+        """Return the cardinality of the source."""
         return self.source.cardinality()
 
 
 class CacheReader(Elements):
-    """An iteration over a file of a cache."""
+    """An iteration over the elements in a cache file."""
 
     kept = ("index",)
 
@@ -245,7 +251,7 @@ class CacheReader(Elements):
         self.source.close()
 
     def restore(self, state: Any) -> None:
-        """Pass over the elements that were read."""
+        """Skip the elements that were read before."""
         for _ in range(state[0]):
             self.next()
 
@@ -275,7 +281,7 @@ class CacheWriter(Elements):
                 ) from None
 
     def next(self) -> Element | None:
-        """Return the next element of the source, and write it."""
+        """Write the next element of the source to the file, and return it."""
         if self.is_over:
             return None
         if self.target is None:
@@ -291,7 +297,7 @@ class CacheWriter(Elements):
         return element
 
     def close(self) -> None:
-        """Close the file; one that is not complete is removed."""
+        """Close the file. If the pass is incomplete, remove the file."""
         if self.target is not None:
             self.target.close()
             self.target = None
@@ -299,7 +305,7 @@ class CacheWriter(Elements):
         self.source.close()
 
     def restore(self, state: Any) -> None:
-        """Write the elements before the position again."""
+        """Write the elements that precede the saved position again."""
         for _ in range(state[0]):
             self.next()
 

@@ -23,10 +23,10 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 
 class Mapped(Stage):
-    """The results of a function of each element.
+    """The results of a function that is called on each element.
 
-    keeps_number: whether an OutOfRangeError of the function is an error; otherwise it ends the
-    dataset. calls: how many calls may run at the same time.
+    keeps_number: whether an OutOfRangeError that the function raises is an error. If false, it ends
+    the dataset. calls: the maximum number of calls at the same time.
     """
 
     kind = "Map"
@@ -51,7 +51,9 @@ class Mapped(Stage):
         return ParallelElements(self, source, pipeline)
 
     def cardinality(self) -> int:
-        """Return that of the source, if it is kept."""
+        """Return the cardinality of the source. If the function may end the dataset, return
+        UNKNOWN.
+        """
         return self.source.cardinality() if self.keeps_number else UNKNOWN
 
 
@@ -60,7 +62,7 @@ _LARGE_ROW = 1 << 14
 
 
 class MappedElements(Through):
-    """An iteration over results, computed one by one."""
+    """An iteration that calls the function on one element after the other."""
 
     def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(source)
@@ -80,7 +82,7 @@ class MappedElements(Through):
 
 
 def check_end(stage: Mapped, error: OutOfRangeError) -> None:
-    """Raise the error of a function that may not end the dataset."""
+    """Raise InvalidArgumentError if the function's OutOfRangeError may not end the dataset."""
     if stage.keeps_number:
         raise invalid_argument(
             "Function invocation produced OutOfRangeError: " + error.message
@@ -88,17 +90,20 @@ def check_end(stage: Mapped, error: OutOfRangeError) -> None:
 
 
 class ParallelElements(Through):
-    """An iteration over results in the order of the elements, computed by threads ahead.
+    """An iteration over results that threads compute ahead. The results have the order of the
+    elements.
 
-    pending: the elements whose results were not returned yet, in order, with their results to come.
-    An error of the source has its place among them, without an element. A function that takes less
-    time than the way to a thread and back is called without threads.
+    pending: pairs of an element and the job that computes its result, in order, for results not
+    returned yet. An error of the source is a pair without an element. If the function takes less
+    time than handing a call to a thread, it is called without threads.
     """
 
     threaded = ("function",)
 
     def fullness(self) -> tuple[int, int]:
-        """Return how many results were computed or are being computed ahead."""
+        """Return (the number of results computed or being computed ahead, the maximum of this
+        number).
+        """
         return len(self.pending), self.workers.count
 
     def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
@@ -126,7 +131,7 @@ class ParallelElements(Through):
             return None
 
     def _result(self) -> Element | None:
-        """Return the result of the next element, computed by this thread."""
+        """Compute the result of the next element in this thread, and return it."""
         element = None if self.is_over else self.source.next()
         if element is None:
             self.is_over = True
@@ -161,7 +166,7 @@ class ParallelElements(Through):
         super().close()
 
     def save(self) -> Any:
-        """Return the position with the elements that were read ahead."""
+        """Return the position and the elements that were read ahead."""
         ahead = []
         for element, job in self.pending:
             if element is None:
@@ -171,7 +176,9 @@ class ParallelElements(Through):
         return [self.is_over, ahead, self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Compute the results of the elements that were read ahead again."""
+        """Continue at a position of `save`. The results of elements that were read ahead are
+        computed again.
+        """
         self.is_over, ahead, position = state
         self.source.restore(position)
         for element in ahead:
@@ -179,7 +186,7 @@ class ParallelElements(Through):
 
 
 class Filtered(Passed):
-    """The elements for which a function is true."""
+    """The elements of the source for which a function returns true."""
 
     kind = "Filter"
 
@@ -201,14 +208,14 @@ class Filtered(Passed):
 
 
 class FilteredElements(Through):
-    """An iteration that omits elements."""
+    """An iteration that omits elements for which a function returns false."""
 
     def __init__(self, source: Elements, function: Callable[[Element], Element]) -> None:
         super().__init__(source)
         self.function = function
 
     def next(self) -> Element | None:
-        """Return the next element for which the function is true."""
+        """Return the next element for which the function returns true."""
         while True:
             element = self.source.next()
             if element is None or bool(self.function(element)[0]):
@@ -216,23 +223,23 @@ class FilteredElements(Through):
 
 
 class TakenWhile(Filtered):
-    """The elements before the first for which a function is false."""
+    """The elements of the source before the first element for which a function returns false."""
 
     kind = "TakeWhile"
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate until the function is false."""
+        """Iterate until the function returns false."""
         return TakenWhileElements(self.source.elements(pipeline), self.function.started(pipeline))
 
 
 class TakenWhileElements(FilteredElements):
-    """An iteration that ends when a function is false."""
+    """An iteration that ends once a function returns false."""
 
     kept = ("is_over", "source")
     is_over = False
 
     def next(self) -> Element | None:
-        """Return the next element, None once the function was false."""
+        """Return the next element. Once the function has returned false, return None."""
         element = None if self.is_over else self.source.next()
         if element is None:
             return None
@@ -241,7 +248,9 @@ class TakenWhileElements(FilteredElements):
 
 
 class Scanned(Stage):
-    """The outputs of a function of a state and each element, which returns the next state too."""
+    """The outputs of a function that is called with a state and each element. It also returns the
+    next state.
+    """
 
     kind = "Scan"
 
@@ -254,12 +263,12 @@ class Scanned(Stage):
         return ScannedElements(self, self.source.elements(pipeline), pipeline)
 
     def cardinality(self) -> int:
-        """Return that of the source."""
+        """Return the cardinality of the source."""
         return self.source.cardinality() if self.keeps_number else UNKNOWN
 
 
 class ScannedElements(Through):
-    """An iteration with a state."""
+    """An iteration that passes a state from element to element."""
 
     kept = ("state", "source")
 

@@ -22,7 +22,9 @@ from gpugraph.ops.datasets.passed_stages import Through
 
 
 class GroupedByWindow(Stage):
-    """The datasets that a function makes of groups with equal keys."""
+    """The datasets that a function returns, one after another. The function is called with each
+    group of elements with equal keys.
+    """
 
     kind = "GroupByWindow"
 
@@ -35,10 +37,10 @@ class GroupedByWindow(Stage):
 
 
 class GroupElements(Through):
-    """An iteration over groups.
+    """An iteration over the datasets made of groups.
 
-    groups: by key, the elements and the size at which the group is full. flushed: the group that is
-    read now, by its key and its elements.
+    groups: a dict from key to a pair: the elements so far, and the size at which the group is full.
+    flushed: the key and the elements of the group that is being read.
     """
 
     def __init__(self, stage: GroupedByWindow, source: Elements, pipeline: Pipeline) -> None:
@@ -53,7 +55,9 @@ class GroupElements(Through):
         self.is_over = False
 
     def next(self) -> Element | None:
-        """Return the next element of the group that is read, or of the next full one."""
+        """Return the next element of the group that is being read. At its end, move on to the next
+        full group.
+        """
         while True:
             if self.current is not None:
                 element = self.current.next()
@@ -96,7 +100,7 @@ class GroupElements(Through):
         return self.current
 
     def save(self) -> Any:
-        """Return the position with the groups."""
+        """Return the position and the groups."""
         groups = [
             [key, self.sizes[key], [list(row) for row in rows]] for key, rows in self.groups.items()
         ]
@@ -107,7 +111,7 @@ class GroupElements(Through):
         return [self.is_over, groups, list(self.sizes.items()), flushed, self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Continue with the groups."""
+        """Continue at a position of `save`, with the saved groups."""
         self.is_over, groups, sizes, flushed, position = state
         self.source.restore(position)
         self.sizes = dict(sizes)
@@ -118,7 +122,7 @@ class GroupElements(Through):
 
 
 class GroupedByReducer(Stage):
-    """For each key, in ascending order, the result of a reduction of the elements with it."""
+    """One result for each key, in ascending order: a reduction of the elements with this key."""
 
     kind = "GroupByReducer"
 
@@ -131,7 +135,9 @@ class GroupedByReducer(Stage):
 
 
 class ReducedGroups(Through):
-    """An iteration over the results of groups, which are computed at its first element."""
+    """An iteration over the results of groups. The first call of `next` reads all elements and
+    computes all results.
+    """
 
     kept = ("index", "results", "source")
 
@@ -167,7 +173,9 @@ _SOURCE = "input_dataset: variant"
 
 
 def _functions(names: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
-    """Return the inputs and the attrs for functions with captured tensors."""
+    """Return the signature's inputs and the attrs for functions with captured tensors. `names`: the
+    names of the functions.
+    """
     inputs = ", ".join(f"{name}_other_arguments: T{name}_other_arguments" for name in names)
     attrs = dict.fromkeys(names, FUNC)
     types = {f"T{name}_other_arguments": arguments(name) for name in names}

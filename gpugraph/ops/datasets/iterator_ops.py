@@ -1,4 +1,6 @@
-"""Iterators: handles of positions in datasets, which a session keeps, and the ops on them."""
+"""Iterators: objects that hold a position in a dataset, and the ops on their handles. A session
+keeps the iterators.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,9 @@ _UNINITIALIZED = (
 
 
 class IteratorResource:
-    """An iterator of a session: the dataset that it reads, once initialized, and the position.
+    """An iterator of a session. After `initialize` it has a dataset and a position.
 
-    types, shapes: of the elements; no types if any dataset will do.
+    types, shapes: the dtypes and shapes of elements. If `types` is empty, any dataset is accepted.
     """
 
     def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape], name: str) -> None:
@@ -52,7 +54,7 @@ class IteratorResource:
         self.watch: Watch | None = None
 
     def measure(self) -> str:
-        """Return the text of the watch, and begin to watch if nothing does."""
+        """Return the text of the iterator's watch. If there is no watch, start one."""
         if self.watch is None:
             self.watch = Watch(self.name)
             with self.lock:
@@ -63,7 +65,7 @@ class IteratorResource:
         return self.watch.text()
 
     def initialize(self, stage: Stage) -> None:
-        """Start at the beginning of a dataset, and drop the one before."""
+        """Drop the current dataset, and start at the beginning of `stage`."""
         self._check(stage)
         self.end_of_session()
         pipeline, stage = Pipeline(), stage.apart()
@@ -82,7 +84,9 @@ class IteratorResource:
             of_other.release()
 
     def _check(self, stage: Stage) -> None:
-        """Raise InvalidArgumentError for a dataset with elements of other dtypes or shapes."""
+        """Raise InvalidArgumentError if the elements of `stage` have other dtypes or shapes than
+        the iterator's.
+        """
         if not self.types:
             return
         if len(stage.types) != len(self.types):
@@ -104,7 +108,9 @@ class IteratorResource:
                 )
 
     def take(self) -> Element | None:
-        """Return the next element, None at the end; FailedPreconditionError before `initialize`."""
+        """Return the next element. At the end, return None. Raises FailedPreconditionError before
+        `initialize`.
+        """
         pipeline = self.pipeline
         while not self.lock.acquire(timeout=SLICE_S):
             pipeline.check()
@@ -116,14 +122,14 @@ class IteratorResource:
             self.lock.release()
 
     def next(self) -> Element:
-        """Return the next element; OutOfRangeError at the end."""
+        """Return the next element. Raises OutOfRangeError at the end."""
         element = self.take()
         if element is None:
             raise OutOfRangeError.of_no_node("End of sequence")
         return element
 
     def save(self) -> bytes:
-        """Return the position."""
+        """Return the position as bytes."""
         with self.lock:
             if self.elements is None:
                 raise FailedPreconditionError.of_no_node(
@@ -135,7 +141,7 @@ class IteratorResource:
             return packed([begun, self.pipeline.saved(self.elements)])
 
     def restore(self, position: bytes) -> None:
-        """Go to a position of the same dataset."""
+        """Continue at a position that was saved from an equal dataset."""
         with self.lock:
             if self.stage is None or self.elements is None:
                 raise FailedPreconditionError.of_no_node(
@@ -152,7 +158,9 @@ class IteratorResource:
             self.pipeline.restore(self.elements, place)
 
     def _stages(self) -> list[Stage]:
-        """Return the dataset and those from which it reads, each once, in a certain order."""
+        """Return a list of the dataset and all datasets that it reads, each once. The order is
+        always the same.
+        """
         stages: dict[int, Stage] = {}
         left = [self.stage]
         while left:
@@ -163,7 +171,7 @@ class IteratorResource:
         return list(stages.values())
 
     def end_of_session(self) -> None:
-        """Drop the position: end its threads and close its files."""
+        """Drop the position, end its threads, and close its files."""
         pipeline = self.pipeline
         pipeline.end()
         with self.lock:
@@ -174,12 +182,14 @@ class IteratorResource:
 
 
 def iterator_in(handle: Any) -> IteratorResource:
-    """Return the iterator behind a handle; InvalidArgumentError for other handles."""
+    """Return the iterator that a handle refers to. Raises InvalidArgumentError if the handle refers
+    to anything else.
+    """
     return held_object(handle, IteratorResource, "iterator")
 
 
 def element_types(context: KernelContext) -> tuple[list[DType], list[TensorShape]]:
-    """Return the dtypes and shapes of elements, from a node's attrs."""
+    """Return the dtypes and the shapes of a dataset's elements, from the attrs of a node."""
     attrs = context.attrs
     types = [as_dtype(dtype) for dtype in attrs["output_types"]]
     return types, [as_shape(shape) for shape in attrs["output_shapes"]]
@@ -263,7 +273,7 @@ def _bind_next_optional(context: KernelContext, handle: Any) -> Run:
 
 
 def infer_elements(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shapes of elements from the attrs."""
+    """Return the shapes of a dataset's elements, from the attrs of a node."""
     return [as_shape(shape) for shape in context.attrs["output_shapes"]]
 
 
@@ -274,7 +284,7 @@ _ANY_TYPES = {
 
 
 def declare_handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declare an op on a handle or a dataset that does not wait."""
+    """Declare an op that takes a handle or a dataset and does not wait."""
     declaration = {"infer": infer_handle, **declaration}
     number = declaration.get("inputs", "").count(":")
     op(
@@ -326,7 +336,9 @@ def _bind_to_string(context: KernelContext, handle: Any, text: Any) -> Run:
 
 
 class _Named:
-    """An iterator in the table of the session under the text of its handle."""
+    """An entry of the session's table of iterators. Its key is the text of the iterator's
+    handle.
+    """
 
     def __init__(self, iterator: IteratorResource) -> None:
         self.iterator = iterator

@@ -13,7 +13,7 @@ from gpugraph.ops.datasets.source_stages import Counted
 
 
 class ListStage(Stage):
-    """A dataset of elements in memory: a window, or a group."""
+    """A dataset whose elements are in memory: a window or a group."""
 
     kind = "Window"
 
@@ -29,7 +29,7 @@ class ListStage(Stage):
 
     @property
     def rows(self) -> list[Element]:
-        """The elements."""
+        """The list of the elements."""
         block = self.block
         return self._rows if block is None else [row(block, n) for n in range(len(block[0]))]
 
@@ -46,13 +46,17 @@ class ListStage(Stage):
 
 
 def column(rows: list[Element], number: int, like: Stage) -> ListStage:
-    """Return the dataset of one component of elements of another dataset."""
+    """Return the dataset of component `number` of the elements in `rows`. `like`: the dataset they
+    come from.
+    """
     parts = [(row[number],) for row in rows]
     return ListStage(parts, like.types[number : number + 1], like.shapes[number : number + 1])
 
 
 def column_of_block(block: Element, number: int, like: Stage) -> ListStage:
-    """Return the dataset of one component of a block of another dataset's elements."""
+    """Return the dataset of component `number` of a block. `like`: the dataset that the block comes
+    from.
+    """
     types, shapes = like.types[number : number + 1], like.shapes[number : number + 1]
     return ListStage([], types, shapes, (block[number],))
 

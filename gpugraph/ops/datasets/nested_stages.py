@@ -1,4 +1,4 @@
-"""Stages that read datasets which functions return: flat_map, interleave, groups by a key."""
+"""Stages that call a function and read the datasets that it returns: flat_map, interleave."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from gpugraph.ops.datasets.passed_stages import Through
 
 
 class FlatMapped(Stage):
-    """The elements of the datasets that a function returns, one dataset after the other."""
+    """The elements of the datasets that a function returns, one dataset after the other. The
+    function is called with each element of the source.
+    """
 
     kind = "FlatMap"
 
@@ -35,7 +37,9 @@ class FlatMapped(Stage):
 
 
 class Interleaved(FlatMapped):
-    """The elements of datasets that a function returns, `cycle` of them side by side."""
+    """The elements of the datasets that a function returns, alternating between `cycle` open
+    datasets. The function is called with each element of the source.
+    """
 
     kind = "Interleave"
 
@@ -53,10 +57,10 @@ class Interleaved(FlatMapped):
 
 
 class InterleavedElements(Through):
-    """An iteration over several datasets side by side, `block` elements of each.
+    """An iteration that alternates between open datasets, and reads `block` elements of each.
 
-    origins: by slot, the element from which the function made the dataset there. woven: elements
-    of whole rounds that were computed ahead, of which the one at `place` is next.
+    origins: for each slot, the element from which the function made the dataset in it. woven: a
+    block of elements that were computed ahead. place: the index in `woven` of the next element.
     """
 
     def __init__(
@@ -74,7 +78,7 @@ class InterleavedElements(Through):
 
     @property
     def has_rows(self) -> bool:
-        """Whether the current dataset has rows, if it is open."""
+        """Whether the current dataset is open and returns stacked elements."""
         current = self.open[self.slot]
         return current is None or current.has_rows
 
@@ -92,7 +96,7 @@ class InterleavedElements(Through):
         return None
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements of the datasets."""
+        """Return up to `count` next elements, stacked."""
         if self.woven is not None:
             return self._of_woven(count)
         while (current := self._current()) is not None:
@@ -107,7 +111,9 @@ class InterleavedElements(Through):
         return None
 
     def _current(self) -> Elements | None:
-        """Return the dataset in the current slot, or move on to one; None at the end."""
+        """Return the iteration in the current slot. If it is empty, open a dataset in it or move to
+        another slot. At the end, return None.
+        """
         while not self.is_over or self.num_open:
             current = self.open[self.slot]
             if current is not None:
@@ -119,7 +125,9 @@ class InterleavedElements(Through):
         return None
 
     def _moved(self, count: int) -> None:
-        """Count elements of the current slot, not more than its block has left."""
+        """Record that `count` elements of the current slot were read. They must not exceed the rest
+        of its block.
+        """
         self.in_block += count
         if self.in_block >= self.block:
             self._move_on()
@@ -131,7 +139,7 @@ class InterleavedElements(Through):
         self._move_on()
 
     def _of_woven(self, count: int) -> Element:
-        """Return the next of the elements that were woven ahead."""
+        """Return up to `count` elements of `woven`, stacked."""
         start, woven = self.place, self.woven
         assert woven is not None
         self.place = end = min(start + count, len(woven[0]))
@@ -140,9 +148,10 @@ class InterleavedElements(Through):
         return part(woven, start, end)
 
     def _weave(self) -> bool:
-        """Weave whole rounds over all slots, with a block of each; False if one is too short.
+        """Compute whole rounds over all slots ahead, one block of each slot in a round. Return
+        False if a dataset has too few elements available.
 
-        The datasets are read ahead, as far as this has no effect.
+        The datasets are read ahead only as far as this has no side effect.
         """
         if not self.is_over and self.num_open < self.cycle:
             return False
@@ -180,7 +189,7 @@ class InterleavedElements(Through):
         return opened
 
     def save(self) -> Any:
-        """Return the position with those in the open datasets."""
+        """Return the position, which includes the positions in the open datasets."""
         slots = [
             None if opened is None or origin is None else [list(origin), opened.save()]
             for origin, opened in zip(self.origins, self.open)
@@ -191,7 +200,7 @@ class InterleavedElements(Through):
         return [self.slot, self.in_block, self.is_over, slots, woven, self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Open the datasets again, and continue in each."""
+        """Open the saved datasets again, and continue at their positions."""
         self.slot, self.in_block, self.is_over, slots, woven, position = state
         self.woven, self.place = None if woven is None else tuple(woven), 0
         self.source.restore(position)
@@ -201,7 +210,9 @@ class InterleavedElements(Through):
 
 
 def _woven(columns: Sequence[Any], rounds: int, block: int) -> Any:
-    """Return rounds over columns, with a block of each."""
+    """Return one column that alternates between `columns`: in each round, `block` rows of each
+    column.
+    """
     sizes = columns[0].shape[1:]
     parts = [column.reshape(rounds, block, *sizes) for column in columns]
     return np.stack(parts, 1).reshape(-1, *sizes)

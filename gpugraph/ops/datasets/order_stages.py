@@ -1,4 +1,4 @@
-"""Stages that choose elements or change how often they come: take, skip, repeat, shard, zip, ..."""
+"""Stages that choose, repeat or combine elements: take, skip, repeat, shard, zip, ..."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 
 class Take(Passed):
-    """The first `count` elements; all if it is negative."""
+    """The first `count` elements of the source. If `count` is negative, all elements."""
 
     kind = "Take"
 
@@ -37,7 +37,7 @@ class Take(Passed):
         return source if self.count < 0 else TakenElements(source, self.count)
 
     def cardinality(self) -> int:
-        """Return the smaller of both numbers."""
+        """Return the smaller of `count` and the source's cardinality."""
         number = self.source.cardinality()
         if self.count < 0:
             return number
@@ -47,7 +47,7 @@ class Take(Passed):
 
 
 class TakenElements(ThroughRows):
-    """An iteration that ends after some elements."""
+    """An iteration that ends after a given number of elements."""
 
     kept = ("left", "source")
 
@@ -64,7 +64,7 @@ class TakenElements(ThroughRows):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements, if any are left."""
+        """Return up to `count` next elements, stacked, if any are left."""
         if self.left <= 0:
             return None
         columns = self.source.next_rows(min(count, self.left))
@@ -73,7 +73,7 @@ class TakenElements(ThroughRows):
 
 
 class Skip(Passed):
-    """All elements but the first `count`; none if it is negative."""
+    """The elements of the source after the first `count`. If `count` is negative, no elements."""
 
     kind = "Skip"
 
@@ -97,7 +97,7 @@ class Skip(Passed):
 
 
 class SkippingElements(ThroughRows):
-    """An iteration that first drops some elements."""
+    """An iteration that drops a given number of elements before it returns the first."""
 
     kept = ("left", "source")
 
@@ -106,15 +106,15 @@ class SkippingElements(ThroughRows):
         self.left = left
 
     def next(self) -> Element | None:
-        """Return the next element behind those to skip."""
+        """Return the next element after the skipped elements."""
         return self.source.next() if self._has_skipped() else None
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements behind those to skip."""
+        """Return up to `count` next elements after the skipped elements, stacked."""
         return self.source.next_rows(count) if self._has_skipped() else None
 
     def _has_skipped(self) -> bool:
-        """Drop elements; return whether there are enough."""
+        """Drop the elements to skip. Return whether the source had enough elements."""
         while self.left > 0:
             if self.source.has_rows:
                 columns = self.source.next_rows(min(self.left, MAX_AHEAD))
@@ -129,7 +129,9 @@ class SkippingElements(ThroughRows):
 
 
 class Repeat(Passed):
-    """The elements `count` times; without end if it is negative."""
+    """The elements of the source, `count` times. If `count` is negative, they repeat without
+    end.
+    """
 
     kind = "Repeat"
 
@@ -144,12 +146,14 @@ class Repeat(Passed):
         return RepeatedElements(self, pipeline)
 
     def cardinality(self) -> int:
-        """Return the product."""
+        """Return `count` times the source's cardinality."""
         return times(self.source.cardinality(), INFINITE if self.count < 0 else self.count)
 
 
 class RepeatedElements(Elements):
-    """Passes over a dataset, one after the other. An endless one ends if a pass is empty."""
+    """Several passes over a dataset. If the passes are endless, an empty pass ends the
+    iteration.
+    """
 
     kept = ("passes", "is_first", "source")
 
@@ -161,24 +165,24 @@ class RepeatedElements(Elements):
 
     @property
     def has_rows(self) -> bool:
-        """Whether the current pass has rows."""
+        """Whether the current pass returns stacked elements."""
         return self.source is not None and self.source.has_rows
 
     @property
     def ahead(self) -> int:
-        """The number of the current pass."""
+        """The number of elements that the current pass may read ahead."""
         return 1 if self.source is None else self.source.ahead
 
     def next(self) -> Element | None:
-        """Return the next element of this pass or of the next."""
+        """Return the next element of this pass, or the first element of the next pass."""
         return self._read(None)
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements of a pass."""
+        """Return up to `count` next elements of one pass, stacked."""
         return self._read(count)
 
     def _read(self, count: int | None) -> Element | None:
-        """Return the next element, or up to `count` stacked ones."""
+        """Return the next element. If `count` is given, return up to `count` elements, stacked."""
         while self.source is not None:
             element = self.source.next() if count is None else self.source.next_rows(count)
             if element is not None:
@@ -214,7 +218,7 @@ class Concatenated(Stage):
         return ConcatenatedElements(self, pipeline)
 
     def cardinality(self) -> int:
-        """Return the sum."""
+        """Return the sum of the two cardinalities."""
         first, second = self.first.cardinality(), self.second.cardinality()
         if INFINITE in (first, second):
             return INFINITE
@@ -226,7 +230,7 @@ def _names(stage: Stage) -> str:
 
 
 class ConcatenatedElements(ThroughRows):
-    """An iteration over one dataset, then over another."""
+    """An iteration over one dataset, then over a second dataset."""
 
     kept = ("is_second", "source")
 
@@ -244,7 +248,7 @@ class ConcatenatedElements(ThroughRows):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements of one of the datasets."""
+        """Return up to `count` next elements of one of the datasets, stacked."""
         columns = self.source.next_rows(count)
         if columns is None and not self.is_second:
             self._go_on()
@@ -257,7 +261,7 @@ class ConcatenatedElements(ThroughRows):
         self.source = self.stage.second.elements(self.pipeline)
 
     def restore(self, state: Any) -> None:
-        """Continue in the right dataset."""
+        """Continue in the dataset that was being read when the position was saved."""
         if state[0] and not self.is_second:
             self._go_on()
         super().restore(state)

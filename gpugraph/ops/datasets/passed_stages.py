@@ -1,4 +1,4 @@
-"""The base classes of stages that pass the elements of another one."""
+"""Base classes of stages that return the elements of their source unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline, St
 
 
 class Through(Elements):
-    """An iteration over another one's elements."""
+    """An iteration that returns the elements of its source."""
 
     kept: ClassVar[tuple[str, ...]] = ("source",)
 
@@ -21,21 +21,21 @@ class Through(Elements):
 
 
 class ThroughRows(Through):
-    """An iteration over another one's elements that reads stacked elements if that one does."""
+    """An iteration that returns the elements of its source, stacked if the source stacks them."""
 
     @property
     def has_rows(self) -> bool:
-        """Whether the source has rows."""
+        """Whether the source returns stacked elements."""
         return self.source.has_rows
 
     @property
     def ahead(self) -> int:
-        """The number of the source."""
+        """The number of elements that the source may read ahead."""
         return self.source.ahead
 
 
 class Passed(Stage):
-    """A dataset with the elements of another one: options of the runtime."""
+    """A dataset with the elements of its source, for ops whose options have no effect here."""
 
     def __init__(self, source: Stage) -> None:
         self.source = source
@@ -46,5 +46,5 @@ class Passed(Stage):
         return self.source.elements(pipeline)
 
     def cardinality(self) -> int:
-        """Return that of the source."""
+        """Return the cardinality of the source."""
         return self.source.cardinality()

@@ -1,5 +1,5 @@
-"""Ops that save and restore the position of an iterator as a string, ops that write a dataset's
-records to files, and ops of iterators for several devices.
+"""Ops on iterators and datasets: they save and restore positions as strings, write a dataset's
+records to files, and distribute elements to several devices.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ for _op_type in ("DatasetToTFRecord", "ExperimentalDatasetToTFRecord"):
 
 
 class SplitIterator(IteratorResource):
-    """An iterator that distributes its elements to `count` shards in turn."""
+    """An iterator that distributes its elements to `count` shards: element i goes to shard i modulo
+    `count`.
+    """
 
     def __init__(self, types: Any, shapes: Any, name: str, count: int) -> None:
         super().__init__(types, shapes, name)
@@ -103,7 +105,7 @@ class SplitIterator(IteratorResource):
             self.incarnation += 1
 
     def next_of(self, shard: int) -> Element:
-        """Return the next element of a shard; OutOfRangeError at the end."""
+        """Return the next element of a shard. Raises OutOfRangeError at the end."""
         if not 0 <= shard < self.count:
             raise invalid_argument(f"Invalid shard_num provided for the iterator: {shard}")
         pipeline = self.pipeline

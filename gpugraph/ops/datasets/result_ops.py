@@ -1,4 +1,6 @@
-"""Ops whose results need no iterator: a single element, a reduction, the number of elements."""
+"""Ops that read a dataset without an iterator: a single element, a reduction, the number of
+elements.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Shuffling, in TensorFlow's order: a buffer from which elements leave at random.
+"""Shuffling: a buffer from which random elements are returned, in the same order as in TensorFlow.
 
-The buffer may hold elements of several epochs (`ShuffleAndRepeat`); those of an earlier epoch leave
-first. Seeds of an iteration that reshuffles come from a stream that the dataset draws on.
+The buffer may hold elements of several epochs (`ShuffleAndRepeat`). All elements of an epoch are
+returned before any element of the next epoch. If each iteration reshuffles, the dataset draws its
+seeds from a random stream.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from gpugraph.ops.queues.element_orders import chosen_seeds, random_words
 
 
 class Shuffled(Passed):
-    """The elements in a random order; `count` epochs of them, without end if it is negative."""
+    """The elements of the source in a random order, for `count` epochs. If `count` is negative,
+    there is no last epoch.
+    """
 
     kind = "Shuffle"
 
@@ -39,7 +42,7 @@ class Shuffled(Passed):
         self._lock = new_lock()
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate with the seeds of the next pass."""
+        """Start an iteration with the seeds of the next pass."""
         seeds = self.seeds
         if self._seeds_of_passes is not None:
             with self._lock:
@@ -54,7 +57,7 @@ class Shuffled(Passed):
         return ShuffledElements(self, seeds, pipeline)
 
     def apart(self) -> Stage:
-        """Return the dataset with a separate stream of seeds."""
+        """Return a copy of the dataset with its own stream of seeds."""
         reshuffles = self._seeds_of_passes is not None
         result = Shuffled(self.source.apart(), self.size, self.seeds, reshuffles, self.count)
         result.like(self)
@@ -66,7 +69,7 @@ class Shuffled(Passed):
         return self._begun
 
     def begin_after(self, number: int) -> None:
-        """Go to a place in the stream of seeds."""
+        """Move to the seeds of the pass after `number` passes."""
         if self._seeds_of_passes is None:
             return
         with self._lock:
@@ -75,15 +78,15 @@ class Shuffled(Passed):
                 next(self._seeds_of_passes)
 
     def cardinality(self) -> int:
-        """Return the number of elements of all epochs."""
+        """Return the number of elements in all epochs."""
         return times(self.source.cardinality(), INFINITE if self.count < 0 else self.count)
 
 
 class ShuffledElements(Elements):
     """An iteration in random order.
 
-    epochs: the elements in the buffer, those of each epoch in a list, the oldest first. first: the
-    place of the first element that is left in the oldest list.
+    epochs: the elements in the buffer: a list for each epoch, the oldest epoch first. first: the
+    index of the first element that is left in the oldest list.
     """
 
     def __init__(
@@ -106,11 +109,11 @@ class ShuffledElements(Elements):
         self.source = source
 
     def fullness(self) -> tuple[int, int]:
-        """Return how many elements are in the buffer."""
+        """Return (the number of elements in the buffer, the buffer's capacity)."""
         return self.count, self.stage.size
 
     def _read(self) -> Element | None:
-        """Return the next element of this epoch or of the next ones."""
+        """Read the next element of this epoch or, at its end, of the following epochs."""
         stage = self.stage
         if self.source is None:
             if stage.count == 0:
@@ -129,7 +132,7 @@ class ShuffledElements(Elements):
             self.source = stage.source.elements(self.pipeline)
 
     def next(self) -> Element | None:
-        """Return an element of the oldest epoch in the buffer, chosen at random."""
+        """Return a random element of the oldest epoch in the buffer."""
         size = self.stage.size
         while not self.is_over and self.count < size:
             element = self._read()
@@ -157,14 +160,14 @@ class ShuffledElements(Elements):
         return chosen
 
     def save(self) -> Any:
-        """Return the position with the buffer."""
+        """Return the position, the buffer, and the position in the random stream."""
         source = None if self.source is None else self.source.save()
         epochs = [[list(element) for element in epoch if element] for epoch in self.epochs]
         state = [list(self.seeds), self.drawn, self.epoch, self.is_over, self.has_any]
         return [*state, epochs, source, self.stage.begun()]
 
     def restore(self, state: Any) -> None:
-        """Continue with a buffer and a place in the random stream."""
+        """Continue at a position of `save`, with the saved buffer."""
         seeds, self.drawn, self.epoch, self.is_over, self.has_any, epochs, source, begun = state
         self.stage.begin_after(begun)
         self.seeds = (seeds[0], seeds[1])
@@ -180,14 +183,14 @@ class ShuffledElements(Elements):
 
 
 class RowStore:
-    """Rows of columns that are overwritten when they are free."""
+    """Columns of rows by number. The numbers of removed rows are used again."""
 
     def __init__(self) -> None:
         self.columns: list[Any] = []
         self.free: list[int] = []
 
     def put(self, block: Element) -> list[int]:
-        """Store a block, and return the numbers of its rows."""
+        """Store the rows of a block. Return their numbers."""
         count = len(block[0])
         missing = count - len(self.free)
         if missing > 0:
@@ -212,7 +215,7 @@ class RowStore:
         return tuple([column[numbers] for column in self.columns])
 
     def take(self, numbers: list[int]) -> Element:
-        """Return rows, and free them."""
+        """Remove the rows with these numbers. Return them, stacked."""
         self.free += numbers
         return self.rows(numbers)
 
@@ -220,8 +223,8 @@ class RowStore:
 class ShuffledBlocks(Elements):
     """An iteration in random order over a source that stacks elements.
 
-    items: the numbers in the store of the elements in the buffer, from the place `first` on, and of
-    those that were read while they left.
+    items: row numbers in the store. From index `first` on, they are the elements in the buffer and
+    the elements read ahead.
     """
 
     def __init__(
@@ -237,12 +240,12 @@ class ShuffledBlocks(Elements):
 
     @property
     def has_rows(self) -> bool:
-        """Whether the source still has rows."""
+        """Whether the source still returns stacked elements."""
         return self.source.has_rows
 
     @property
     def ahead(self) -> int:
-        """The number of the source."""
+        """The number of elements that the source may read ahead."""
         return self.source.ahead
 
     def next(self) -> Element | None:
@@ -251,7 +254,7 @@ class ShuffledBlocks(Elements):
         return None if columns is None else row(columns, 0)
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements."""
+        """Return up to `count` next elements, stacked."""
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure
@@ -264,7 +267,9 @@ class ShuffledBlocks(Elements):
         return self.store.take(self._chosen(min(count, there)))
 
     def _read(self, wanted: int) -> None:
-        """Read elements until the buffer has as many; an error that others precede waits."""
+        """Read elements until the buffer has `wanted`. If an error occurs, it is raised after the
+        elements before it.
+        """
         while not self.is_over and (missing := wanted - len(self.items) + self.first) > 0:
             try:
                 columns = self.source.next_rows(min(missing, _ROWS_AT_ONCE))
@@ -279,7 +284,7 @@ class ShuffledBlocks(Elements):
                 self.items += self.store.put(columns)
 
     def _chosen(self, count: int) -> list[int]:
-        """Remove random items from the buffer, and return them."""
+        """Remove `count` random items from the buffer and return them."""
         size, first, items, chosen = self.stage.size, self.first, self.items, []
         last = len(items)
         for word in islice(self.words, count):
@@ -295,14 +300,14 @@ class ShuffledBlocks(Elements):
         return chosen
 
     def save(self) -> Any:
-        """Return the position with the buffer."""
+        """Return the position, the buffer, and the position in the random stream."""
         items = self.items[self.first :]
         buffer = list(self.store.rows(items)) if items else None
         state = [list(self.seeds), self.drawn, self.is_over, saved_error(self.failure)]
         return [*state, buffer, self.source.save(), self.stage.begun()]
 
     def restore(self, state: Any) -> None:
-        """Continue with a buffer and a place in the random stream."""
+        """Continue at a position of `save`, with the saved buffer."""
         seeds, self.drawn, self.is_over, failure, buffer, source, begun = state
         self.stage.begin_after(begun)
         self.seeds, self.failure = (seeds[0], seeds[1]), restored_error(failure)

@@ -1,4 +1,4 @@
-"""Sources: tensors, their slices, ranges, random numbers, Python generators."""
+"""Datasets of tensors, of their slices, of ranges, of random numbers, and of Python generators."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from gpugraph.ops.queues.element_orders import chosen_seeds, random_words
 
 
 class Counted(Elements):
-    """An iteration over elements that a number determines.
+    """An iteration in which the index of an element determines the element.
 
-    size: of an element in bytes, if `rows_of` returns several.
+    size: the size of an element in bytes, if `rows_of` returns several elements.
     """
 
     kept = ("index",)
@@ -44,12 +44,12 @@ class Counted(Elements):
 
     @property
     def has_rows(self) -> bool:
-        """Whether several elements can be returned at once."""
+        """Whether one call can return several elements."""
         return self.rows_of is not None
 
     @property
     def ahead(self) -> int:
-        """Many small elements."""
+        """The number of elements that may be read ahead, which is large if they are small."""
         return ahead_of(self.size)
 
     def next(self) -> Element | None:
@@ -61,7 +61,7 @@ class Counted(Elements):
         return self.row_of(index)
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the elements from `index` on, stacked."""
+        """Return up to `count` elements from `index` on, stacked."""
         if self.rows_of is None:
             return super().next_rows(count)
         index = self.index
@@ -156,7 +156,7 @@ class Range(Stage):
 
 
 class SparseSlices(Stage):
-    """The rows of a sparse tensor, in its order of indices, as serialized sparse tensors."""
+    """The rows of a sparse tensor as serialized sparse tensors, in the order of its indices."""
 
     kind = "SparseTensorSlice"
 
@@ -186,7 +186,7 @@ class SparseSlices(Stage):
 
 
 class RandomNumbers(Stage):
-    """Endless random integers of 32 bits."""
+    """An endless dataset of random integers of 32 bits."""
 
     kind = "Random"
 
@@ -194,7 +194,7 @@ class RandomNumbers(Stage):
         self.seeds = chosen_seeds(seed, seed2)
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the numbers of TensorFlow's stream."""
+        """Iterate over the same random numbers as TensorFlow."""
         return RandomElements(*self.seeds)
 
     def cardinality(self) -> int:
@@ -203,7 +203,7 @@ class RandomNumbers(Stage):
 
 
 class RandomElements(Elements):
-    """The words of a random stream."""
+    """An iteration over the 32-bit words of a random stream."""
 
     kept = ("drawn",)
 
@@ -219,12 +219,12 @@ class RandomElements(Elements):
 
     @property
     def has_rows(self) -> bool:
-        """Whether several numbers can be drawn at once: always."""
+        """Whether one call can draw several numbers: always true."""
         return True
 
     @property
     def ahead(self) -> int:
-        """Many numbers."""
+        """The number of random numbers that may be drawn ahead."""
         return MAX_AHEAD
 
     def next_rows(self, count: int) -> Element | None:
@@ -254,7 +254,9 @@ class Generated(Stage):
 
 
 class GeneratedElements(Elements):
-    """An iteration by a Python generator, which `end` ends."""
+    """An iteration over the elements of a Python generator. The function `end` is called at its
+    end.
+    """
 
     def __init__(self, stage: Generated, pipeline: Pipeline) -> None:
         self.stage, self.pipeline = stage, pipeline
@@ -265,7 +267,7 @@ class GeneratedElements(Elements):
         self.python = stage.step.python
 
     def next(self) -> Element | None:
-        """Return what the generator yields next."""
+        """Return the next element that the generator yields."""
         if self.is_over:
             return None
         if self.state is None:
@@ -310,7 +312,7 @@ _SHAPES = {"output_shapes": Attr("list(shape)", required=True, minimum=1)}
 
 
 def _typed(make: Callable[[Row], Stage]) -> Callable[[Row], Stage]:
-    """Return a maker that takes the dtypes from `Toutput_types`."""
+    """Return a function that makes a stage and sets its dtypes from the attr `Toutput_types`."""
 
     def made(row: Row) -> Stage:
         stage = make(row)

@@ -1,4 +1,4 @@
-"""Sources of rows with typed columns: files of CSV, and queries of SQLite databases."""
+"""Datasets of rows with typed columns: CSV files, and queries of SQLite databases."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ from gpugraph.ops.parsing.parsed_features import strings
 
 
 class CsvRows(Files):
-    """The rows of CSV files: a scalar for each chosen column.
+    """The rows of CSV files. Each chosen column is a scalar component.
 
-    defaults: an array for each column, empty for a column that must have a value.
+    defaults: for each column an array with the default value. An empty array means that the column
+    must have a value.
     """
 
     def __init__(self, row: Row, compression: str) -> None:
@@ -59,7 +60,9 @@ class CsvRows(Files):
         return records
 
     def _records(self, lines: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield records: lines, joined where a quoted field goes on."""
+        """Yield records. A record consists of several lines if a quoted field contains line
+        ends.
+        """
         for line in lines:
             record = line
             while self.has_quotes and record.count(b'"') % 2:
@@ -74,7 +77,7 @@ class CsvRows(Files):
         return MappedBlocks(Records(self), self._columns, self._row)
 
     def _columns(self, records: Element) -> Element:
-        """Return the values of records as columns."""
+        """Return a block with the values of `records`: an array for each column."""
         lines = records[0].tolist()
         columns = plain_columns(
             lines, self.delimiter, self.has_quotes, self.chosen, self.defaults, self.missing
@@ -94,7 +97,7 @@ class CsvRows(Files):
         return tuple([_scalar(value, d.dtype) for value, d in zip(values, self.defaults)])
 
     def _values(self, record: bytes) -> list[Any]:
-        """Return the values of a record."""
+        """Return the values of one record."""
         fields = csv_fields(record, self.delimiter, self.has_quotes)
         try:
             return list(csv_values(fields, 0, self.chosen, self.defaults, self.missing))
@@ -198,7 +201,7 @@ class SqlElements(Elements):
             self.connection = self.cursor = None
 
     def restore(self, state: Any) -> None:
-        """Pass over the rows that were read."""
+        """Skip the rows that were read before."""
         for _ in range(state[0]):
             self.next()
 

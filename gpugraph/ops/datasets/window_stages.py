@@ -1,4 +1,4 @@
-"""The stage of windows: datasets of neighbouring elements."""
+"""The stage of windows: each element is a dataset of neighbouring elements of the source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from gpugraph.ops.datasets.passed_stages import Passed, Through
 
 
 class Windows(Passed):
-    """Datasets of `size` elements, `stride` apart; each starts `shift` elements after the last."""
+    """Datasets of up to `size` elements that are `stride` apart. Each window starts `shift`
+    elements after the previous window.
+    """
 
     kind = "Window"
 
@@ -42,7 +44,7 @@ class Windows(Passed):
 
 
 class WindowElements(Through):
-    """An iteration over windows; `buffer` has the elements of which later windows may consist."""
+    """An iteration over windows. buffer: the elements that later windows may contain."""
 
     kept = ("is_over", "skipped", "buffer", "source")
 
@@ -54,7 +56,7 @@ class WindowElements(Through):
         self.buffer: list[Element] = []
 
     def next(self) -> Element | None:
-        """Return the next window: a dataset for each component."""
+        """Return the next window: one dataset for each component."""
         stage = self.stage
         reach = (stage.size - 1) * stage.stride + 1
         while not self.is_over and (self.skipped or len(self.buffer) < reach):
@@ -76,12 +78,14 @@ class WindowElements(Through):
 
 
 class WindowBlocks(WindowElements):
-    """An iteration over windows of a source that stacks elements; `buffer` is a list of blocks."""
+    """An iteration over windows of a source that returns stacked elements. buffer: a list of
+    blocks.
+    """
 
     buffer: list[Any]
 
     def next(self) -> Element | None:
-        """Return the next window: a dataset for each component."""
+        """Return the next window: one dataset for each component."""
         stage = self.stage
         reach = (stage.size - 1) * stage.stride + 1
         there = sum(len(block[0]) for block in self.buffer)

@@ -1,4 +1,4 @@
-"""The stage of datasets side by side."""
+"""The stage of zipped datasets: each element consists of one element of each dataset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 
 class Zipped(Stage):
-    """Elements of several datasets side by side, until one ends."""
+    """Tuples of one element of each dataset. It ends when one of the datasets ends."""
 
     kind = "Zip"
 
@@ -32,14 +32,14 @@ class Zipped(Stage):
         return self.sources
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over all together."""
+        """Iterate over all datasets in parallel."""
         sources = [source.elements(pipeline) for source in self.sources]
         if all(source.has_rows for source in sources):
             return ZippedBlocks([BlockElements(source) for source in sources])
         return ZippedElements(sources)
 
     def cardinality(self) -> int:
-        """Return the smallest number."""
+        """Return the minimum of the datasets' cardinalities."""
         numbers = [source.cardinality() for source in self.sources]
         finite = [number for number in numbers if number >= 0]
         if UNKNOWN in numbers:
@@ -48,7 +48,7 @@ class Zipped(Stage):
 
 
 class ZippedElements(Elements):
-    """An iteration over several datasets together."""
+    """An iteration that reads one element of each dataset at a time."""
 
     kept = ("is_over", "sources")
 
@@ -57,7 +57,7 @@ class ZippedElements(Elements):
         self.is_over = False
 
     def next(self) -> Element | None:
-        """Return the components of the next elements of all."""
+        """Return the components of the next elements of all datasets."""
         if self.is_over:
             return None
         components: list[Any] = []
@@ -71,25 +71,26 @@ class ZippedElements(Elements):
 
 
 class ZippedBlocks(ZippedElements):
-    """An iteration over blocks of several datasets together.
+    """An iteration that reads a block of each dataset at a time.
 
-    An error of one drops the elements of those before it, as it does for single elements.
+    If one dataset raises an error, the elements of the datasets before it are dropped, as for
+    single elements.
     """
 
     sources: list[Any]
 
     @property
     def has_rows(self) -> bool:
-        """Whether all of them have rows."""
+        """Whether all datasets return stacked elements."""
         return all(source.has_rows for source in self.sources)
 
     @property
     def ahead(self) -> int:
-        """The smallest number of them."""
+        """The minimum, over the datasets, of the numbers of elements that may be read ahead."""
         return min(source.ahead for source in self.sources)
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements of all."""
+        """Return up to `count` next elements of all datasets, stacked."""
         if self.is_over:
             return None
         if not self.has_rows:

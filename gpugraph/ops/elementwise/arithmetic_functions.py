@@ -54,7 +54,7 @@ BINARY: dict[str, Any] = {
 
 
 def binary(op_type: str, name: str = "", **declaration: Any) -> BinaryFunction:
-    """Declare an op with the defaults in `BINARY`; return its public function.
+    """Declare an op with the defaults in `BINARY`. Return its public function.
 
     The function is called `name` and takes (x, y, name=None). declaration: keywords of `op`.
     """
@@ -240,7 +240,7 @@ add_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """Return the merge of the shapes of all inputs; raise ValueError if they are incompatible."""
+    """Return the merge of the shapes of all inputs. Raises ValueError if they are incompatible."""
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = shape.merge_with(other)

@@ -28,7 +28,7 @@ _conj = op(
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:
-    """Return the complex conjugate of a numeric tensor; return a real tensor unchanged.
+    """Return the complex conjugate of a numeric tensor. Return a real tensor unchanged.
 
     Raises TypeError for tensors that are not numeric.
     """

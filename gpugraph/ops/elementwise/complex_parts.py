@@ -175,7 +175,7 @@ def _part_of(function: OpFunction, input: Any, name: str | None) -> Tensor:
 
 
 def real(input: Any, name: str | None = None) -> Tensor:
-    """Return the real part, elementwise; return a real tensor unchanged."""
+    """Return the real part, elementwise. Return a real tensor unchanged."""
     return _part_of(_real, input, name)
 
 

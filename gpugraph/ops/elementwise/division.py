@@ -126,7 +126,7 @@ def _division(
     types: Sequence[DType] = REAL,
     grad: Any = NO_GRADIENT,
 ) -> BinaryFunction:
-    """Declare a quotient or remainder op; return its public function.
+    """Declare a quotient or remainder op. Return its public function.
 
     expressions: C for one element, first of floats, then of integers (used on GPUs only).
     """
@@ -274,10 +274,9 @@ def _check_same(x: Tensor, y: Tensor) -> None:
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x / y, elementwise; see `truediv`.
+    """Return x / y, elementwise. See `truediv`.
 
-    >>> session.run(tf.divide([1, 2], [2, 2]))
-    array([0.5, 1. ])
+    >>> session.run(tf.divide([1, 2], [2, 2])) array([0.5, 1. ])
     """
     return truediv(x, y, name)
 

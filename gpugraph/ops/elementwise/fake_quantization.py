@@ -205,7 +205,8 @@ def fake_quant_with_min_max_args(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Clamp float32 numbers to [min, max] and round them to 2 ** num_bits steps, one of which is 0.
+    """Clamp float32 numbers to [min, max] and round them to one of 2 ** num_bits steps. 0 is a
+    step.
 
     narrow_range: whether to use one step fewer, so that a symmetric range has as many steps below 0
     as above. A run raises InvalidArgumentError if num_bits is not in [2, 16] or min is not below
@@ -226,7 +227,8 @@ def fake_quant_with_min_max_args_gradient(
 ) -> Tensor:
     """Return `gradients` where `inputs` are in the shifted range, else 0.
 
-    The other arguments are those of the `fake_quant_with_min_max_args` whose gradient this is.
+    All other arguments are the arguments of the `fake_quant_with_min_max_args` op that is
+    differentiated.
     """
     attrs = {"min": min, "max": max, "num_bits": num_bits, "narrow_range": narrow_range}
     return _args_gradient(gradients, inputs, **attrs, name=name)

@@ -95,7 +95,7 @@ class _FirstScale:
 
 
 def _to_integers(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any, Any]:
-    """Convert real numbers in [low, high] to integers; return (integers, low, high).
+    """Convert real numbers in [low, high] to integers. Return (integers, low, high).
 
     The returned low and high are the range that the integers cover. kind: the integer dtype; attrs:
     the attrs of QuantizeV2 (mode, round_mode).
@@ -280,7 +280,7 @@ def quantize(
     round_mode: str = "HALF_AWAY_FROM_ZERO",
     name: str | None = None,
 ) -> Any:
-    """Quantize float32 numbers to dtype `T`; return (output, output_min, output_max).
+    """Quantize float32 numbers to dtype `T`. Return (output, output_min, output_max).
 
     min_range, max_range: float scalars, widened to contain 0; the outputs are the range used. mode:
     `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"` (module docstring). round_mode: `"HALF_TO_EVEN"`
@@ -321,7 +321,7 @@ def quantize_and_dequantize(
 ) -> Any:  # fmt: skip
     """Round `input` to multiples of a scale, as if it were quantized to `num_bits` bits and back.
 
-    The gradient is that of the identity.
+    The gradient is the gradient of the identity.
 
     Args:
       input_min, input_max: scalars, the range if `range_given`; otherwise the range is from the

@@ -141,7 +141,9 @@ nextafter: NextAfterFunction = public_function(
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x log(1 + y), elementwise, precise for small y; 0 where x is 0, whatever y is."""
+    """Return x log(1 + y), elementwise, precise for small y. Return 0 where x is 0, whatever y
+    is.
+    """
     with op_scope(name, "xlog1py", x, y):
         return _xlog1py(x, y)
 

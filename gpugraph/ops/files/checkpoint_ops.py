@@ -108,8 +108,8 @@ def _bind_restore(context: KernelContext, prefix: Any, names: Any, specs: Any) -
 
 
 def check_types(reader: TensorReader, names: Sequence[str], types: Sequence[DType]) -> None:
-    """Raise one InvalidArgumentError that names all tensors whose stored dtype is not that in
-    `types`.
+    """Raise InvalidArgumentError if a stored dtype differs from the dtype in `types`. The message
+    names all such tensors.
 
     It is raised before any tensor is read.
     """

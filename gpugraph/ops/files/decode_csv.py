@@ -109,8 +109,8 @@ def plain_columns(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> list[Any] | None:
-    """Return the columns, parsed all at once; None if a record or field needs the slow path
-    (`csv_values`).
+    """Return the columns, parsed all at once. If a record or field needs the slow path
+    (`csv_values`), return None.
 
     lines: the records. chosen: the columns to return (all if empty). missing: a text that counts as
     an empty field, like "".
@@ -170,7 +170,7 @@ def csv_values(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> Iterator[Any]:
-    """Yield the values of one record, with defaults for empty fields; raise InvalidArgumentError
+    """Yield the values of one record, with defaults for empty fields. Raises InvalidArgumentError
     for errors.
 
     row: the number of the record, for the messages. missing: a text that counts as an empty field.

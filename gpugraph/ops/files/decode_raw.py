@@ -77,7 +77,7 @@ def decode_raw(
     """Reinterpret the bytes of strings as numbers of `out_type`, along a new last axis.
 
     little_endian: whether the first byte of a number is the least significant. `bytes` is an older
-    name of `input_bytes`; raise ValueError if both or neither are passed, and TypeError for an
+    name of `input_bytes`. Raises ValueError if both or neither are passed, and TypeError for an
     unsupported dtype.
 
     Raises InvalidArgumentError, in a run, for strings of different sizes, or of a size that is not

@@ -33,7 +33,7 @@ _host_op = partial(op, gpu=HostOnly("files are read by the host"), grad=NO_GRADI
 
 
 def _lines(path: str) -> list[bytes]:
-    """Return the lines of a vocabulary file; raise InvalidArgumentError for an empty line."""
+    """Return the lines of a vocabulary file. Raises InvalidArgumentError for an empty line."""
     with system_errors(path), open_to_read(path) as file:
         lines = file.read().splitlines()
     for number, line in enumerate(lines):
@@ -111,7 +111,7 @@ generate_vocab_remapping = _host_op(
 
 
 def _matrix(path: str, name: str) -> Any:
-    """Read a float32 matrix from a checkpoint; raise InvalidArgumentError for any other tensor."""
+    """Read a float32 matrix from a checkpoint. Raises InvalidArgumentError for any other tensor."""
     with open_checkpoint(path) as reader:
         entry = reader.entry(name)
         if entry.dtype != dtypes.float32:

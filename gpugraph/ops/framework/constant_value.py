@@ -64,8 +64,8 @@ def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | 
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape | None:
-    """Return the shape whose sizes are the elements of `tensor`, a vector; None if nothing about it
-    is known.
+    """Return the shape whose sizes are the elements of `tensor`, a vector. If nothing about it is
+    known, return None.
 
     Sizes that are not constant are None in the shape.
     """
@@ -109,8 +109,8 @@ class _Search:
         return operation.inputs if _is_folded(tensor) else ()
 
     def _evaluate(self, tensor: Tensor) -> NDArray[Any] | None:
-        """Return the value of a tensor after its sources were evaluated; None if a source has no
-        value.
+        """Return the value of a tensor after its sources were evaluated. If a source has no value,
+        return None.
         """
         operation = tensor.op
         if operation.type == "Const":

@@ -58,7 +58,7 @@ def register_kernel(
     """Register a program's kernel; among kernels for a node's dtypes, the one of highest priority
     runs.
 
-    types: the supported dtypes by type attr; by default all. Raises AlreadyExistsError if there is
+    types: the supported dtypes by type attr, by default all. Raises AlreadyExistsError if there is
     a kernel with the same op type, device type, dtypes and priority.
     """
     load(op_type)
@@ -92,8 +92,8 @@ def add_kernel(
 
 
 def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> KernelDef | None:
-    """Return the kernel for a node with these attrs, or the `HostOnly` in its place; None if there
-    is none.
+    """Return the kernel for a node with these attrs, or the `HostOnly` in its place. If the op type
+    has no kernel, return None.
     """
     for entry in _KERNELS.get((op_type, device_type), ()):
         if not entry.types or entry.accepts(attrs):

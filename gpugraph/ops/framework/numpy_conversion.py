@@ -54,8 +54,8 @@ _MAX_FLOAT = 1e38
 
 
 def type_of_number(value: Any, wanted: DType | None) -> Any:
-    """Return the NumPy type of a number that certainly fits the dtype `wanted`; None if this
-    requires further checks.
+    """Return the NumPy type of a number that certainly fits the dtype `wanted`. If this requires
+    further checks, return None.
     """
     if type(value) is float:
         if -_MAX_FLOAT < value < _MAX_FLOAT and (wanted is None or wanted in _FLOATS):
@@ -143,7 +143,7 @@ def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[
 
 
 def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
-    """Convert Dimension objects in an array of objects to ints; raise TypeError for other objects.
+    """Convert Dimension objects in an array of objects to ints. Raises TypeError for other objects.
 
     Raises ValueError for an unknown Dimension.
     """
@@ -202,7 +202,7 @@ def _cast(array: NDArray[Any], wanted: DType) -> NDArray[Any]:
 
 
 def _strings(array: NDArray[Any]) -> NDArray[Any]:
-    """Convert strings to an object array of bytes; raise TypeError for other items."""
+    """Convert strings to an object array of bytes. Raises TypeError for other items."""
     _check_texts(array)
     result = np.empty(array.shape, object)
     flat = result.reshape(-1)

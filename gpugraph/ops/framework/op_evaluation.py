@@ -128,7 +128,8 @@ def evaluate(
     values: Sequence[NDArray[Any]],
     types: Sequence[DType] = (),
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs for these inputs; None if there is no CPU `Call`, or if the call fails.
+    """Return the outputs for these inputs. Return None if there is no CPU `Call`, or if the call
+    fails.
 
     types: the inputs' dtypes, if some inputs are arrays of open sizes (sizes unknown until a run).
     """

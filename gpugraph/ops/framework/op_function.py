@@ -52,7 +52,8 @@ class _Typed(NamedTuple):
 class OpFunction(OpInputs):
     """Adds operations of one op type to graphs when called.
 
-    A call returns the output, a named tuple or list of outputs, or the operation if it has none.
+    A call returns the output, a named tuple or list of outputs, or the operation if it has no
+    output.
     """
 
     def __init__(self, op_def: OpDef) -> None:

@@ -71,7 +71,7 @@ class OpInputs:
     def _expected_type(
         self, arg: ArgDef, attrs: dict[str, Any], values: Sequence[Any]
     ) -> DType | None:
-        """Return the dtype that an argument must have; None if nothing determines it.
+        """Return the dtype that an argument must have. If nothing determines it, return None.
 
         It is the declared dtype, the dtype of the argument's type attr, or the dtype of a tensor
         among `values` with the same type attr.
@@ -211,7 +211,7 @@ class OpInputs:
 
 
 def _dtype_of(value: Any) -> DType | None:
-    """Return the dtype of a tensor or variable; None for plain values."""
+    """Return the dtype of a tensor or variable. Return None for plain values."""
     dtype = getattr(value, "dtype", None)
     return dtype.base_dtype if isinstance(dtype, DType) else None
 

@@ -198,7 +198,9 @@ EXAMPLES = {
 
 
 def example_of(op_type: str) -> str:
-    """Return the end of a docstring with the example of an op type; "" if it has none."""
+    """Return the end of a docstring with the example of an op type. If the op type has no example,
+    return "".
+    """
     if op_type not in EXAMPLES:
         return ""
     expression, value = EXAMPLES[op_type]

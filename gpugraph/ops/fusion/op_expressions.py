@@ -33,7 +33,7 @@ def expressions_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> 
 def build(
     builder: Builder, expressions: Expressions, signature: Signature, inputs: Sequence[int]
 ) -> Sequence[int]:
-    """Add the op to the code that `builder` generates; return the numbers of its outputs' values.
+    """Add the op to the code that `builder` generates. Return the numbers of its outputs' values.
 
     For an op that writes variables, these are the new values of the variables. inputs: the numbers
     of the values of the op's inputs, except for inputs in host memory. Raises NotImplementedError

@@ -68,8 +68,8 @@ def _maximum(one: Any, other: Any) -> Any:
 
 
 def _overlap(box: Any, others: Any) -> Any:
-    """Return the intersection over union of a box with each other box; 0 for boxes without an
-    area.
+    """Return the intersection over union of a box with each other box. Return 0 for boxes without
+    an area.
     """
     low, high = _maximum(box[:2], others[:, :2]), _minimum(box[2:], others[:, 2:])
     shared = np.maximum(high - low, 0).prod(axis=1)
@@ -80,7 +80,7 @@ def _overlap(box: Any, others: Any) -> Any:
 
 
 def overlaps_of_boxes(boxes: Any) -> Overlaps:
-    """Return the function that computes overlaps among these boxes [n, 4]; see `_overlap`.
+    """Return the function that computes overlaps among these boxes [n, 4]. See `_overlap`.
 
     A box is two opposite corners.
     """

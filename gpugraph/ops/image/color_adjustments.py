@@ -191,8 +191,8 @@ def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None = None) -> Tenso
 def convert_image_dtype(
     image: Any, dtype: Any, saturate: bool = False, name: str | None = None
 ) -> Tensor:
-    """Convert `image` to another dtype, and scale its values from its dtype's range to that of
-    `dtype`.
+    """Convert `image` to another dtype, and scale its values from the range of the old dtype to the
+    range of the new dtype.
 
     The range of floats is [0, 1], that of ints [0, maximum]. saturate: whether to clip values to
     the range of `dtype` before the cast.

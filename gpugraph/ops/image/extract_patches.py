@@ -35,7 +35,7 @@ _FORMS = {4: "[1, rows, columns, 1]", 5: "[1, planes, rows, columns, 1]"}
 
 
 def _windows(attrs: Any, rank: int) -> list[Window]:
-    """Return the patches' windows along the spatial axes; raise ValueError for windows along other
+    """Return the patches' windows along the spatial axes. Raises ValueError for windows along other
     axes.
     """
     lists = [attrs["ksizes"], attrs["strides"], attrs.get("rates") or [1] * rank]
@@ -235,7 +235,7 @@ def extract_image_patches(
 def extract_patches(
     images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
 ) -> Tensor:
-    """Extract patches of images [b, h, w, c] as channels; see `extract_image_patches`."""
+    """Extract patches of images [b, h, w, c] as channels. See `extract_image_patches`."""
     return extract_image_patches(images, sizes, strides, rates, padding, name)
 
 

@@ -26,13 +26,13 @@ _END = b"\xff\xd9"
 
 
 def pillow() -> Any:
-    """Return the module `PIL.Image`; raise ModuleNotFoundError if Pillow is not installed."""
+    """Return the module `PIL.Image`. Raises ModuleNotFoundError if Pillow is not installed."""
     with package_of_extra("images", "Pillow", "JPEG and GIF files"):
         return import_module("PIL.Image")
 
 
 def pillow_in_run() -> Any:
-    """Return the module `PIL.Image`; raise UnimplementedError if Pillow is not installed."""
+    """Return the module `PIL.Image`. Raises UnimplementedError if Pillow is not installed."""
     try:
         return pillow()
     except ModuleNotFoundError as error:
@@ -42,7 +42,7 @@ def pillow_in_run() -> Any:
 def jpeg_pixels(data: bytes, channels: int, ratio: int = 1) -> Any:
     """Return the pixels [height, width, channels], uint8, of a JPEG file.
 
-    channels: 1 for grey, 3 for RGB, 0 for those of the file. ratio: the divisor of the size.
+    channels: 1 for grey, 3 for RGB, 0 for the channels in the file. ratio: the divisor of the size.
     """
     try:
         picture = pillow_in_run().open(io.BytesIO(data), formats=["JPEG"])
@@ -165,7 +165,7 @@ def decode_jpeg(
 ) -> Tensor:
     """Decode a JPEG file, a string scalar, to pixels [h, w, channels], uint8.
 
-    channels: 1 for grey, 3 for RGB; 0 for the channels of the file. ratio: 1, 2, 4 or 8, the
+    channels: 1 for grey, 3 for RGB, or 0 for the channels of the file. ratio: 1, 2, 4 or 8, the
     divisor of the size. try_recover_truncated: whether missing lines are filled. Pillow decodes;
     `fancy_upscaling`, `acceptable_fraction` and `dct_method` have no effect.
 

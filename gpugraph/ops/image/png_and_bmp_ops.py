@@ -97,7 +97,7 @@ def _bmp(data: bytes, channels: int, wanted: Any) -> Any:
 def _bmp_pixels(data: bytes, channels: int) -> Any:
     """Return the pixels [h, w, channels] of an uncompressed BMP file of 8 (grey), 24 or 32 bits.
 
-    channels: the number of channels that the file must have; 0 for any.
+    channels: the number of channels that the file must have, or 0 for any.
     """
     if len(data) < _BMP_HEADER.size or not data.startswith(_BMP_SIGNATURE):
         reason = f"it does not begin as a BMP file{pointer_text(data)}"
@@ -232,7 +232,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     """Encode an image [h, w, channels], uint8 or uint16, as a PNG file, a string scalar.
 
     1 channel is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha. compression: zlib's level from 0 to
-    9; -1 for zlib's default.
+    9. Return -1 for zlib's default.
 
     Raises ValueError for other shapes; a run raises InvalidArgumentError for an empty image.
     """
@@ -244,14 +244,13 @@ def decode_png(
 ) -> Tensor:
     """Decode a PNG file, a string scalar, to pixels [h, w, channels], uint8 or uint16.
 
-    channels: 1 for grey, 3 for RGB, 4 for RGB and alpha; 0 for the channels of the file.
+    channels: 1 for grey, 3 for RGB, 4 for RGB and alpha, or 0 for the channels of the file.
 
     Raises TypeError for other dtypes. A run raises InvalidArgumentError for a file that is no PNG
     file, and UnimplementedError for an interlaced one.
 
-    >>> png = tf.image.encode_png(tf.zeros([2, 3, 1], tf.uint8))
-    >>> session.run(tf.image.decode_png(png)).shape
-    (2, 3, 1)
+    >>> png = tf.image.encode_png(tf.zeros([2, 3, 1], tf.uint8)) >>>
+    session.run(tf.image.decode_png(png)).shape (2, 3, 1)
     """
     wanted = _check_type(dtype, _PNG_TYPES)
     return _decode_png(contents, channels=channels, dtype=wanted, name=name)
@@ -260,7 +259,7 @@ def decode_png(
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
     """Decode an uncompressed BMP file of 8, 24 or 32 bits to pixels [h, w, channels], uint8.
 
-    channels: the number of channels that the file must have; 0 for any. A run raises
+    channels: the number of channels that the file must have, or 0 for any. A run raises
     InvalidArgumentError for another file.
     """
     return _decode_bmp(contents, channels=channels, name=name)

@@ -294,7 +294,8 @@ def decoded_png(data: bytes) -> tuple[Any, Any]:
     are scaled to 8. alpha: if the file declares one colour transparent, an alpha channel that is
     not in `pixels`, else None.
 
-    Raises ValueError for other and damaged files, and NotImplementedError for interlaced ones.
+    Raises ValueError if the file is damaged or not a PNG file, and NotImplementedError if it is
+    interlaced.
     """
     if not data.startswith(PNG_SIGNATURE):
         raise ValueError("it does not begin as a PNG file")

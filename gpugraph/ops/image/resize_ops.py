@@ -351,7 +351,9 @@ def resize_bicubic(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Resize images by cubic convolution, as float32; arguments are those of `resize_bilinear`."""
+    """Resize images by cubic convolution. The result is float32. The arguments are as in
+    `resize_bilinear`.
+    """
     return raw_ops.ResizeBicubic(
         images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )

@@ -79,7 +79,7 @@ def _round(number: Any) -> int:
 
 
 def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Box | None:
-    """Draw a box of random size and position; return None if none fits the image.
+    """Draw a box of random size and position. Return None if no box fits the image.
 
     areas: (minimum, maximum) of the box's area, in fractions of the image's. ratio: width / height.
     """
@@ -204,7 +204,7 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> tuple[Any, ...]:
-    """Draw a random part of an image; return (begin, size, box).
+    """Draw a random part of an image. Return (begin, size, box).
 
     begin and size are arguments of `tf.slice`; box is [1, 1, 4], for `draw_bounding_boxes`.
     image_size: [height, width, channels]. bounding_boxes: [batch, n, 4], rows of y1, x1, y2, x2 in

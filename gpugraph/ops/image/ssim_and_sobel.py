@@ -69,7 +69,7 @@ def _by_channel(
 
 
 def _floats(img1: Any, img2: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Return both images and `max_val` as float32; raise ValueError for incompatible shapes."""
+    """Return both images and `max_val` as float32. Raises ValueError for incompatible shapes."""
     one, other = convert_to_tensor(img1, name="img1"), convert_to_tensor(img2, name="img2")
     for image in (one, other):
         if image.shape.rank is not None and image.shape.rank < 3:
@@ -89,8 +89,8 @@ def ssim(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """Return the structural similarity of images [..., h, w, c], as float32 [...]; 1 for equal
-    images.
+    """Return the structural similarity of images [..., h, w, c], as float32 [...]. Return 1 for
+    equal images.
 
     max_val: the largest number that images may hold. filter_size, filter_sigma: the window's size,
     and the standard deviation of its Gaussian weights, in pixels. k1, k2: small constants that keep

@@ -75,7 +75,7 @@ class Coordinates:
         self.rows = context.scratch((self.indices.shape[0],), dtypes.int64)
 
     def __call__(self) -> Any:
-        """Return the row numbers; raise InvalidArgumentError for coordinates out of range."""
+        """Return the row numbers. Raises InvalidArgumentError for coordinates out of range."""
         rows = self.rows
         rows.fill(0)
         for column, (step, size) in enumerate(zip(self.steps, self.sizes.tolist(), strict=True)):
@@ -140,8 +140,8 @@ def by_coordinates(
 ) -> tuple[list[Launch], Changes]:
     """Return launches that sort changes by rows, and the sorted changes.
 
-    sizes: the sizes of those axes of the changed tensor that a coordinate has an entry for. shape:
-    the shape of `indices`, whose last axis holds the coordinates.
+    sizes: the sizes of the changed tensor's axes for which a coordinate has an entry. shape: the
+    shape of `indices`, whose last axis holds the coordinates.
     """
     depth = shape[-1]
     return sort_changes(

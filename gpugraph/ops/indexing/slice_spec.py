@@ -27,7 +27,7 @@ class Spec(NamedTuple):
     """The meaning of one axis of the slice: "new" axis, "all" elements, "one" element, or a
     "range".
 
-    position: the position in begin, end and strides; -1 for "all".
+    position: the position in begin, end and strides, or -1 for "all".
     """
 
     kind: str

@@ -131,7 +131,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 
 
 def _vectors(context: Any, first: int) -> list[tuple[int, ...] | None]:
-    """Return the values of begin, end and strides, from input `first` on; None for unknown
+    """Return the values of begin, end and strides, from input `first` on. Return None for unknown
     values.
     """
     values = [context.value(index) for index in range(first, first + 3)]
@@ -301,7 +301,7 @@ class _Entries:
 
 
 def _position(value: Any) -> Any:
-    """Return an index as an int or an int scalar tensor; raise TypeError for other values."""
+    """Return an index as an int or an int scalar tensor. Raises TypeError for other values."""
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, DType) and dtype.base_dtype in INDEX:
         return convert_to_tensor(value)

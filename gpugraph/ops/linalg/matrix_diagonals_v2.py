@@ -253,7 +253,7 @@ def matrix_diag_part(
 def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
     """Return the matrices `input`, [..., m, n], with the diagonals `k` replaced by `diagonal`.
 
-    diagonal: a tensor of the shape that `matrix_diag_part` returns; raise ValueError for another
+    diagonal: a tensor of the shape that `matrix_diag_part` returns. Raises ValueError for another
     shape.
     """
     if _is_zero(k):

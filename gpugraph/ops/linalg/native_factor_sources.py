@@ -11,8 +11,8 @@ _MAX_SIZE = 256
 
 
 def _size_of(signature: Signature) -> tuple[int, int]:
-    """Return the number of matrices and their size; raise NotImplementedError for matrices that are
-    too large.
+    """Return the number of matrices and their size. Raises NotImplementedError for matrices that
+    are too large.
     """
     *batch, size, _ = signature.input_shapes[0]
     if size > _MAX_SIZE:

@@ -19,7 +19,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
 
 def _matrices(a: Any, validate: bool) -> Tensor:
-    """Convert `a` to a tensor; raise TypeError for dtypes that are neither floating point nor
+    """Convert `a` to a tensor. Raises TypeError for dtypes that are neither floating point nor
     complex.
 
     Raises ValueError for a rank below 2, and with `validate` for an unknown rank.

@@ -119,7 +119,7 @@ def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def infer_square(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of input 0, square matrices; raise ValueError for other shapes."""
+    """Return the shape of input 0, square matrices. Raises ValueError for other shapes."""
     batch, size = square(context.shapes[0])
     return [batch + (size, size)]
 
@@ -244,9 +244,7 @@ def _bind_cholesky(_: KernelContext, matrices: Any, out: Any) -> Callable[[], An
 
 
 def _cholesky_back(op: Any, dy: Any) -> Any:
-    """Return the gradient for symmetric inputs, of which only the lower triangle is read (Smith,
-    1995).
-    """
+    """Return the gradient for symmetric inputs (Smith, 1995). Only the lower triangle is read."""
     factor = op.outputs[0]
     middle = matmul(factor, dy, adjoint_a=True)
     middle = raw_ops.MatrixSetDiag(middle, 0.5 * raw_ops.MatrixDiagPart(middle))

@@ -35,8 +35,8 @@ _BEFORE_LAST = np.array(-2, np.int32)
 
 
 def _differences(values: Any) -> Any:
-    """Return the matrix with 1 / (v_j - v_i) for each pair of elements of a vector; 0 where they
-    are equal.
+    """Return the matrix with 1 / (v_j - v_i) for each pair of elements of a vector. Return 0 where
+    they are equal.
     """
     row, column = raw_ops.ExpandDims(values, _BEFORE_LAST), raw_ops.ExpandDims(values, _LAST)
     return _reciprocals(raw_ops.Sub(row, column))
@@ -360,6 +360,6 @@ def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
 
 
 def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
-    """Return the eigenvalues, [..., n], of self-adjoint matrices; see `self_adjoint_eig`."""
+    """Return the eigenvalues, [..., n], of self-adjoint matrices. See `self_adjoint_eig`."""
     e, _ = _self_adjoint_eig(convert_to_tensor(tensor, name="input"), compute_v=False, name=name)
     return e

@@ -38,7 +38,7 @@ def numpy_op(
 def like(op_type: str, **attrs: Any) -> Callable[..., Any]:
     """Return a function that binds the CPU kernel of `op_type`, for the argument `make` of `Call`.
 
-    attrs: attrs that `op_type` has in addition to those of the node.
+    attrs: attrs that `op_type` has in addition to the attrs of the node.
     """
     DECLARATIONS[op_type]
     entry = find_kernel(op_type, "CPU", {})

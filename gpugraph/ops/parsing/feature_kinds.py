@@ -91,7 +91,7 @@ class RawFeatures(NamedTuple):
 
     @property
     def defaults(self) -> list[Any]:
-        """The default of each dense feature; an empty vector if the feature is required."""
+        """The default of each dense feature, or an empty vector if the feature is required."""
         return [
             default if default is not None else np.empty(0, dtype.as_numpy_dtype)
             for dtype, _, default in self.dense.values()
@@ -128,7 +128,7 @@ def _add_sparse(raw: RawFeatures, key: str, feature: VarLenFeature) -> None:
 
 
 def _add_list(raw: RawFeatures, key: str, dtype: DType) -> None:
-    """Add a list of values, which several SparseFeatures may use; raise ValueError for another
+    """Add a list of values, which several SparseFeatures may use. Raises ValueError for another
     dtype.
     """
     if raw.sparse.setdefault(key, dtype) != dtype:

@@ -26,7 +26,7 @@ _LISTS = {
 
 
 def _fields(value: Any, known: tuple[str, ...]) -> dict[str, Any]:
-    """Return the non-null fields of a JSON object; raise ValueError for fields not in `known`."""
+    """Return the non-null fields of a JSON object. Raises ValueError for fields not in `known`."""
     if not isinstance(value, dict):
         raise ValueError(f"an object is expected, not {value!r:.50}")
     for key in value:

@@ -126,7 +126,7 @@ class NativeExamples:
     def located(
         self, contents: Sequence[bytes], keys: Sequence[bytes], kinds: Sequence[int], field: int = 1
     ) -> Located | None:
-        """Return the locations of features; None if they must be parsed otherwise.
+        """Return the locations of features. If they must be parsed otherwise, return None.
 
         field: 1 for the features of Examples, or of the context of SequenceExamples; 2 for feature
         lists, whose counts are 0.

@@ -49,7 +49,7 @@ class SequenceReader:
         list_dense: Sequence[Any],
         may_be_missing: Collection[bytes],
     ) -> Sequences | None:
-        """Return the features; None if Python must parse the examples."""
+        """Return the features. If Python must parse the examples, return None."""
         in_context = [*context_sparse, *((one.key, one.dtype) for one in context_dense)]
         in_lists = [*list_sparse, *((row.key, row.dtype) for row in list_dense)]
         try:

@@ -181,7 +181,7 @@ def feature_at(
 
 
 def feature_of(content: bytes, span: Span, key: bytes, location: Location) -> Feature:
-    """Return the feature in a range of bytes of `content`; raise InvalidArgumentError if it is
+    """Return the feature in a range of bytes of `content`. Raises InvalidArgumentError if it is
     invalid.
     """
     try:

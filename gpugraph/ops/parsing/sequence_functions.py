@@ -117,7 +117,7 @@ def parse_sequence_example(
     example_names: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Parse a batch of SequenceExamples; return dictionaries of contexts, feature lists and
+    """Parse a batch of SequenceExamples. Return dictionaries of contexts, feature lists and
     lengths.
 
     serialized: a vector of strings. Other arguments, and the first two results, are as in

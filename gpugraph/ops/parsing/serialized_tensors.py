@@ -76,7 +76,7 @@ def shown_type(dtype: DType) -> str:
 
 
 def parsed_tensor(content: bytes) -> tuple[Any, DType]:
-    """Return the array and dtype of a serialized TensorProto; raise InvalidArgumentError for
+    """Return the array and dtype of a serialized TensorProto. Raises InvalidArgumentError for
     invalid bytes.
     """
     try:

@@ -221,7 +221,7 @@ class Barrier:
         timeout: int | None = None,
         name: str | None = None,
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """Remove `num_elements` complete elements; return indices, keys and a list of components.
+        """Remove `num_elements` complete elements. Return indices, keys and a list of components.
 
         The run waits until there are enough elements. indices: int64; they ascend in the order in
         which the elements were first inserted. allow_small_batch: whether a closed barrier returns

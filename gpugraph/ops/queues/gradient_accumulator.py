@@ -200,8 +200,8 @@ class SparseAccumulator(DenseAccumulator):
 
 
 def _rows(known: Sequence[int | None] | None, shape: Any) -> int | None:
-    """Return the declared number of rows, or the number of rows in a gradient's dense shape; None
-    if unknown.
+    """Return the declared number of rows, or the number of rows in a gradient's dense shape. If
+    unknown, return None.
     """
     if known and known[0] is not None:
         return known[0]

@@ -35,7 +35,7 @@ class KeyedElements(Attempts):
     def insert(self, component: int, keys: Sequence[bytes], values: Any) -> None:
         """Insert the rows of `values` as a component of the elements with these keys.
 
-        If one of the values is rejected, none is inserted.
+        If a value is rejected, no value is inserted.
         """
         self._check(component, keys, values)
         with self.lock:
@@ -88,8 +88,8 @@ class KeyedElements(Attempts):
         are enough.
 
         Raises OutOfRangeError if the barrier is closed and can't get enough. With `may_be_fewer`, a
-        closed barrier returns the complete elements that it has, and the error is raised only if
-        there are none.
+        closed barrier returns the complete elements that it has, and the error is raised only if it
+        has no complete elements.
         """
         if number < 0:
             raise invalid_argument(f"num_elements must be >= 0, not {number}")

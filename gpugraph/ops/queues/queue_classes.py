@@ -85,7 +85,7 @@ class QueueBase:
         return dtypes
 
     def _values(self, values: Any) -> list[Any]:
-        """Return the components of an element, in order; raise ValueError if their names do not
+        """Return the components of an element, in order. Raises ValueError if their names do not
         match.
         """
         if isinstance(values, Mapping):
@@ -153,7 +153,7 @@ class QueueBase:
         """Return the components from a dequeue in the form of an element, and set their known
         shapes.
 
-        rows: the sizes that precede the components' shapes; None for a single element.
+        rows: the sizes that precede the components' shapes, or None for a single element.
         """
         components = [tensors] if isinstance(tensors, Tensor) else list(tensors)
         for component, shape in zip(components, self._shapes):
@@ -231,16 +231,14 @@ class QueueBase:
 
 
 class FIFOQueue(QueueBase):
-    """A queue whose elements leave in the order in which they were added.
+    """A queue that returns elements in the order in which they were added.
 
-    capacity: the maximum number of elements; -1 for no maximum. dtypes: the dtypes of the
+    capacity: the maximum number of elements, or -1 for no maximum. dtypes: the dtypes of the
     components, a list or a single dtype. shapes: the components' fully defined shapes, or None.
     shared_name: within a session, queues with the same name are one queue.
 
-    >>> queue = tf.FIFOQueue(10, tf.int32)
-    >>> session.run(queue.enqueue_many([[1, 2, 3]]))
-    >>> session.run(queue.dequeue())
-    np.int32(1)
+    >>> queue = tf.FIFOQueue(10, tf.int32) >>> session.run(queue.enqueue_many([[1, 2, 3]])) >>>
+    session.run(queue.dequeue()) np.int32(1)
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The ops of queues. A handle, in host memory, refers to an `ElementQueue` of the session.
 
 Nodes with the same `shared_name` in the same container share one queue. An op that waits checks
-regularly whether its run has ended (`waiting_attempts`); while it waits, other runs may use the
+regularly whether its run has ended (`waiting_attempts`). While the op waits, other runs may use the
 variables of its run.
 """
 

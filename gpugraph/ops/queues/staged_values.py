@@ -103,7 +103,7 @@ class StagedTuples(_Bounded):
         self._put_when(values, lambda: len(self._tuples), lambda: self._tuples.append(values))
 
     def get(self) -> Sequence[Any]:
-        """Remove and return the first tuple; wait while there is none."""
+        """Remove and return the first tuple. If there is no tuple, wait for one."""
 
         def take() -> Sequence[Any] | None:
             if not self._tuples:

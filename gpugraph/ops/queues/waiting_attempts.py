@@ -47,7 +47,7 @@ class Attempt:
         self.woken: threading.Event | None = None
 
     def end(self, result: Any = None, error: OpError | None = None) -> bool:
-        """Mark the attempt as done, with a result or an error, and wake its waiting thread; return
+        """Mark the attempt as done, with a result or an error, and wake its waiting thread. Return
         True.
         """
         self.result, self.error = result, error
@@ -67,7 +67,7 @@ class Attempts:
         self.lines: tuple[deque[Attempt], ...] = tuple(deque() for _ in range(num_lines))
 
     def make(self, attempt: Attempt, line: int, what: str) -> Any:
-        """Wait in line number `line` until the attempt is done; return its result or raise its
+        """Wait in line number `line` until the attempt is done. Return its result or raise its
         error.
 
         what: the name of the operation in error messages, such as "Enqueue".

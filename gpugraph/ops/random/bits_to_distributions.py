@@ -88,8 +88,8 @@ def _fill_groups(convert: Convert, place: Philox, offsets: Any, out: Any) -> Non
 
 
 def _fill(part: Callable[[Philox, Any], None], reserved: int, place: Philox, out: Any) -> None:
-    """Fill `out` by calls of part(place, flat), each of which fills a part of it. Large arrays use
-    several threads.
+    """Fill `out` by several calls of part(place, flat). Each call fills a part of `out`. Large
+    arrays use several threads.
 
     reserved: see `Law`.
     """

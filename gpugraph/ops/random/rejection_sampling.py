@@ -6,8 +6,8 @@ Poisson: D. Knuth's products of uniform numbers for small rates; W. Hoermann, "T
   rejection method for generating Poisson random variables" (PTRS), 1993, for larger rates.
 
 Number i uses as many Philox blocks as necessary, starting at block 256 i, in TensorFlow's order:
-two doubles per block, the second of which is used first. All numbers are drawn together, one
-attempt at a time, until each is accepted.
+two doubles per block. The second double is used first. All numbers are drawn together, one attempt
+at a time, until each is accepted.
 """
 
 from __future__ import annotations

@@ -170,7 +170,9 @@ class Stream:
             np.copyto(out.reshape(-1), row)
 
     def _row_ahead(self, law: Law, out: Any) -> Any:
-        """Return the next numbers, drawn ahead if necessary; None if a GPU has the position."""
+        """Return the next numbers, drawn ahead if necessary. If a GPU has the position, return
+        None.
+        """
         kind = law, out.size, out.dtype
         with self._lock:
             if self._moved is not None:

@@ -126,7 +126,7 @@ def stateless_random_uniform(
 ) -> Tensor:
     """Return uniform random numbers in [minval, maxval), of shape `shape`, determined by `seed`.
 
-    seed: two integers, or a tensor of them. maxval: 1 by default for floating point numbers; raise
+    seed: two integers, or a tensor of them. maxval: 1 by default for floating point numbers. Raises
     ValueError without it for int32 and int64. A run raises InvalidArgumentError for integers if
     minval >= maxval.
     """

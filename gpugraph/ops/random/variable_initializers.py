@@ -356,7 +356,7 @@ def _fans(shape: TensorShape) -> tuple[float, float]:
 
 
 def _known(shape: TensorShape) -> list[int]:
-    """Return the sizes of `shape`; raise ValueError unless all are known."""
+    """Return the sizes of `shape`. Raises ValueError unless all are known."""
     sizes = [size for size in shape.as_list() if size is not None]
     if len(sizes) != shape.rank:
         raise ValueError(f"The values follow from a fully defined shape, but it is {shape}")

@@ -98,7 +98,7 @@ class FixedLengths:
         self._hop, self._encoding = hop or record, encoding
 
     def __call__(self, name: bytes) -> Records:
-        """Return the records of the file; raise OutOfRangeError if it ends within its header."""
+        """Return the records of the file. Raises OutOfRangeError if it ends within its header."""
         source = _open(name)
         inflated = InflatedFile(source, self._encoding, os.fsdecode(name))
         try:

@@ -59,7 +59,7 @@ def _like(t: Any, values: Tensor) -> Any:
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """Return `t`, or t * clip_norm / norm where its l2 norm exceeds `clip_norm`.
 
-    axes: the axes over which norms are computed; by default all axes, which gives one norm.
+    axes: the axes over which norms are computed, by default all axes, which gives one norm.
     clip_norm: a scalar above 0, or a tensor that broadcasts against the norms. Raises ValueError if
     the result would have another shape than `t`. A tensor of zeros is unchanged and has a finite
     gradient.

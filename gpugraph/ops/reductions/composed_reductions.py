@@ -73,10 +73,9 @@ def count_nonzero(
 ) -> Tensor:
     """Return the number of nonzero elements along `axis` (see `reduce_sum`), a tensor of `dtype`.
 
-    `input` is another name of `input_tensor`; raise ValueError if both or neither are passed.
+    `input` is another name of `input_tensor`. Raises ValueError if both or neither are passed.
 
-    >>> session.run(tf.count_nonzero([0, 1, 2]))
-    np.int64(2)
+    >>> session.run(tf.count_nonzero([0, 1, 2])) np.int64(2)
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     source = either(input, input_tensor, "input", "input_tensor")
@@ -126,7 +125,7 @@ def accumulate_n(
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """Return `scalar` times a tensor, or times the values of IndexedSlices.
 
-    Raises ValueError if the shape of `scalar` is not that of a scalar.
+    Raises ValueError if `scalar` is not a scalar.
     """
     slices = isinstance(x, IndexedSlices)
     wanted = x.values.dtype if slices else getattr(x, "dtype", None)
@@ -153,7 +152,7 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
 def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
     """Evaluate the polynomial c[0] x ** (n - 1) + ... + c[n - 1], elementwise, by Horner's scheme.
 
-    coeffs: the list c of numbers or tensors, highest power first; raise ValueError if it is not a
+    coeffs: the list c of numbers or tensors, highest power first. Raises ValueError if it is not a
     list.
     """
     if not isinstance(coeffs, list):

@@ -257,8 +257,8 @@ def histogram_fixed_width_bins(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return, for each value, the number of the part of the interval `value_range` that contains
-    it.
+    """Divide the interval `value_range` into `nbins` bins, and return for each value the index of
+    its bin.
 
     Takes the arguments of `histogram_fixed_width`. The result has the shape of `values`, and
     `dtype`, int32 or int64.

@@ -53,8 +53,8 @@ def _infer_range(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _length(start: Any, limit: Any, delta: Any) -> int:
-    """Return the number of elements of a range; raise ValueError if `delta` leads away from `limit`
-    or is 0.
+    """Return the number of elements of a range. Raises ValueError if `delta` leads away from
+    `limit` or is 0.
     """
     if delta == 0:
         raise ValueError("Requires delta != 0")
@@ -130,7 +130,7 @@ def _has_dtype(value: Any) -> bool:
 
 
 def _widest(values: Sequence[Any]) -> DType:
-    """Return the widest dtype of the values, in the order of `_RANKED`; raise TypeError for other
+    """Return the widest dtype of the values, in the order of `_RANKED`. Raises TypeError for other
     dtypes.
     """
     types = [

@@ -30,7 +30,8 @@ from gpugraph.ops.reductions.reduction_ops import (
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
     """Return the value of an argument that has two names. Raises ValueError if both are passed.
 
-    value, old: the arguments under the names `name` and `old_name`; None if they were not passed.
+    value, old: the arguments under the names `name` and `old_name`, or None if they were not
+    passed.
     """
     if value is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{name}'.")

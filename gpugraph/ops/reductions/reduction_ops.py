@@ -163,7 +163,9 @@ def _mean(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 def _integer_mean(
     context: KernelContext, view: Any, axes: tuple[int, ...], target: Any, count: int
 ) -> Callable[[], Any]:
-    """Bind a sum in 64 bits and its division by `count`, rounded towards 0; 0 if `count` is 0."""
+    """Bind a sum in 64 bits and its division by `count`, rounded towards 0. Return 0 if `count` is
+    0.
+    """
     if count == 0:
         return partial(target.fill, 0)
     wide = dtypes.uint64 if target.dtype.kind == "u" else dtypes.int64

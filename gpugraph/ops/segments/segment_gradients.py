@@ -103,7 +103,7 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 def extreme_gradient(op: Any, dy: Any) -> list[Any]:
     """Return the gradient of the data: dy of a segment, divided equally among the elements that
-    equal the segment's extreme; 0 for all others.
+    equal the segment's extreme. Return 0 for all others.
     """
     segments = _Segments(op)
     flat = segments.flat()
@@ -118,9 +118,9 @@ def prod_gradient(op: Any, dy: Any) -> list[Any]:
 
     For an element x that is not 0, this is dy times the segment's product divided by x. For an
     element that is 0, it is the product of the nonzero elements times the product of the other
-    zeros. The product of the other zeros is written as 1 if there is no other zero. If there is
-    another zero, it is written as that element itself: the value is 0, but it contributes to second
-    gradients.
+    zeros. If the segment has no other zero, the product of the other zeros is written as 1. If
+    there is another zero, it is written as that element itself: the value is 0, but it contributes
+    to second gradients.
     """
     segments = _Segments(op)
     flat = segments.flat()

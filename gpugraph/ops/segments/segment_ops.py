@@ -2,7 +2,7 @@
 segment.
 
 A part is a slice along the first axes, which are the axes of the ids. `Segment...` takes a vector
-of ascending ids, and the last id is that of the last segment. `UnsortedSegment...` takes ids in any
+of ascending ids. The last id is the id of the last segment. `UnsortedSegment...` takes ids in any
 order and the number of segments, and skips parts with a negative id. Parts are combined in their
 order.
 """

@@ -91,7 +91,7 @@ def dct(
     defines it.
 
     Type 2 is 2 sum_i x_i cos(pi k (2 i + 1) / (2 n)). n: the size to which the axis is cut or
-    zero-padded; by default the size of the axis. norm: None, or "ortho", which scales the result so
+    zero-padded, by default the size of the axis. norm: None, or "ortho", which scales the result so
     that type 3 inverts type 2. Raises ValueError for other types and norms, and NotImplementedError
     for an axis other than -1.
     """

@@ -2,8 +2,8 @@
 
 Complex transforms are computed in double precision and rounded. A transform is linear, so its
 gradient is its adjoint: the inverse transform times the number of elements, and for an inverse
-transform, the transform divided by that number. Real transforms return half of the spectrum, from
-which the other half follows. Their gradients take this into account.
+transform, the transform divided by that number. Real transforms return half of the spectrum. The
+other half consists of its complex conjugates. Their gradients take this into account.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> 
     """Return the first fft_length // 2 + 1 elements of the Fourier transform of real numbers.
 
     The transform is along the last axis, cut or zero-padded to `fft_length` elements (an int vector
-    of one element; by default the size of the axis).
+    of one element, by default the size of the axis).
     """
     return _real(1, False, input_tensor, fft_length, name)
 
@@ -326,7 +326,7 @@ def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
 def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
     """Return the inverse of `rfft`: the real numbers whose `rfft` is the input.
 
-    fft_length: an int vector of one element, the number of real numbers along the last axis; by
+    fft_length: an int vector of one element, the number of real numbers along the last axis, by
     default 2 (n - 1) for n elements of the input.
     """
     return _real(1, True, input_tensor, fft_length, name)

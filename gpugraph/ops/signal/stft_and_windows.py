@@ -70,7 +70,7 @@ def _pad(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
 
 
 def _with_rank(tensor: Tensor, min_rank: int) -> int:
-    """Return the rank of a tensor; raise ValueError if it is not known or below `min_rank`."""
+    """Return the rank of a tensor. Raises ValueError if it is not known or below `min_rank`."""
     if tensor.shape.rank is None:
         raise ValueError("The rank of a signal must be known")
     return tensor.shape.with_rank_at_least(min_rank).rank or 0
@@ -124,7 +124,7 @@ def _pad_axis(source: Tensor, missing: Any, value: Any, axis: int) -> Tensor:
 
 
 def constant_number(value: Any) -> Any:
-    """Return the number in a scalar; raise ValueError for a tensor whose value is known only in a
+    """Return the number in a scalar. Raises ValueError for a tensor whose value is known only in a
     run.
     """
     known = constant_value(convert_to_tensor(value))

@@ -48,7 +48,7 @@ def embedding_lookup_sparse(
 
     Shape of the result: (rows,) + params.shape[1:]. float16 and bfloat16 are summed as float32, and
     the result is float32. Raises ValueError for another combiner and for weights that don't fit the
-    ids; TypeError if ids or weights are not sparse.
+    ids. Raises TypeError if ids or weights are not sparse.
     """
     if combiner is None:
         _LOG.warning('The default value of combiner will change from "mean" to "sqrtn".')
@@ -168,7 +168,7 @@ def safe_embedding_lookup_sparse(
 
 
 def _table(table: Any, dtype: DType | None) -> Any:
-    """Return a table as a variable or tensor; raise ValueError if its dtype is not `dtype`."""
+    """Return a table as a variable or tensor. Raises ValueError if its dtype is not `dtype`."""
     if hasattr(table, "handle") and dtype in (None, table.dtype.base_dtype):
         return table  # then lookups need not read the whole variable
     return convert_to_tensor(table, dtype)

@@ -152,7 +152,7 @@ def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
 def _combine_sets(
     operation: str, ones: Sets, others: Sets, sizes: tuple[int, ...], dtype: Any
 ) -> list[Any]:
-    """Apply `operation` to the sets at each position; return the indices, values and shape of
+    """Apply `operation` to the sets at each position. Return the indices, values and shape of
     results.
 
     sizes: the sizes of all axes except the last.

@@ -129,7 +129,7 @@ def sparse_tensor_dense_matmul(
 
 
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
-    """Add two tensors of the same shape, at least one of which is sparse.
+    """Add two tensors of the same shape. At least one of them is sparse.
 
     The sum of two SparseTensors is a SparseTensor, any other sum is a tensor. threshold (older
     name: thresh): the sum of two SparseTensors omits an element that is in both operands if the

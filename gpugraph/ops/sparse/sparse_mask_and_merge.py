@@ -92,9 +92,9 @@ def _size(value: Any, name: str) -> Tensor:
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """Return the same elements with the dense shape `new_shape`.
 
-    new_shape: int64, with the same number of dimensions, none of which may be smaller. Otherwise
-    raises ValueError, or InvalidArgumentError in a run. The default is the smallest shape that
-    contains all elements.
+    new_shape: int64. It must have the same number of dimensions, and no dimension may be smaller.
+    Otherwise raises ValueError, or InvalidArgumentError in a run. The default is the smallest shape
+    that contains all elements.
     """
     source = expect_sparse(sp_input)
     indices, values, sizes = (identity(part) for part in source._parts())

@@ -112,7 +112,8 @@ def same_size(one: int | None, other: int | None, what: str) -> int | None:
 
 
 def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
-    """Set out[i] to the element of `source` with the indices `rows[i]`, or to 0 if there is none.
+    """Set out[i] to the element of `source` with the indices `rows[i]`, or to 0 if `source` has no
+    such element.
 
     source_rows: the indices of the elements of `source`.
     """
@@ -135,8 +136,8 @@ def ranks_of(values: Any) -> Any:
 def add_by_rank(gradient: Any, ranks: Any, values: Any) -> Any:
     """Return the gradient of `values`, given the gradient of a gradient op's output.
 
-    ranks: the output of the gradient op for `ranks_of(values)`. It has, for each element, the
-    number of its value, counted from 1, or 0 for none.
+    ranks: the output of the gradient op for `ranks_of(values)`. For each element, it has the rank
+    of the element's value, counted from 1. 0 means no value.
     """
     places = raw_ops.Sub(ranks, np.array(1, np.int32))
     return raw_ops.UnsortedSegmentSum(gradient, places, raw_ops.Shape(values)[0])

@@ -81,7 +81,7 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 def _resolve_sizes(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
     """Return the sizes `wanted` with -1 replaced by the size that keeps the number of elements.
 
-    Raises InvalidArgumentError if there is none.
+    Raises InvalidArgumentError if no such size exists.
     """
     total, known = prod(shape), prod(size for size in wanted if size != -1)
     if list(wanted).count(-1) > 1:

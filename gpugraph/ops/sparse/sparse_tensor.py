@@ -182,7 +182,7 @@ def convert_to_tensor_or_sparse_tensor(
     """Return a SparseTensor unchanged. Convert a SparseTensorValue to a SparseTensor, and anything
     else to a tensor.
 
-    Raises RuntimeError for a SparseTensor whose dtype is not `dtype`. Other errors are those of
+    Raises RuntimeError for a SparseTensor whose dtype is not `dtype`. It also raises the errors of
     `convert_to_tensor`.
     """
     if isinstance(value, SparseTensorValue):

@@ -102,7 +102,7 @@ def _i1e_gradient(op: Any, dy: Any) -> Any:
 
 
 def _declare(op_type: str, order: int, scaled: bool, grad: Any, doc: str) -> UnaryFunction:
-    """Declare the op; return its public function, whose docstring is `doc`.
+    """Declare the op. Return its public function, whose docstring is `doc`.
 
     scaled: whether the function is multiplied by exp(-|x|).
     """

@@ -283,7 +283,7 @@ def _beta(a: Array, b: Array, x: Array) -> Array:
 
 
 def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
-    """Return the merged shape of all inputs that are not scalars; raise ValueError if their shapes
+    """Return the merged shape of all inputs that are not scalars. Raises ValueError if their shapes
     differ.
     """
     shapes = [shape for shape in context.shapes if shape.rank != 0]

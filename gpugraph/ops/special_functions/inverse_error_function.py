@@ -1,9 +1,9 @@
 """The inverses of the error function and of the normal distribution's cumulative function.
 
 An approximation (M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 26.2.23) is refined
-by steps of Halley's method, each of which triples its correct digits. The steps evaluate erf where
-the result is near 0, and erfc in the tails. So small results and small probabilities keep their
-relative precision. All computations are in double precision.
+by steps of Halley's method. Each step triples the number of correct digits. The steps evaluate erf
+where the result is near 0, and erfc in the tails. So small results and small probabilities keep
+their relative precision. All computations are in double precision.
 """
 
 from __future__ import annotations

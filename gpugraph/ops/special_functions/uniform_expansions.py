@@ -35,7 +35,9 @@ _STIRLING = (1.0, 1 / 12, 1 / 288, -139 / 51840)
 
 
 def _inverse_powers(count: int) -> Array:
-    """Return the first `count` coefficients of m as a power series in e; that of e^0 is 0."""
+    """Return the first `count` coefficients of m as a power series in e. The coefficient of e^0 is
+    0.
+    """
     powers = np.zeros(count)
     powers[1] = 1.0
     for n in range(2, count):

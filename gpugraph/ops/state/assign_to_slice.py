@@ -33,7 +33,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
-    """Check that the value can be broadcast to the slice; return the call that assigns it.
+    """Check that the value can be broadcast to the slice. Return the call that assigns it.
 
     If the slice is empty, values of any shape are accepted.
     """

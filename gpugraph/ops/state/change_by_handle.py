@@ -55,8 +55,8 @@ def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
 
 
 def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
-    """Return the dtype to which the last input is converted; as in TensorFlow, it is converted
-    first.
+    """Return the dtype to which the last input is converted. As in TensorFlow, it is converted
+    before the other inputs.
 
     Or None.
     """

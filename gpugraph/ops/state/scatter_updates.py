@@ -194,7 +194,7 @@ _RULES = {name: getattr(row_sources, name.upper()) for name in ("Add", "Sub", "M
 
 
 def _native(change: str, coordinates: bool) -> RowSource | None:
-    """Return the native kernel of a change; None for division, which NumPy computes."""
+    """Return the native kernel of a change. Return None for division, which NumPy computes."""
     if change == "Update":
         return row_sources.put(coordinates)
     return row_sources.scattered(_RULES[change], coordinates) if change in _RULES else None

@@ -60,8 +60,8 @@ def _categories() -> dict[str, Ranges]:
 
 
 def unicode_class(name: str) -> Ranges | None:
-    """Return the code points of a category ("L", "Lu"), a script ("Greek") or "Any"; None if
-    unknown.
+    """Return the code points of a category ("L", "Lu"), a script ("Greek") or "Any". If unknown,
+    return None.
     """
     return ((0, LAST),) if name == "Any" else _categories().get(name) or scripts().get(name)
 

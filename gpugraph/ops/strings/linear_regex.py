@@ -109,8 +109,8 @@ class Automaton:
     # -- matching
 
     def search(self, text: bytes, start: int) -> Sequence[tuple[int, int]] | None:
-        """Return the spans of the first match at or after `start`, and of its groups; None without
-        a match.
+        """Return the spans of the first match at or after `start`, and of its groups. Return None
+        without a match.
 
         The span of a group that did not take part in the match is (-1, -1).
         """
@@ -200,7 +200,7 @@ class Automaton:
         """Append to `threads` each thread that consumes `byte`, in order of preference.
 
         origins: receives the origins of these threads. Stop at the first thread that has matched,
-        and return its origin; return None if no thread has.
+        and return its origin. Return None if no thread has.
         """
         holds = _assertions(state.before, self._kind(byte))
         seen: set[int] = set()

@@ -25,7 +25,7 @@ Numbers = Callable[[Signature], Sequence[int]]
 
 @cache
 def _addresses() -> list[int]:
-    """Return the addresses of the type bytes and of CPython's functions; raise NotImplementedError
+    """Return the addresses of the type bytes and of CPython's functions. Raises NotImplementedError
     if bytes have another layout.
     """
     is_usual = sys.implementation.name == "cpython" and sys.byteorder == "little"

@@ -243,7 +243,9 @@ def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | 
 
 
 def _tensors_of(leaf: Any) -> list[Any]:
-    """Return the tensors of which a leaf of a structure consists; none if it is not a tensor."""
+    """Return the tensors that a leaf of a structure consists of. If the leaf is not a tensor,
+    return an empty list.
+    """
     if isinstance(leaf, SparseTensor):
         return [leaf.indices, leaf.values, leaf.dense_shape]
     return [leaf] if _is_tensor(leaf) else []

@@ -143,7 +143,7 @@ def _re2() -> Any:
 
 
 def _of_re2(module: Any, pattern: bytes, captures: bool) -> _Re2Pattern | None:
-    """Compile the pattern with RE2; return None if its groups could take too much memory."""
+    """Compile the pattern with RE2. Return None if its groups could take too much memory."""
     options = module.Options()
     options.log_errors = False
     options.never_capture = not captures

@@ -68,7 +68,7 @@ class Parsed(NamedTuple):
 class _Open:
     """A group whose closing parenthesis has not been read.
 
-    index: the number of the group; 0 if it captures nothing. flags: the flags before the group,
+    index: the number of the group, or 0 if it captures nothing. flags: the flags before the group,
     which are restored after it. branches: the complete alternatives. parts: the fragments of the
     current alternative.
     """
@@ -115,8 +115,8 @@ class _Parser:
     # -- repetition
 
     def _bounds(self) -> tuple[int, int | None] | None:
-        """Read the repetition operator at the current position; return its bounds, or None if there
-        is none.
+        """Read the repetition operator at the current position. Return its bounds, or None if there
+        is no operator.
         """
         bounds = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(self.pattern[self.offset])
         if bounds is not None:
@@ -239,8 +239,8 @@ class _Parser:
             parts.append(one_of(self._folded(((point, point),))))
 
     def _named(self) -> Ranges | None:
-        r"""Read the class at the current position, such as \d, \pL or \p{Greek}; return None if
-        there is none.
+        r"""Read the class at the current position, such as \d, \pL or \p{Greek}. Return None if
+        there is no class here.
         """
         match = _NAMED.match(self.pattern, self.offset)
         if match is None:

@@ -144,7 +144,7 @@ def string_split(
 ) -> SparseTensor:
     """Split each string of a vector into a row of a SparseTensor [n, maximum number of parts].
 
-    sep (older name: delimiter): a string. Each of its bytes is a delimiter; by default " ". If it
+    sep (older name: delimiter): a string. Each of its bytes is a delimiter, by default " ". If it
     is empty, strings are split between all bytes. skip_empty: whether to drop empty parts. An empty
     string has no parts in either case.
 
@@ -177,8 +177,8 @@ def split(
     by default, and if it is empty, strings are cut at white space. maxsplit: the maximum number of
     cuts, from the left; -1 for no limit.
 
-    Raises ValueError for any other rank and unless exactly one of input and source is passed;
-    NotImplementedError for ragged results.
+    Raises ValueError for any other rank and unless exactly one of input and source is passed.
+    Raises NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)
     if (input is None) == (source is None):

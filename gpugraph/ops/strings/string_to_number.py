@@ -150,8 +150,8 @@ def _reader(context: KernelContext) -> Callable[[bytes], Any]:
 
 
 def read_number(text: bytes, wanted: DType) -> Any:
-    """Return the number in a text, which may have white space around it; None if there is no
-    number.
+    """Return the number in a text, which may have white space around it. If there is no number,
+    return None.
     """
     written = text.decode("latin-1").strip(_SPACE)
     return (_integer if wanted.is_integer else _number)(written, wanted)

@@ -30,7 +30,7 @@ def summary_op(op_type: str, kernel: Call, doc: str, inputs: str, **attrs: Any) 
 
 
 def tag_of(tag: Any, input_name: str = "tag") -> bytes:
-    """Return the tag in a scalar; raise InvalidArgumentError for any other shape.
+    """Return the tag in a scalar. Raises InvalidArgumentError for any other shape.
 
     input_name: the input's name for the message.
     """

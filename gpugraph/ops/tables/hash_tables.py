@@ -41,7 +41,7 @@ def _shown(value: Any) -> str:
 
 
 class MutableTable:
-    """A table into which runs insert, and from which they remove.
+    """A table that runs can insert entries into and remove entries from.
 
     `_places` maps each key to the row of `_values` that holds its value.
     """
@@ -146,7 +146,7 @@ class MutableTable:
         raise invalid_argument(f"Table localhost {self.name} is not initializable")
 
     def export(self) -> list[Any]:
-        """Return an array of all keys and one of their values, in the same order."""
+        """Return an array of all keys, and an array of their values in the same order."""
         with self._lock:
             return [self._key_array(list(self._places)), self._values[list(self._places.values())]]
 
@@ -212,7 +212,7 @@ class StaticTable(MutableTable):
         raise _fixed("Remove")
 
     def export(self) -> list[Any]:
-        """Return all keys and their values; raise AbortedError before the table is initialized."""
+        """Return all keys and their values. Raises AbortedError before the table is initialized."""
         if not self._is_initialized:
             raise AbortedError(None, None, "HashTable is not initialized.")
         return super().export()

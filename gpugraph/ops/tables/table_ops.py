@@ -180,7 +180,9 @@ def _bytes(text: Any) -> bytes:
 
 
 def _value_shape(context: InferContext) -> TensorShape | None:
-    """Return the shape of a value, from the node that creates the table; None if it is unknown."""
+    """Return the shape of a value, from the node that creates the table. If it is unknown, return
+    None.
+    """
     op_type, attrs = context.maker(0) or ("", {})
     return as_shape(attrs.get("value_shape", ())) if "HashTable" in op_type else None
 

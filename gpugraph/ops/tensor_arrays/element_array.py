@@ -139,7 +139,7 @@ class ElementArray(ElementStore):
 
     def shape_at(self, index: int) -> tuple[int, ...]:
         """Return the shape of the value that `read` returns for element `index`. Raises an error if
-        there is none.
+        the element was not written.
         """
         self.check_open()
         if not 0 <= index < len(self.states):

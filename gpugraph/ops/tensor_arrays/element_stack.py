@@ -102,7 +102,7 @@ class ElementStack:
         return self._below + self.record[USED]
 
     def push(self, value: Any, kind: Kind, allocate: Allocate | None = None) -> None:
-        """Push a copy of `value`; raise InvalidArgumentError if the stack is full or closed.
+        """Push a copy of `value`. Raises InvalidArgumentError if the stack is full or closed.
 
         kind: the shape and dtype of `value`. allocate: a function that allocates memory of the
         device that pushes.
@@ -133,7 +133,9 @@ class ElementStack:
             self._drop(top)
 
     def top_shape(self) -> tuple[int, ...]:
-        """Return the shape of the top element; raise InvalidArgumentError if there is none."""
+        """Return the shape of the top element. Raises InvalidArgumentError if the stack is
+        empty.
+        """
         self._check_open()
         if self._top is None:
             raise self._refusal("is empty when calling Pop().")

@@ -54,8 +54,8 @@ def kind_number(kind: Kind) -> int:
 
 
 def address_of_rows(rows: Any) -> int:
-    """Return the address of rows in host memory; 0 if they are in other memory, or are Python
-    objects.
+    """Return the address of rows in host memory. Return 0 if they are in other memory, or are
+    Python objects.
     """
     is_plain = isinstance(rows, np.ndarray) and not rows.dtype.hasobject
     return rows.ctypes.data if is_plain else 0
@@ -64,9 +64,9 @@ def address_of_rows(rows: Any) -> int:
 class ElementStore:
     """Elements by index, and the state of each.
 
-    rows: the array of the elements that are stored together; None if there is none. kind: the shape
-    and dtype of an element of `rows`; None if there are no rows. Subclasses handle elements of this
-    kind first, and other elements in a slower path.
+    rows: the array of the elements that are stored together, or None. kind: the shape and dtype of
+    an element of `rows`, or None if there are no rows. Subclasses handle elements of this kind
+    first, and other elements in a slower path.
     """
 
     def __init__(self, dtype: DType, size: int, allocate: Allocate) -> None:
@@ -125,7 +125,7 @@ class ElementStore:
             self.record[STATES] = ctypes.addressof(ctypes.c_char.from_buffer(self.states))
 
     def _set_block(self, block: Any, kind: Kind | None) -> Any:
-        """Use `block` as the rows, with elements of `kind`; return the previous block.
+        """Use `block` as the rows, with elements of `kind`. Return the previous block.
 
         None stands for no block.
         """

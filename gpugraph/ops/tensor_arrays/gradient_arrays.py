@@ -53,7 +53,7 @@ def _source(op: Operation) -> str:
 
 
 def _write(op: Operation, op_type: str, *values: Any) -> Tensor:
-    """Write `values` to the gradient array of the array that `op` reads; return the new flow.
+    """Write `values` to the gradient array of the array that `op` reads. Return the new flow.
 
     op_type: the type of the writing op, without "V3".
     """

@@ -153,7 +153,7 @@ def _mark_read(array: ElementArray, part: slice) -> None:
 def _shape_of_none(
     array: ElementArray, declared: TensorShape, known: TensorShape, what: str, doing: str
 ) -> Shape:
-    """Return the element shape of an array without elements; raise UnimplementedError if it is
+    """Return the element shape of an array without elements. Raises UnimplementedError if it is
     unknown.
 
     declared, known: the element shape in the op's attrs, and the element shape of the array.

@@ -134,7 +134,9 @@ class TensorArray:
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether writes may make the array larger; False if the constructor received a handle."""
+        """Whether writes may make the array larger, or False if the constructor received a
+        handle.
+        """
         return self._dynamic_size
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
 """TensorList: the value of a variant tensor, a list of tensors of one dtype.
 
-A list is immutable: methods that change it return a new list, which shares elements with the old
-one. An element that was never set is None, and reads as zeros if its shape is known. Errors are
-InvalidArgumentError with the messages of TensorFlow's list_kernels.cc.
+A list is immutable. A method that changes elements returns a new list, which shares all other
+elements with this list. An element that was never set is None, and reads as zeros if its shape is
+known. Errors are InvalidArgumentError with the messages of TensorFlow's list_kernels.cc.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Items = tuple[Any, ...]
 class TensorList:
     """Elements of one dtype whose shapes are compatible with `element_shape`.
 
-    limit: the maximum number of elements that pushes may reach; -1 for no limit.
+    limit: the maximum number of elements that pushes may reach, or -1 for no limit.
     """
 
     dtype: DType
@@ -63,7 +63,7 @@ class TensorList:
             )
 
     def with_items(self, items: Iterable[Any]) -> TensorList:
-        """Return a list with other elements, and otherwise the same properties."""
+        """Return a list with these elements and the properties of this list."""
         return replace(self, items=tuple(items))
 
     def checked(self, item: Any) -> Any:
@@ -106,7 +106,8 @@ class TensorList:
         return np.full(tuple(shape.as_list()), zero_of(dtype), dtype)
 
     def stacked(self, shape: TensorShape, indices: Sequence[int] | None = None) -> Any:
-        """Return all elements, or those at `indices`, as the rows of one array.
+        """Return all elements as the rows of one array. If `indices` is given, return only the
+        elements at these indices.
 
         shape: the shape of an element, as far as the reading op specifies it.
         """

@@ -99,7 +99,7 @@ class _Trace(Builder):
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """Record an expression, unless an equal one is recorded; return the number of its value."""
+        """Record an expression, unless an equal one is recorded. Return the number of its value."""
         if kernel == IF_POSITIVE:
             self.condition = inputs[2]
             return inputs[0] if self.is_positive else inputs[1]

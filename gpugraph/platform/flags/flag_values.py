@@ -39,9 +39,8 @@ class ValidationError(Error):
 class Flag:
     """One flag.
 
-    Attributes: `name`, `default`, `help`, `value`; `present`: the number of its occurrences in the
-    command line; `boolean`; `multiple`: whether the flag may be repeated, in which case its value
-    is a list.
+    Attributes: `name`, `default`, `help`, `value`, `boolean`. `present`: how often the flag occurs
+    in the command line. `multiple`: whether the flag may be repeated. If so, its value is a list.
     """
 
     def __init__(
@@ -104,7 +103,7 @@ class FlagValues:
     # -- parsing
 
     def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
-        """Parse the flags of a command line; return the other arguments, with argv[0] first.
+        """Parse the flags of a command line. Return the other arguments, with argv[0] first.
 
         Undefined flags raise UnrecognizedFlagError, or with `known_only` are returned with the
         arguments. Raises IllegalFlagValueError for values that a flag does not allow or a validator
@@ -131,7 +130,7 @@ class FlagValues:
         return rest
 
     def _take(self, argument: str, rest: Iterator[str]) -> bool:
-        """Parse an argument that is a defined flag; return False if it is not.
+        """Parse an argument that is a defined flag. Return False if it is not.
 
         rest: the following arguments; the first is consumed if it is the flag's value.
         """

@@ -16,7 +16,7 @@ def device_columns(
     transfers: Sequence[Transfer],
 ) -> str:
     """Return a table with a column for each device, and a line for each pair of devices with
-    transfers; "" for a run on one device.
+    transfers. Return "" for a run on one device.
 
     operations, steps: the devices of all operations and of all steps, by full name.
     """

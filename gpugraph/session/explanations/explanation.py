@@ -108,13 +108,15 @@ class Explanation:
         ]
 
     def device_of(self, name: str) -> str:
-        """Return the full name of the device of op `name`; raise KeyError if it is not in the
+        """Return the full name of the device of op `name`. Raises KeyError if it is not in the
         run.
         """
         return self._placed(name).device
 
     def reason_of(self, name: str) -> str:
-        """Return the reason for the device of op `name`; raise KeyError if it is not in the run."""
+        """Return the reason for the device of op `name`. Raises KeyError if it is not in the
+        run.
+        """
         return self._placed(name).reason
 
     def _placed(self, name: str) -> Placement:
@@ -145,8 +147,8 @@ class Explanation:
         return "\n".join(f"{head + ':':<13}{text}" for head, text in lines)
 
     def devices(self) -> str:
-        """Return the devices side by side, as text: operations, steps, arena and transfers; "" for
-        one device.
+        """Return the devices side by side, as text: operations, steps, arena and transfers. Return
+        "" for one device.
         """
         return device_columns(
             [op.device for op in self.placed],

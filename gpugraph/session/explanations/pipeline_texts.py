@@ -8,7 +8,9 @@ from gpugraph.devices.session_resources import Resources
 
 
 def measured_pipelines(resources: Resources) -> list[str]:
-    """Return a text for each initialized iterator of a session, which is measured from now on."""
+    """Return a text for each initialized iterator of a session. The iterators are measured from now
+    on.
+    """
     return [iterator.measure() for iterator in _iterators(resources)]
 
 

@@ -185,8 +185,8 @@ class _Maker(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a removed module; None for any other module, and if its parent package
-        is not installed.
+        """Return the spec of a removed module. Return None for any other module, and if its parent
+        package is not installed.
         """
         row = NEW_MODULES.get(fullname)
         if row is None:

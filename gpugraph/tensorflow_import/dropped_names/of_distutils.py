@@ -53,7 +53,7 @@ class StrictVersion(LooseVersion):
     """A version of two or three numbers, such as 1.2 or 1.2.3a1."""
 
     def parse(self, vstring: str) -> None:
-        """Set the version from a string; raise ValueError if it has another form."""
+        """Set the version from a string. Raises ValueError if it has another form."""
         if not re.fullmatch(r"\d+\.\d+(\.\d+)?([ab]\d+)?", str(vstring)):
             raise ValueError(f"invalid version number '{vstring}'")
         super().parse(vstring)
@@ -64,7 +64,7 @@ def _version(value: Any) -> LooseVersion:
 
 
 def strtobool(val: str) -> int:
-    """Return 1 for y, yes, t, true, on and 1, and 0 for n, no, f, false, off and 0; raise
+    """Return 1 for y, yes, t, true, on and 1, and 0 for n, no, f, false, off and 0. Raises
     ValueError for any other text.
     """
     text = val.lower()
@@ -76,7 +76,7 @@ def strtobool(val: str) -> int:
 
 
 def spawn(cmd: Any, *arguments: Any, **options: Any) -> None:
-    """Run a command; raise CalledProcessError if it fails."""
+    """Run a command. Raises CalledProcessError if it fails."""
     subprocess.run(cmd, check=True)
 
 
@@ -93,7 +93,7 @@ def copy_tree(src: str, dst: str, *arguments: Any, **options: Any) -> list[str]:
 
 
 def copy_file(src: str, dst: str, *arguments: Any, **options: Any) -> tuple[str, int]:
-    """Copy a file to a path or into a folder; return its path and 1."""
+    """Copy a file to a path or into a folder. Return its path and 1."""
     return str(shutil.copy2(src, dst)), 1
 
 
@@ -120,7 +120,7 @@ class _Distribution:
 
 
 def get_distribution(dist: str) -> _Distribution:
-    """Return an installed package; raise PackageNotFoundError if it is missing."""
+    """Return an installed package. Raises PackageNotFoundError if it is missing."""
     return _Distribution(re.split(r"[<>=!~\[ ]", str(dist))[0])
 
 

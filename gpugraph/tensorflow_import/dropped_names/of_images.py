@@ -10,7 +10,7 @@ from gpugraph.tensorflow_import.modules_by_name import module_named
 
 
 def _pillow() -> Any:
-    """Return the module PIL.Image; raise ImportError with a hint if Pillow is not installed."""
+    """Return the module PIL.Image. Raises ImportError with a hint if Pillow is not installed."""
     try:
         return module_named("PIL.Image")
     except ImportError as error:

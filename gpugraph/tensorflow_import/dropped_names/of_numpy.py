@@ -66,7 +66,7 @@ def find_common_type(array_types: Any, scalar_types: Any) -> Any:
 
 
 def is_subclass(arg1: Any, arg2: Any) -> bool:
-    """Return whether `arg1` is a subclass of `arg2`; False if they are not classes."""
+    """Return whether `arg1` is a subclass of `arg2`. If they are not classes, return False."""
     return isinstance(arg1, type) and issubclass(arg1, arg2)
 
 

@@ -152,7 +152,7 @@ def load_source(name: str, path: str, file: Any = None) -> types.ModuleType:
 
 
 def find_module(name: str, path: Any = None) -> tuple[Any, str, tuple[str, str, int]]:
-    """Return (open file, path, (suffix, mode, kind)) of a module; raise ImportError if it is
+    """Return (open file, path, (suffix, mode, kind)) of a module. Raises ImportError if it is
     missing.
     """
     spec = importlib.machinery.PathFinder.find_spec(name, path)

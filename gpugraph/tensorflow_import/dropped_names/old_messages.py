@@ -64,7 +64,7 @@ class OldMessagesFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of an old module; None for any other module."""
+        """Return the spec of an old module. Return None for any other module."""
         if not fullname.endswith(_SUFFIX):
             return None
         spec = PathFinder.find_spec(fullname, path, target)

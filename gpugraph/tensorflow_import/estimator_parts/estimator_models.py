@@ -60,10 +60,10 @@ def clone_and_build_model(
 ) -> Any:
     """Return a copy of a model on other inputs, compiled with the same settings.
 
-    optimizer_iterations: the variable in which the copy's optimizer counts steps.
-    optimizer_config: the configurations of the optimizer, if it is not to be asked for them.
-    Raise ValueError for a model that is not compiled, and for a subclass that cannot be copied by
-    its configuration.
+    optimizer_iterations: the variable in which the copy's optimizer counts steps. optimizer_config:
+    the configuration of the copy's optimizer. By default, the model's optimizer provides it. Raise
+    ValueError for a model that is not compiled, and for a subclass that cannot be copied by its
+    configuration.
     """
     if compile_clone and not model.optimizer:
         raise ValueError(

@@ -107,7 +107,8 @@ def from_saved_model(
 
 
 def get_signature_def_by_key(meta_graph_def: Any, signature_def_key: str) -> Any:
-    """Return a signature of a MetaGraphDef; raise ValueError if there is none of this key.
+    """Return the signature of a MetaGraphDef that has this key. Raises ValueError if it does not
+    exist.
 
     This is a function of `tf.contrib.saved_model`.
     """

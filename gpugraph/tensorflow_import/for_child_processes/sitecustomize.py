@@ -22,7 +22,7 @@ class _FirstImport:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a TensorFlow module; None for other modules."""
+        """Return the spec of a TensorFlow module. Return None for other modules."""
         if fullname.partition(".")[0] != "tensorflow" or self not in sys.meta_path:
             return None
         sys.meta_path.remove(self)

@@ -90,7 +90,7 @@ def transpose_batch_time(x: Any) -> Any:
 
 
 def assert_float_dtype(dtype: Any) -> Any:
-    """Return the dtype; raise ValueError if it is not floating point."""
+    """Return the dtype. Raises ValueError if it is not floating point."""
     if not dtype.is_floating:
         raise ValueError(f"Expected floating point type, got {dtype}.")
     return dtype

@@ -41,15 +41,15 @@ def _containing(ctxt: Any, kind: type, stop_ctxt: Any = None) -> Any:
 
 
 def GetContainingWhileContext(ctxt: Any, stop_ctxt: Any = None) -> Any:
-    """Return the context of the innermost loop that contains `ctxt` or is `ctxt` itself; None if
-    there is none.
+    """Return the context of the innermost loop that contains `ctxt` or is `ctxt` itself. If there
+    is none, return None.
     """
     return _containing(ctxt, WhileContext, stop_ctxt)
 
 
 def GetContainingCondContext(ctxt: Any) -> Any:
-    """Return the context of the innermost condition that contains `ctxt` or is `ctxt` itself; None
-    if there is none.
+    """Return the context of the innermost condition that contains `ctxt` or is `ctxt` itself. If
+    there is none, return None.
     """
     return _containing(ctxt, CondContext)
 

@@ -79,7 +79,7 @@ def is_all_none(structure: Any) -> bool:
 
 
 def standardize_sample_weights(sample_weight: Any, output_names: Sequence[str]) -> list[Any]:
-    """Return the weights in the order of the outputs; None for outputs without weights."""
+    """Return the weights in the order of the outputs. Return None for outputs without weights."""
     if sample_weight is None:
         return [None] * len(output_names)
     if isinstance(sample_weight, dict):

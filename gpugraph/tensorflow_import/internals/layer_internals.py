@@ -69,7 +69,9 @@ def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
 
 
 def static_cond(pred: bool, fn1: Any, fn2: Any) -> Any:
-    """Return `fn1()` if `pred` is true, else `fn2()`; raise TypeError if either is not callable."""
+    """Return `fn1()` if `pred` is true, else `fn2()`. Raises TypeError if either is not
+    callable.
+    """
     for name, function in (("fn1", fn1), ("fn2", fn2)):
         if not callable(function):
             raise TypeError(f"{name} must be callable.")
@@ -107,17 +109,17 @@ def channel_dimension(shape: Any, data_format: str, min_rank: int = 1) -> int:
 
 
 def last_dimension(shape: Any, min_rank: int = 1) -> int:
-    """Return the size of the last dimension; raise ValueError if it is unknown."""
+    """Return the size of the last dimension. Raises ValueError if it is unknown."""
     return _get_dimension(shape, -1, min_rank)
 
 
 def two_element_tuple(int_or_tuple: Any) -> tuple[int, int]:
-    """Return (n, n) for a number n; return a pair as a tuple."""
+    """Return (n, n) for a number n. Return a pair as a tuple."""
     return n_positive_integers(2, int_or_tuple)  # type: ignore[return-value]
 
 
 def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
-    """Return a tuple of `n` numbers, given one number or `n` numbers; raise ValueError for any
+    """Return a tuple of `n` numbers, given one number or `n` numbers. Raises ValueError for any
     other value.
     """
     if isinstance(value, TensorShape):

@@ -19,7 +19,7 @@ class DataProvider:
         self._items_to_tensors, self._num_samples = items_to_tensors, num_samples
 
     def get(self, items: Any) -> list[Any]:
-        """Return the tensors of the named items; raise ValueError for an unknown item."""
+        """Return the tensors of the named items. Raises ValueError for an unknown item."""
         unknown = set(items) - set(self.list_items())
         if unknown:
             raise ValueError(f"Items {sorted(unknown)} are not among {self.list_items()}")

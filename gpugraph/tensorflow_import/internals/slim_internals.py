@@ -125,7 +125,7 @@ class Dataset:
 
 
 def get_data_files(data_sources: Any) -> list[str]:
-    """Return the paths that match the patterns; raise ValueError if there are none."""
+    """Return the paths that match the patterns. Raises ValueError if no file matches."""
     if isinstance(data_sources, (list, tuple)):
         found = [file for source in data_sources for file in get_data_files(source)]
     else:

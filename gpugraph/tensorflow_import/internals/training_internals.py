@@ -107,7 +107,7 @@ def shared_resources() -> list[Any]:
 
 
 def local_resources() -> list[Any]:
-    """Return the graph's resources of which each session has its own."""
+    """Return the graph's local resources. Each session has its own copies of them."""
     return get_default_graph().get_collection(GraphKeys.LOCAL_RESOURCES)
 
 

@@ -1,1 +1,3 @@
-"""Installed libraries that programs import: their versions, and those that need TensorFlow 2."""
+"""Installed libraries that programs import: the versions of the libraries, and the libraries that
+need TensorFlow 2.
+"""

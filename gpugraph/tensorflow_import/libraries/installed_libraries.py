@@ -9,7 +9,9 @@ from importlib import metadata
 
 
 def library_of(file: str) -> str:
-    """Return the name and the version of the installed library with a file; "" if there is none."""
+    """Return the name and the version of the installed library with a file. If no library contains
+    the file, return "".
+    """
     folders = sorted((os.path.abspath(path) + os.sep for path in sys.path if path), key=len)
     for folder in reversed(folders):
         if file.startswith(folder):

@@ -96,7 +96,9 @@ LATER_LIBRARIES = _rows()
 
 
 def need_of_tensorflow_2(module: str) -> str:
-    """Return that an installed library needs TensorFlow 2, and what runs; "" if it does not."""
+    """Return that an installed library needs TensorFlow 2, and what runs. If it does not, return
+    "".
+    """
     row = LATER_LIBRARIES.get(module)
     if row is None:
         return ""
@@ -121,7 +123,9 @@ class LaterLibraryFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a library whose version needs TensorFlow 2; None for other modules."""
+        """Return the spec of a library whose version needs TensorFlow 2. Return None for other
+        modules.
+        """
         if fullname not in LATER_LIBRARIES or not need_of_tensorflow_2(fullname):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
@@ -145,7 +149,7 @@ class _ExplainingLoader(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module; raise ImportError with the version that runs if that fails.
+        """Execute the module. Raises ImportError with the version that runs if that fails.
 
         An error for a missing package other than TensorFlow is passed on.
         """

@@ -16,9 +16,10 @@ _OLDEST, _NEWEST = min(_EXTRAS), max(_EXTRAS)
 
 
 class CuPy(NamedTuple):
-    """An installed CuPy package. cuda: the major CUDA version for which it is built; 0 if unknown.
+    """An installed CuPy package. cuda: the major CUDA version for which it is built, or 0 if
+    unknown.
 
-    reason: why it can't be used; empty if it can.
+    reason: why it can't be used. It is empty if CuPy can be used.
     """
 
     name: str
@@ -69,8 +70,8 @@ def find_cupy(driver_version: int | None) -> CuPy:
 
 
 def _several(names: list[str], driver_version: int | None) -> CuPy:
-    """Return the result for several installed packages, which can't be used: they overwrite each
-    other's files in one folder.
+    """Return the result for several installed packages. They can't be used, because they overwrite
+    each other's files in one folder.
     """
     reason = (
         f"{len(names)} packages of CuPy are installed over each other ({', '.join(names)}): "
@@ -80,8 +81,8 @@ def _several(names: list[str], driver_version: int | None) -> CuPy:
 
 
 def _unimportable(driver_version: int | None) -> str:
-    """Return why CuPy can't be imported, judged by its installed files; an empty string if no file
-    is missing. Only its part `cupy_backends` is needed.
+    """Return why CuPy can't be imported, judged by its installed files. If no file is missing,
+    return an empty string. Only its part `cupy_backends` is needed.
     """
     try:
         spec = find_spec("cupy_backends")

@@ -56,7 +56,7 @@ class Detection(NamedTuple):
     """The usable GPUs, or the reason why there are none.
 
     left_out: a sentence with the reason for each visible GPU that is not used. surprising: whether
-    no GPU is used although there is an NVIDIA driver; it is then logged as a warning.
+    no GPU is used although an NVIDIA driver is installed. If so, the reason is logged as a warning.
     """
 
     gpus: tuple[Gpu, ...] = ()
@@ -74,7 +74,7 @@ the driver.
 
 
 def detect() -> Detection:
-    """Return the GPUs that this process can use; they are detected once for each value of
+    """Return the GPUs that this process can use. They are detected once for each value of
     CUDA_VISIBLE_DEVICES.
 
     Raises InvalidArgumentError if GPUGRAPH_GPU is neither 0 nor 1.
@@ -191,7 +191,7 @@ def _no_driver(text: str) -> str:
 
 def _too_old(version: int, cuda: int, package: str) -> str:
     """Return why a driver that supports CUDA `version` (12080 is 12.8) can't run a package for
-    major version `cuda`; an empty string if it can.
+    major version `cuda`. If it can, return an empty string.
     """
     needed = max(cuda * 1000, _OLDEST_DRIVER)
     if version >= needed:

@@ -123,7 +123,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 def load_cublaslt(versions: Sequence[int]) -> ctypes.CDLL:
     """Load cublasLt for the first of these CUDA versions for which it is installed. Raises OSError
-    if it is installed for none.
+    if no version is installed.
     """
     return load_library("cublasLt", versions)
 
@@ -207,7 +207,7 @@ class CublasLt:
         workspace_bytes: int,
     ) -> HeuristicResult | None:
         """Return the algorithm that cublasLt's heuristic ranks first, given the size of the
-        workspace and the alignments of the operands; None if there is no algorithm.
+        workspace and the alignments of the operands. If there is no algorithm, return None.
         """
         preference = self._make("MatmulPreference")
         preference.set(_PREF_MAX_WORKSPACE_BYTES, ctypes.c_uint64(workspace_bytes))

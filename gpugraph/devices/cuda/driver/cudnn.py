@@ -8,9 +8,9 @@ virtual tensors. The heuristic ranks configurations of engines when the convolut
 first one whose arithmetic is allowed and whose workspace fits is used; after that, a convolution is
 a single C call, which can be captured in a CUDA graph.
 
-Accuracy: the same as that of gpugraph's kernels. Engines that are not deterministic, sum in 16
-bits, transform their inputs (Winograd, FFT), or convert float32 to TF32 are excluded; the latter
-are allowed by `Convolution.tf32`.
+Results have the same accuracy as the results of gpugraph's kernels. Engines that are not
+deterministic, sum in 16 bits, transform their inputs (Winograd, FFT), or convert float32 to TF32
+are excluded; the latter are allowed by `Convolution.tf32`.
 
 Descriptors and attributes: https://docs.nvidia.com/deeplearning/cudnn/backend/latest/
 """
@@ -83,8 +83,8 @@ class _NotSupportedError(DriverError):
 
 
 class Descriptor:
-    """A descriptor of cuDNN, which is destroyed with this object. It keeps the descriptors alive
-    that are its attributes.
+    """A descriptor of cuDNN, which is destroyed with this object. It keeps alive the descriptors
+    that it has as attributes.
 
     kind: the name of its type, without CUDNN_BACKEND_ and _DESCRIPTOR.
     """
@@ -205,8 +205,9 @@ class Cudnn:
     ) -> Callable[[], None] | None:
         """Return a callable that launches a convolution on a stream. workspace: address and bytes.
 
-        None if cuDNN has no plan for it with the required accuracy that fits the workspace, or if
-        cuDNN does not work at all, which is logged once."""
+        Return None if cuDNN has no plan for it with the required accuracy that fits the workspace,
+        or if cuDNN does not work at all, which is logged once.
+        """
         if self._is_broken or convolution.dtype not in _DATA:
             return None
         try:

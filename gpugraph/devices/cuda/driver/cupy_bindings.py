@@ -41,7 +41,7 @@ def call(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def within(context: int, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function while a context is the current one of the thread, which afterwards has its
+    """Call a function with `context` as the thread's current CUDA context. Then restore the
     previous context.
     """
     previous = driver.ctxGetCurrent()
@@ -57,8 +57,8 @@ def within(context: int, function: Callable[..., Any], *arguments: Any) -> Any:
 def repeated(
     what: str, context: int, launch: Callable[[], object], owner: object
 ) -> Callable[[], None]:
-    """Return a callable that launches while a context is the current one. It keeps `owner` alive;
-    an error says that CUDA could not do `what`.
+    """Return a callable that calls `launch` with `context` as the current CUDA context. It keeps
+    `owner` alive. If CUDA fails, the error message names the action `what`.
     """
     get, enter = driver.ctxGetCurrent, driver.ctxSetCurrent
 
@@ -111,7 +111,7 @@ def context_of(ordinal: int) -> int:
 
 
 def properties_of(ordinal: int) -> Properties:
-    """Return the properties of a GPU, whose context is the current one."""
+    """Return the properties of a GPU. Its context must be the current context."""
 
     def attribute(number: int) -> int:
         return int(call(what, runtime.deviceGetAttribute, number, ordinal))

@@ -223,8 +223,8 @@ class CupyDriver:
     def _copy_between(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Enqueue CUDA's copy between two GPUs, which goes through the host unless one can access
-        the other's memory.
+        """Enqueue CUDA's copy between two GPUs. If neither GPU can access the memory of its peer,
+        the copy goes through the host.
         """
         other, this = source_driver.properties.ordinal, self._properties.ordinal
         what = f"copy {num_bytes} bytes from GPU {other} to GPU {this}"
@@ -247,7 +247,7 @@ class CupyDriver:
     # -- kernels
 
     def compile(self, source: str, name: str) -> int:
-        """Compile and load a source; return the module's handle, which is valid until `close`."""
+        """Compile and load a source. Return the module's handle, which is valid until `close`."""
         with self._lock:
             module = self._modules.get(source)
         if module is None:
@@ -298,8 +298,9 @@ class CupyDriver:
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a product; None if cublasLt has no algorithm for the
-        product."""
+        """Return a callable that computes a product. If cublasLt has no algorithm for the product,
+        return None.
+        """
         if self._make_products is None:
             return None
         return self._bound("a matrix product", self._bind_product, product, workspace, stream)
@@ -307,7 +308,9 @@ class CupyDriver:
     def _bound(
         self, noun: str, bind: Callable[..., Any], *arguments: Any
     ) -> Callable[[], None] | None:
-        """Call a library's `bind`; return its launch, with this GPU current, or None."""
+        """Call a library's function `bind`. Return a callable that launches the result on this GPU,
+        or None if `bind` returns None.
+        """
         launch = self._call(f"bind {noun}", bind, *arguments)
         return None if launch is None else self._repeated(f"launch {noun}", launch, None)
 
@@ -323,14 +326,16 @@ class CupyDriver:
 
     @property
     def cudnn(self) -> str:
-        """cuDNN's version; an empty string if it is not installed."""
+        """cuDNN's version, or an empty string if it is not installed."""
         library = self._library_of_convolutions()
         return "" if library is None else str(library.version)
 
     def convolution(
         self, convolution: Any, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a convolution; None if cuDNN does not compute it."""
+        """Return a callable that computes a convolution. If cuDNN does not compute it, return
+        None.
+        """
         library = self._library_of_convolutions()
         if library is None:
             return None
@@ -345,7 +350,7 @@ class CupyDriver:
     # -- captured work
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
-        """Capture the work that `work` enqueues as a CUDA graph; return a callable to launch it."""
+        """Capture the work that `work` enqueues as a CUDA graph. Return a callable to launch it."""
         with nothing_collected():
             graph = self._graph(stream, work)
         try:

@@ -120,7 +120,7 @@ class Product(NamedTuple):
 
     @property
     def item_bytes(self) -> int:
-        """The size of an element in bytes; 0 if drivers don't support the dtype."""
+        """The size of an element in bytes, or 0 if drivers don't support the dtype."""
         return ITEM_BYTES.get(self.dtype, 0)
 
     def stored_shapes(self) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
@@ -197,8 +197,8 @@ class Driver(Protocol):
         """Create an event."""
 
     def record(self, event: Any, stream: Stream) -> None:
-        """Record the event on the stream: it occurs when the work that is enqueued there now has
-        been executed.
+        """Record the event on the stream. The event occurs when the GPU has executed all work that
+        is enqueued on the stream now.
         """
 
     def wait(self, stream: Stream, event: Any) -> None:
@@ -283,11 +283,12 @@ class Driver(Protocol):
         """Return a callable that computes a convolution (`convolution_record`) by cuDNN. workspace:
         address and bytes.
 
-        None if cuDNN is not installed or has no plan for it; the caller then uses a kernel."""
+        Return None if cuDNN is not installed or has no plan for it; the caller then uses a kernel.
+        """
 
     @property
     def cudnn(self) -> str:
-        """cuDNN's version; an empty string if it is not installed."""
+        """cuDNN's version, or an empty string if it is not installed."""
 
     # -- captured work
 

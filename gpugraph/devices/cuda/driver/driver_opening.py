@@ -23,7 +23,7 @@ _CUDA_VERSIONS = (12, 13)
 
 
 def binding_problem() -> str:
-    """Return why CuPy can't be imported; an empty string if it can."""
+    """Return why CuPy can't be imported. If it can, return an empty string."""
     return str(_cupy_driver().cupy.PROBLEM)
 
 
@@ -92,8 +92,8 @@ def compile_source(source: str, arch: str, name: str) -> bytes:
 
 
 def compiler_version() -> int | None:
-    """Return NVRTC's version in CUDA's numbering, such as 12090 for 12.9; None if there is no
-    NVRTC.
+    """Return NVRTC's version in CUDA's numbering, such as 12090 for 12.9. If there is no NVRTC,
+    return None.
     """
     nvrtc = find_nvrtc().nvrtc
     return None if nvrtc is None else nvrtc.version[0] * 1000 + nvrtc.version[1] * 10

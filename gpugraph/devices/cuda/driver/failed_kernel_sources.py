@@ -17,8 +17,8 @@ from gpugraph.devices.codegen.trusted_folders import open_folder, write_file
 
 
 def keep_source(source: str, name: str, ending: str) -> Path | None:
-    """Write the source to a file that only this user can write and return the file's path; None if
-    it can't be written.
+    """Write the source to a file that only this user can write and return the file's path, or None
+    if it can't be written.
     """
     key = hashlib.sha256(source.encode()).hexdigest()[:12]
     file = re.sub(r"\W+", "_", name)[:60] + f"-{key}{ending}"

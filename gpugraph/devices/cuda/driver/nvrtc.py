@@ -198,7 +198,7 @@ def _unpacked(stored: bytes) -> Cubin:
 
 
 def library_paths() -> Iterator[str]:
-    """Yield paths and names under which NVRTC may be found, most likely ones first."""
+    """Yield paths and names under which NVRTC may be found, the most likely paths first."""
     for root in cuda_roots():
         for folder in LIBRARY_FOLDERS:
             pattern = os.path.join(glob.escape(root), folder, "libnvrtc.so*")
@@ -223,8 +223,8 @@ def header_folders(library: str, major: int) -> tuple[str, ...]:
 
 
 def _headers_major(folder: str) -> int:
-    """Return the major CUDA version of the headers in a folder, from cuda_runtime_api.h or cuda.h;
-    0 if unknown.
+    """Return the major CUDA version of the headers in a folder, from cuda_runtime_api.h or cuda.h.
+    If unknown, return 0.
     """
     for name in ("cuda_runtime_api.h", "cuda.h"):
         try:
@@ -260,8 +260,9 @@ def _search() -> NvrtcSearch:
 
 
 def _load_builtins(path: str) -> None:
-    """Load libnvrtc-builtins from NVRTC's folder. NVRTC loads it by its name at its first
-    compilation, but NVRTC of CUDA 13.0 does not search its own folder."""
+    """Load libnvrtc-builtins from NVRTC's folder. At the first compilation, NVRTC loads this
+    library by its name. NVRTC of CUDA 13.0 does not search its own folder for it.
+    """
     folder, _ = os.path.split(path)
     if not folder:
         return

@@ -60,7 +60,7 @@ class PeerCopies:
                 self._copy_by_host(target, source, num_bytes, stream)
 
     def close(self) -> None:
-        """Forget the trials' results; the driver frees its memory."""
+        """Forget the results of the trials. The driver frees the memory."""
         self._is_correct.clear()
         self._bounces.clear()
 
@@ -83,7 +83,7 @@ class PeerCopies:
         return self._is_correct[other]
 
     def _try_out(self, source_driver: Driver) -> bool | None:
-        """Return whether a copy arrives undamaged; None if there is no memory to try it."""
+        """Return whether a copy arrives undamaged. If there is no memory to try it, return None."""
         driver = self._driver
         source, target = source_driver.malloc(TRIAL_BYTES), driver.malloc(TRIAL_BYTES)
         host = driver.malloc_host(TRIAL_BYTES)
@@ -102,7 +102,9 @@ class PeerCopies:
     def _is_copied(
         self, source_driver: Driver, source: int, target: int, region: HostRegion
     ) -> bool:
-        """Copy a pattern from the host over the other GPU and this one, and compare it."""
+        """Copy a pattern from the host to the source GPU, to this GPU, and back to the host. Return
+        whether it is unchanged.
+        """
         driver = self._driver
         content = np.ndarray(TRIAL_BYTES // 4, np.uint32, region.buffer)
         pattern = np.random.default_rng(TRIAL_BYTES).integers(

@@ -72,7 +72,7 @@ class _CudaCompiler(Compiler):
 
     @property
     def reason(self) -> str:
-        """Why there is no compiler; an empty string if there is one."""
+        """The reason why there is no compiler, or an empty string if a compiler was found."""
         if not self.path:
             return f"no C++ compiler was found ('{self.command}' is not on the PATH)"
         return ""

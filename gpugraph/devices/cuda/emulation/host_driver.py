@@ -271,8 +271,8 @@ class HostDriver(HostGPU):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: HostStream
     ) -> Callable[[], None] | None:
-        """Return a callable that enqueues a product, which NumPy computes; None if this GPU
-        computes no such products.
+        """Return a callable that enqueues a product, which NumPy computes. If this GPU computes no
+        such products, return None.
         """
         if not self.products or not product.item_bytes:
             return None

@@ -17,7 +17,7 @@ INVALID, IN_CAPTURE = 1, 900
 
 
 class HostEvent:
-    """An event. mark: the position where it was last recorded; None if it never was."""
+    """An event. mark: the position where it was last recorded, or None if it never was."""
 
     def __init__(self) -> None:
         self.mark: Mark | None = None
@@ -26,8 +26,8 @@ class HostEvent:
 class HostMachine:
     """An emulated machine: the timeline and the lock that its GPUs share.
 
-    seed: for the random order in which streams run; if it is None, the stream with the newest
-    command runs first.
+    seed: the seed of the random order in which streams run. If it is None, the stream with the
+    newest command runs first.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -91,7 +91,7 @@ class HostGPU:
         return self._device.limit - self._device.used
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Allocate device memory and return its address; None if it would exceed the limit."""
+        """Allocate device memory and return its address, or None if it would exceed the limit."""
         with self._lock:
             self._begin("malloc")
             region = self._device.take(num_bytes)

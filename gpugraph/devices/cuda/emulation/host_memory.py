@@ -25,7 +25,7 @@ class Regions:
         self._buffers: dict[int, mmap.mmap] = {}
 
     def take(self, num_bytes: int) -> HostRegion | None:
-        """Allocate memory; return None if it would exceed the limit, or if the host has no more."""
+        """Allocate memory. Return None if it would exceed the limit, or if the host has no more."""
         size = max(num_bytes, 1)
         if self.used + size > self.limit:
             return None

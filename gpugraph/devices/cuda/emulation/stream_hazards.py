@@ -69,7 +69,7 @@ class Hazards:
     def note(
         self, command: Access, clock: Clock, reads: Iterable[Span], writes: Iterable[Span]
     ) -> list[str]:
-        """Record the accesses of a command whose clock is `clock`; return its hazards as text."""
+        """Record the accesses of a command whose clock is `clock`. Return its hazards as text."""
         faults = []
 
         def fault(verb: str, other: Access, other_verb: str, start: int, end: int) -> None:

@@ -61,7 +61,9 @@ class Enqueued:
         return step
 
     def touches(self) -> Touches | None:
-        """Return the memory that the parts read and write; None if it is unknown for one part."""
+        """Return the memory that the parts read and write. If it is unknown for one part, return
+        None.
+        """
         reads: list[Span] = []
         writes: list[Span] = []
         for part in self.parts:
@@ -72,8 +74,8 @@ class Enqueued:
         return Touches(tuple(reads), tuple(writes))
 
     def kind(self) -> Hashable:
-        """Return a key. `Launcher.joined` may join steps with equal keys; None if the step can't be
-        joined.
+        """Return a key. `Launcher.joined` may join steps with equal keys. Return None if the step
+        can't be joined.
         """
         work = self.parts[0].work if len(self.parts) == 1 else None
         if work is None or work.parts is None or work.geometry.grid[0] > MAX_BLOCKS:

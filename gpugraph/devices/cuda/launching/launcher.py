@@ -189,7 +189,9 @@ class Launcher:
     def convolution(
         self, sums: WindowSums, signature: Signature, arrays: Sequence[Array], allocate: Allocate
     ) -> Enqueued | None:
-        """Bind a convolution by cuDNN; None if it is not installed or does not compute it."""
+        """Bind a convolution by cuDNN. Return None if it is not installed or does not compute
+        it.
+        """
         return library_convolution(self, sums, signature, arrays, allocate)
 
     def source(
@@ -349,7 +351,7 @@ class Sizing:
 
     @property
     def numbers(self) -> Array | None:
-        """The array to which the launches of `measure` write their counts; None if there are no
+        """The array to which the launches of `measure` write their counts, or None if there are no
         such launches.
         """
         return self.operands.scratch.get(SIZES)

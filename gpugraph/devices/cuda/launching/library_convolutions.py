@@ -31,7 +31,8 @@ def library_convolution(
     arrays: Sequence[Array],
     allocate: Callable[[tuple[int, ...], DType], Array],
 ) -> Enqueued | None:
-    """Return a step that computes a convolution by cuDNN; None if cuDNN does not compute it.
+    """Return a step that computes a convolution by cuDNN. If cuDNN does not compute it, return
+    None.
 
     launcher: the `Launcher`. arrays: the op's inputs, then its output. allocate: allocates scratch
     memory.

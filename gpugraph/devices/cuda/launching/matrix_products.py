@@ -61,7 +61,7 @@ class _Matrix(NamedTuple):
 class ProductLaunches(NamedTuple):
     """Alternative ways to compute one product. product: the arguments for cublasLt. whole: the
     launch of gpugraph's kernel. epilogue: the launch of a kernel that computes the epilogue after
-    cublasLt's plain product; None without an epilogue.
+    cublasLt's plain product, or None without an epilogue.
     """
 
     product: Product
@@ -104,8 +104,8 @@ def products(
 
 
 def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
-    """Return the number of elements from one matrix of the batch to the next; None if the matrices
-    are not evenly spaced.
+    """Return the number of elements from one matrix of the batch to the next. If the matrices are
+    not evenly spaced, return None.
     """
     step: int | None = None
     below = 1
@@ -217,7 +217,7 @@ def _launches(
 
 
 def _address(stand_ins: StandIns, view: Any) -> int:
-    """Return the GPU address of a view of a stand-in; 0 for None."""
+    """Return the GPU address of a view of a stand-in. Return 0 for None."""
     if view is None:
         return 0
     address = stand_ins.of(view)

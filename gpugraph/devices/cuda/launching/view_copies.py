@@ -64,8 +64,8 @@ class StandIns:
         )
 
     def address(self, host_address: int) -> int | None:
-        """Return the GPU address that corresponds to an address in a stand-in; None if the address
-        is in no stand-in.
+        """Return the GPU address that corresponds to an address in a stand-in. If the address is in
+        no stand-in, return None.
         """
         index = bisect_right(self._bases, host_address, key=lambda base: base[0]) - 1
         if index < 0:
@@ -75,7 +75,7 @@ class StandIns:
         return address + offset if offset < max(count, 1) else None
 
     def of(self, view: Any) -> int | None:
-        """Return the GPU address of a view; None if it is not a view of a stand-in."""
+        """Return the GPU address of a view. If it is not a view of a stand-in, return None."""
         return self.address(view.__array_interface__["data"][0])
 
 

@@ -6,7 +6,7 @@
 
 Each copy runs on a separate stream, after the work that is on the compute stream when the copy is
 enqueued. Work that is enqueued after `left` or `back` waits for the end of the copy. So until then,
-no other work uses the memory from which or to which the tensor is copied.
+no other work uses the source or the target memory of the copy.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def chosen_step(step: Any) -> Any:
 def generic(
     name: str, tensor: Any, metadata: Any = None, family: str | None = None, step: Any = None
 ) -> Any:
-    """Write a whole tensor, if summaries are recorded; return a bool tensor.
+    """Write a whole tensor, if summaries are recorded. Return a bool tensor.
 
     metadata: a SummaryMetadata message, or its bytes. step: the global step unless set.
     """
@@ -73,14 +73,14 @@ def generic(
 
 
 def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
-    """Write a number, if summaries are recorded; return a bool tensor."""
+    """Write a number, if summaries are recorded. Return a bool tensor."""
     return _written(
         name, tensor, family, step, lambda tag, scope: scalar_summary_op(tag, tensor, name=scope)
     )
 
 
 def histogram(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
-    """Write the distribution of values, if summaries are recorded; return a bool tensor."""
+    """Write the distribution of values, if summaries are recorded. Return a bool tensor."""
     return _written(
         name, tensor, family, step, lambda tag, scope: histogram_summary_op(tag, tensor, name=scope)
     )
@@ -94,7 +94,7 @@ def image(
     family: str | None = None,
     step: Any = None,
 ) -> Any:
-    """Write the first images of a batch, if summaries are recorded; return a bool tensor.
+    """Write the first images of a batch, if summaries are recorded. Return a bool tensor.
 
     bad_color: ignored; pixels that are not finite are red.
     """
@@ -116,7 +116,7 @@ def audio(
     family: str | None = None,
     step: Any = None,
 ) -> Any:
-    """Write the first recordings of a batch, if summaries are recorded; return a bool tensor."""
+    """Write the first recordings of a batch, if summaries are recorded. Return a bool tensor."""
     return _written(
         name,
         tensor,
@@ -179,8 +179,8 @@ def eval_dir(model_dir: str, name: str | None = None) -> str:
 def initialize(graph: Any = None, session: Any = None) -> None:
     """Create the event files of this graph's writers, by a run of the session.
 
-    graph: a Graph or a GraphDef to write too. session: the default session unless set; raise
-    ValueError if there is none.
+    graph: a Graph or a GraphDef to write too. session: the default session unless set. Raises
+    ValueError without a session.
     """
     if default_writer() is None:
         raise RuntimeError("No default tf.contrib.summary.SummaryWriter found")

@@ -47,10 +47,10 @@ def summary_scope(
 def write(
     tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None
 ) -> Any:
-    """Write a tensor, or the result of a function, if summaries are recorded; return a bool tensor.
+    """Write a tensor, or the result of a function, if summaries are recorded. Return a bool tensor.
 
-    step: that of `set_step` unless set; ValueError if neither is set. metadata: a SummaryMetadata
-    message, or its bytes.
+    step: that of `set_step` unless set. Raises ValueError if neither is set. metadata: a
+    SummaryMetadata message, or its bytes.
     """
     chosen = get_step() if step is None else step
     if chosen is None:
@@ -80,7 +80,7 @@ def _computed(function: Callable[..., Any], inputs: list[Any], dtype: DType) -> 
 
 
 def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> Any:
-    """Write a number as float32, if summaries are recorded; return a bool tensor."""
+    """Write a number as float32, if summaries are recorded. Return a bool tensor."""
     return _plugin("scalars", name, lambda: cast(data, float32), step, description)
 
 
@@ -197,7 +197,7 @@ def create_file_writer_v2(
     filename_suffix: Any = None,
     name: str | None = None,
 ) -> SummaryWriter:
-    """Return a writer into a new event file; ValueError for None as `logdir`."""
+    """Return a writer into a new event file. Raises ValueError for None as `logdir`."""
     if logdir is None:
         raise ValueError("Argument `logdir` cannot be None")
     return create_file_writer(

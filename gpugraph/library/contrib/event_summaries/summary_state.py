@@ -97,7 +97,7 @@ class SummaryWriter:
 
     @property
     def file(self) -> FileWriter:
-        """The open event file; FailedPreconditionError before `init()` has run."""
+        """The open event file. Raises FailedPreconditionError before `init()` has run."""
         if self._file is None:
             raise FailedPreconditionError(
                 None,
@@ -161,7 +161,7 @@ def create_noop_writer() -> SummaryWriter:
 
 
 def default_writer() -> SummaryWriter | None:
-    """Return the writer of summaries that are added now; None if there is none."""
+    """Return the writer of summaries that are added now. If no writer is set, return None."""
     return _state.writer
 
 
@@ -176,12 +176,12 @@ def all_v2_summary_ops() -> list[Any]:
 
 
 def should_record_summaries() -> Any:
-    """Return whether summaries are recorded, a bool or a bool tensor; False unless set."""
+    """Return whether summaries are recorded, a bool or a bool tensor. Return False unless set."""
     return _recording(False)
 
 
 def should_record_summaries_v2() -> Any:
-    """Return whether summaries are recorded; True unless set or if there is no writer."""
+    """Return whether summaries are recorded. Return True unless set or if there is no writer."""
     return _recording(True)
 
 
@@ -221,7 +221,9 @@ def never_record_summaries() -> contextlib.AbstractContextManager[None]:
 
 
 def get_step() -> Any:
-    """Return the step of summaries without one, as set by `set_step`; None if it is not set."""
+    """Return the step of summaries without one, as set by `set_step`. If it is not set, return
+    None.
+    """
     return _state.step
 
 

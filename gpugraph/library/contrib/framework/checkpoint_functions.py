@@ -49,7 +49,7 @@ def list_variables(checkpoint_dir: Any) -> list[tuple[str, list[int]]]:
 
 
 def init_from_checkpoint(checkpoint_dir: Any, assignment_map: Any) -> None:
-    """Initialize variables from a checkpoint; see `tf.train.init_from_checkpoint`."""
+    """Initialize variables from a checkpoint. See `tf.train.init_from_checkpoint`."""
     initialize_from_checkpoint(checkpoint_dir, assignment_map)
 
 

@@ -20,10 +20,10 @@ def py_func(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Add an op that calls `func(*args, **kwargs)` in each run; return its results as tensors.
+    """Add an op that calls `func(*args, **kwargs)` in each run. Return its results as tensors.
 
     output_types: a nested structure of dtypes, which the results have too, or a function that
-    returns it for the arguments. output_shapes: the static shapes, likewise; None for unknown
+    returns it for the arguments. output_shapes: the static shapes, likewise, or None for unknown
     shapes. Raise TypeError if `args` is not a sequence or `kwargs` not a dict.
     """
     words = {} if kwargs is None else kwargs

@@ -16,7 +16,8 @@ Action = Callable[[], Any]
 
 
 def smart_constant_value(pred: Any) -> bool | None:
-    """Return the value of a bool, 0, 1 or a bool tensor; None if the tensor's value is not known.
+    """Return the value of a bool, 0, 1 or a bool tensor. If the tensor's value is not known, return
+    None.
 
     Raises TypeError for other values.
     """

@@ -20,7 +20,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
-    """Return the value as a tensor; raise ValueError if its static shape can't be a scalar's.
+    """Return the value as a tensor. Raises ValueError if its static shape can't be a scalar's.
 
     message: the first words of the error.
     """
@@ -29,7 +29,7 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
 
 
 def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
-    """Return the value as a tensor; raise ValueError unless it is an integer scalar."""
+    """Return the value as a tensor. Raises ValueError unless it is an integer scalar."""
     with name_scope(name, "assert_scalar_int", [tensor]):
         source = convert_to_tensor(tensor)
         if not source.dtype.base_dtype.is_integer:
@@ -51,7 +51,7 @@ def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: An
 
 
 def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Tensor:
-    """Return the sum of all elements of all tensors, as a scalar; raise ValueError for an empty
+    """Return the sum of all elements of all tensors, as a scalar. Raises ValueError for an empty
     list.
     """
     if not tensors:

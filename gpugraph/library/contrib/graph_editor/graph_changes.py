@@ -43,17 +43,21 @@ class SubGraphView:
 
     @property
     def inputs(self) -> list[Tensor]:
-        """The tensors that the operations use and do not make, and those that pass through."""
+        """The tensors that the operations use but do not compute, and the tensors that pass through
+        the view.
+        """
         return [*self._passthrough, *self._inputs]
 
     @property
     def outputs(self) -> list[Tensor]:
-        """The tensors that others use, or nobody, and those that pass through."""
+        """The tensors that the operations compute and operations outside use or nothing uses, and
+        the tensors that pass through the view.
+        """
         return [*self._passthrough, *self._outputs]
 
     @property
     def graph(self) -> Graph | None:
-        """The graph; None without operations."""
+        """The graph, or None without operations."""
         items: list[Any] = [*self._ops, *self._passthrough]
         return items[0].graph if items else None
 
@@ -71,7 +75,9 @@ class SubGraphView:
         return [user for user in dict.fromkeys(users) if user not in inside]
 
     def find_op_by_name(self, op_name: str) -> Operation:
-        """Return the operation with a name; AssertionError if there is none."""
+        """Return the operation with this name. Raises AssertionError if the view has no such
+        operation.
+        """
         for op in self._ops:
             if op.name == op_name:
                 return op
@@ -106,7 +112,8 @@ class TransformerInfo:
         self._transformed_ops, self._transformed_ts = dict(ops), dict(tensors)
 
     def transformed(self, original: Any, missing_fn: Any = None) -> Any:
-        """Return the copy of an operation or tensor, or of each in a structure; None without one.
+        """Return the copy of an operation or tensor, or of each in a structure. Return None without
+        one.
 
         missing_fn: called with an original that has no copy.
         """
@@ -141,11 +148,11 @@ def copy_with_input_replacements(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> tuple[SubGraphView, TransformerInfo]:
-    """Copy operations, with some inputs replaced; return the view of the copies and the mapping.
+    """Copy operations, with some inputs replaced. Return the view of the copies and the mapping.
 
     sgv: a view, or operations. replacement_ts: by tensor, the tensor that copies use instead.
     dst_scope: the name scope of the copies, a new one unless reuse_dst_scope; src_scope: the part
-    of the names that is removed. Other inputs stay; ValueError if they are in another graph.
+    of the names that is removed. Other inputs stay. Raises ValueError if they are in another graph.
     """
     view = _view(sgv)
     graph = dst_graph or view.graph
@@ -183,7 +190,7 @@ def copy(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> tuple[SubGraphView, TransformerInfo]:
-    """Copy operations into `dst_graph`; return the view of the copies and the mapping.
+    """Copy operations into `dst_graph`. Return the view of the copies and the mapping.
 
     Inputs that are not copied become placeholders, in the graph itself too.
     """
@@ -250,7 +257,8 @@ def graph_replace(
 ) -> Any:
     """Return copies of tensors that are computed from replaced ones.
 
-    target_ts: a tensor, or a list of tensors; ValueError if none depends on a replaced one.
+    target_ts: a tensor, or a list of tensors. Raises ValueError if no target depends on a replaced
+    tensor.
     """
     targets = make_list_of_t(target_ts)
     backward = set(get_backward_walk_ops(targets, stop_at_ts=list(replacement_ts)))
@@ -266,9 +274,10 @@ def graph_replace(
 
 
 def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
-    """Make the users of each tensor of `ts1` use that of `ts0`; return how many inputs changed.
+    """Make the users of each tensor of `ts1` use that of `ts0`. Return how many inputs changed.
 
-    can_modify, cannot_modify: the operations that may be changed, and those that may not.
+    can_modify: the operations that may be changed. cannot_modify: the operations that must not be
+    changed.
     """
     allowed = None if can_modify is None else set(make_list_of_op(can_modify))
     refused = set() if cannot_modify is None else set(make_list_of_op(cannot_modify))
@@ -287,7 +296,7 @@ def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = 
 
 
 def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
-    """Exchange the users of tensors, pair by pair; return how many inputs changed."""
+    """Exchange the users of tensors, pair by pair. Return how many inputs changed."""
     allowed = None if can_modify is None else set(make_list_of_op(can_modify))
     refused = set() if cannot_modify is None else set(make_list_of_op(cannot_modify))
     changes = []
@@ -302,7 +311,7 @@ def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = Non
 
 
 def add_control_inputs(op: Operation, cops: Any) -> None:
-    """Make an operation wait for others; ValueError if it waits for one of them already."""
+    """Make an operation wait for others. Raises ValueError if it waits for one of them already."""
     others = make_list_of_op(cops, allow_graph=False)
     for other in others:
         if other in op.control_inputs:
@@ -311,7 +320,9 @@ def add_control_inputs(op: Operation, cops: Any) -> None:
 
 
 def remove_control_inputs(op: Operation, cops: Any) -> None:
-    """Make an operation no longer wait for others; ValueError if it does not wait for one."""
+    """Make an operation no longer wait for others. Raises ValueError if it does not wait for
+    one.
+    """
     others = make_list_of_op(cops, allow_graph=False)
     for other in others:
         if other not in op.control_inputs:

@@ -19,7 +19,7 @@ def can_be_regex(obj: Any) -> bool:
 
 
 def make_regex(obj: Any) -> re.Pattern[str]:
-    """Return the compiled regular expression of a text; ValueError for other values."""
+    """Return the compiled regular expression of a text. Raises ValueError for other values."""
     if not can_be_regex(obj):
         raise ValueError(f"Expected a string or a regex, got: {type(obj)}")
     return re.compile(obj)

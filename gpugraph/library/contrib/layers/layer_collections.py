@@ -33,7 +33,7 @@ def collect_variable(variable: Any, variables_collections: Any, name: str) -> No
 
 
 def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
-    """Add a layer's outputs to collections under `alias`, the name of the layer's scope; return
+    """Add a layer's outputs to collections under `alias`, the name of the layer's scope. Return
     them.
     """
     if outputs_collections:

@@ -110,17 +110,17 @@ def get_variables(
 
 
 def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """Return variables of MODEL_VARIABLES; see `get_variables`."""
+    """Return variables of MODEL_VARIABLES. See `get_variables`."""
     return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
 
 
 def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """Return variables of LOCAL_VARIABLES; see `get_variables`."""
+    """Return variables of LOCAL_VARIABLES. See `get_variables`."""
     return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
 
 
 def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """Return variables of TRAINABLE_VARIABLES; see `get_variables`."""
+    """Return variables of TRAINABLE_VARIABLES. See `get_variables`."""
     return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
 
 
@@ -136,7 +136,9 @@ def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
 
 
 def get_unique_variable(var_op_name: str) -> Any:
-    """Return the global variable with this full name; raise ValueError if there is none."""
+    """Return the global variable with this full name. Raises ValueError if the variable does not
+    exist.
+    """
     candidates = get_variables(var_op_name)
     for variable in candidates:
         if variable.op.name == var_op_name:

@@ -155,7 +155,9 @@ def _after_updates(loss: Tensor, update_ops: Any) -> Tensor:
 
 
 def _learning_rate(rate: Any, global_step: Any, decay: Callable[[Any, Any], Any] | None) -> Any:
-    """Return the learning rate after `decay` as a tensor or variable; None if `rate` is None."""
+    """Return the learning rate after `decay` as a tensor or variable. If `rate` is None, return
+    None.
+    """
     if rate is None:
         return None
     if isinstance(rate, Tensor) and rate.shape.rank == 0:
@@ -212,8 +214,8 @@ def _optimizer(optimizer: Any, rate: Any) -> Any:
 
 
 def _noisy(gradient: Any, scale: float) -> Any:
-    """Return the gradient plus truncated normal noise of standard deviation `scale`; None for
-    None.
+    """Return the gradient plus truncated normal noise of standard deviation `scale`. Return None
+    for None.
     """
     if gradient is None:
         return None

@@ -87,7 +87,8 @@ def l1_l2_regularizer(
 def sum_regularizer(
     regularizer_list: Iterable[Regularizer | None], scope: str | None = None
 ) -> Regularizer | None:
-    """Return a regularizer that sums the penalties of all in the list; None if there are none.
+    """Return a regularizer that sums the penalties of all in the list. If there are none, return
+    None.
 
     The penalty is None if no regularizer returns a penalty.
     """

@@ -74,7 +74,7 @@ def _convolve(
     dimensions: int | None, inputs: Any, num_outputs: int, kernel_size: Any, stride: Any,
     padding: str, data_format: str | None, rate: Any, options: LayerOptions,
 ) -> Tensor:  # fmt: skip
-    """Apply a convolution along `dimensions` axes; None for any number of axes."""
+    """Apply a convolution along `dimensions` axes. Return None for any number of axes."""
     source = convert_to_tensor(inputs)
     rank = source.shape.rank
     if dimensions is not None and rank != dimensions + 2:
@@ -108,8 +108,8 @@ def convolution(
 ) -> Tensor:
     """Return activation_fn(convolution(inputs, weights) + biases), for 1 to 3 dimensions.
 
-    conv_dims: the number of axes to convolve along; None for the rank of the inputs minus 2. Other
-    arguments and errors are as in `convolution2d`.
+    conv_dims: the number of axes to convolve along, or None for the rank of the inputs minus 2.
+    Other arguments and errors are as in `convolution2d`.
     """
     return _convolve(
         conv_dims, inputs, num_outputs, kernel_size, stride, padding, data_format, rate, options

@@ -99,7 +99,7 @@ def pool(
     outputs_collections: Any = None,
     scope: str | None = None,
 ) -> Tensor:
-    """Pool along any number of axes; see `tf.nn.pool`.
+    """Pool along any number of axes. See `tf.nn.pool`.
 
     pooling_type: "MAX" or "AVG". kernel_size, stride, dilation_rate: a number, or one for each
     axis.

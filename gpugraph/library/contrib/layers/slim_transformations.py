@@ -134,7 +134,7 @@ def spatial_softmax(
 
     [n, h, w, channels] becomes [n, 2 * channels], with two coordinates in [-1, 1] for each channel.
 
-    temperature: the divisor of the features; by default a variable with initial value 1. Raises
+    temperature: the divisor of the features, by default a variable with initial value 1. Raises
     ValueError for another data format, and for an unknown number of channels.
     """
     if data_format not in ("NHWC", "NCHW"):

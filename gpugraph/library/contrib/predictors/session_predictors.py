@@ -34,7 +34,7 @@ class Predictor:
         )
 
     def __call__(self, input_dict: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the results for inputs by name; ValueError for unknown names of inputs."""
+        """Return the results for inputs by name. Raises ValueError for unknown names of inputs."""
         if unknown := set(input_dict) - set(self.feed_tensors):
             raise ValueError(
                 f"Got unexpected keys in input_dict: {unknown}\nexpected: {set(self.feed_tensors)}"

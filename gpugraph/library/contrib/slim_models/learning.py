@@ -35,9 +35,9 @@ def create_train_op(
     gradient_multipliers: Mapping[Any, Any] | None = None,
     check_numerics: bool = True,
 ) -> Tensor:
-    """Return a training op that outputs the loss; see `tf.contrib.training.create_train_op`.
+    """Return a training op that outputs the loss. See `tf.contrib.training.create_train_op`.
 
-    clip_gradient_norm: the maximum norm of each gradient; 0 for no clipping.
+    clip_gradient_norm: the maximum norm of each gradient, or 0 for no clipping.
     gradient_multipliers: factors of gradients by variable or its name.
     """
 

@@ -30,7 +30,7 @@ Tensors = Mapping[str, Any]
 
 
 def _dense(value: Any, default_value: Any = None) -> client_tensor.Tensor:
-    """Convert a SparseTensor to a dense tensor; return a dense tensor unchanged."""
+    """Convert a SparseTensor to a dense tensor. Return a dense tensor unchanged."""
     if not isinstance(value, sparse_tensor.SparseTensor):
         return value
     default = {} if default_value is None else {"default_value": default_value}

@@ -41,7 +41,7 @@ _OPEN: Any = 0
 def train_step(
     sess: Any, train_op: Any, global_step: Any, train_step_kwargs: dict[str, Any]
 ) -> tuple[Any, bool]:
-    """Take one training step; return the loss and whether the training should stop.
+    """Take one training step. Return the loss and whether the training should stop.
 
     train_step_kwargs: the tensors "should_stop", "should_log" and "should_trace", if present;
     "logdir", the folder of traces; "summary_writer". Raise ValueError for "should_trace" without

@@ -1,4 +1,6 @@
-"""Strategies with one copy of each variable, and those over several processes."""
+"""`tf.distribute.experimental`: strategies with one copy of each variable, and strategies for
+several processes.
+"""
 
 from gpugraph.library.distribute.multi_worker_strategy import (
     CollectiveCommunication as CollectiveCommunication,

@@ -71,7 +71,7 @@ def _like(condition: Tensor, expression: Any) -> Tensor:
 def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
     """Return `x` if in training, else `alt`; both are tensors, or functions that return tensors.
 
-    training: a bool, int or scalar tensor; by default the learning phase.
+    training: a bool, int or scalar tensor, by default the learning phase.
     """
     phase = learning_phase() if training is None else training
     if isinstance(phase, (bool, int)) and phase in (0, 1):
@@ -81,14 +81,14 @@ def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
 
 
 def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
-    """Return `alt` if in training, else `x`; see `in_train_phase`."""
+    """Return `alt` if in training, else `x`. See `in_train_phase`."""
     return in_train_phase(alt, x, training=training)
 
 
 def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: Any = None) -> Any:
     """Apply `fn` to each slice of `elems` along the first axis, and stack the results.
 
-    dtype: the dtype of the results; by default that of `elems`.
+    dtype: the dtype of the results, by default that of `elems`.
     """
     return map_fold_scan.map_fn(fn, elems, name=name, dtype=dtype)
 
@@ -99,7 +99,7 @@ def foldl(
     """Apply `accumulator = fn(accumulator, slice)` along the first axis, and return the last
     accumulator.
 
-    initializer: the first accumulator; by default the first slice.
+    initializer: the first accumulator, by default the first slice.
     """
     return map_fold_scan.foldl(fn, elems, initializer=initializer, name=name)
 

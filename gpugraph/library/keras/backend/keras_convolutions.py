@@ -309,7 +309,7 @@ def resize_images(
 ) -> Tensor:
     """Enlarge images by integer factors.
 
-    interpolation: "nearest" or "bilinear"; raise ValueError for any other name.
+    interpolation: "nearest" or "bilinear". Raises ValueError for any other name.
     """
     functions = {"nearest": resize_nearest_neighbor, "bilinear": resize_bilinear}
     if interpolation not in functions:

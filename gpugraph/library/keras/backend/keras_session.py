@@ -1,6 +1,6 @@
 """Keras's session, the initialization of Keras's variables, and the numbering of names.
 
-Keras uses the default session. If there is none, it creates a session when it first needs one. It
+Keras uses the default session. Without a default session, it creates a session on first use. It
 initializes the variables that its functions created before it runs something in that session.
 """
 
@@ -71,8 +71,8 @@ def reset_uids() -> None:
 
 
 def get_session(op_input_list: Sequence[Any] = ()) -> Any:
-    """Return the session in which Keras runs: the default session or, if there is none, Keras's
-    own.
+    """Return the session in which Keras runs: the default session or, without a default session,
+    Keras's own session.
 
     Keras's own session is created on first use, for the graph of the tensors `op_input_list` or for
     the default graph. A call for another graph replaces it. Before the return, Keras's

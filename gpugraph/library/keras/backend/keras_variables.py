@@ -105,7 +105,7 @@ def is_sparse(tensor: Any) -> bool:
 
 
 def to_dense(tensor: Any) -> Any:
-    """Convert a sparse tensor to a dense one; return a dense tensor unchanged."""
+    """Convert a sparse tensor to a dense one. Return a dense tensor unchanged."""
     return sparse_tensor_to_dense(tensor) if is_sparse(tensor) else tensor
 
 

@@ -65,7 +65,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def tensor_of_value(value: Any) -> Any:
-    """Convert numbers and arrays to tensors; return any other value unchanged."""
+    """Convert numbers and arrays to tensors. Return any other value unchanged."""
     return convert_to_tensor(value) if isinstance(value, _NUMBERS) else value
 
 

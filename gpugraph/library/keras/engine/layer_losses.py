@@ -87,7 +87,7 @@ class LayerLosses:
 
         A function is called at each access to the property `losses`.
 
-        inputs: the tensors on which the losses depend; None if they depend on no inputs.
+        inputs: the tensors on which the losses depend, or None if they depend on no inputs.
         """
         for loss in flatten(losses):
             if callable(loss):
@@ -181,7 +181,7 @@ def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
 
 
 def _loss_tensor(loss: Any) -> Any:
-    """Convert a number to a tensor; return any other loss unchanged."""
+    """Convert a number to a tensor. Return any other loss unchanged."""
     return convert_to_tensor(loss, floatx()) if _is_number(loss) else loss
 
 

@@ -158,7 +158,7 @@ class LayerNodes:
 
     @property
     def output(self) -> Any:
-        """The outputs of the first recorded call; raise AttributeError if there is no recorded
+        """The outputs of the first recorded call. Raises AttributeError if there is no recorded
         call.
         """
         self._check_called("has no inbound nodes")
@@ -166,12 +166,12 @@ class LayerNodes:
 
     @property
     def input_mask(self) -> Any:
-        """The masks of the tensors in `input`; None for a tensor without a mask."""
+        """The masks of the tensors in `input`, or None for a tensor without a mask."""
         return map_structure(mask_of, self.input)
 
     @property
     def output_mask(self) -> Any:
-        """The masks of the tensors in `output`; None for a tensor without a mask."""
+        """The masks of the tensors in `output`, or None for a tensor without a mask."""
         return map_structure(mask_of, self.output)
 
     @property

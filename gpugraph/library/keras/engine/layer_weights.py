@@ -49,8 +49,8 @@ def distinct(items: Iterable[Any]) -> list[Any]:
 
 
 class LayerWeights(LayerLosses):
-    """The mixin of Layer for variables: the layer's own, and those of the layers in its
-    attributes.
+    """The mixin of Layer for variables: the layer's own variables, and the variables of the layers
+    in its attributes.
     """
 
     built: bool
@@ -133,7 +133,7 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The trainable variables of this layer and its sublayers; an empty list if the layer is
+        """The trainable variables of this layer and its sublayers, or an empty list if the layer is
         not trainable.
         """
         if not self.trainable:

@@ -17,7 +17,7 @@ def print_summary(
     positions: Sequence[float] | None = None,
     print_fn: Callable[[str], object] | None = None,
 ) -> None:
-    """Print the table of a network's layers in Keras's format; see `Network.summary`."""
+    """Print the table of a network's layers in Keras's format. See `Network.summary`."""
     show = print if print_fn is None else print_fn
     is_chain = not network.is_graph_network or _is_chain(network)
     width, parts, fields = _PLAIN if is_chain else _CONNECTED

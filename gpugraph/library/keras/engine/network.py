@@ -162,7 +162,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     layers = property(sublayers)
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """Return the layer with this index or name; raise ValueError if there is none."""
+        """Return the layer with this index or name. Raises ValueError if no layer has it."""
         layers = self.layers
         if index is not None:
             if len(layers) <= index:
@@ -416,6 +416,6 @@ def _infer_shapes(node: LayerNode, shapes: dict[int, TensorShape]) -> None:
 
 
 def _only(structure: Any) -> Any:
-    """Return the element of a list or tuple of length one; return anything else unchanged."""
+    """Return the element of a list or tuple of length one. Return anything else unchanged."""
     is_one = isinstance(structure, (list, tuple)) and len(structure) == 1
     return structure[0] if is_one else structure

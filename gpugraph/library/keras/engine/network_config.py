@@ -220,7 +220,7 @@ def _checked_place(place: Any) -> Any:
 
 
 def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: list[Any]) -> bool:
-    """Repeat a layer's next calls as long as their inputs exist; return whether at least one was
+    """Repeat a layer's next calls as long as their inputs exist. Return whether at least one was
     repeated.
 
     calls: the remaining calls, from which repeated calls are removed. results: the list to which

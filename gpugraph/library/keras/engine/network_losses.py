@@ -43,7 +43,7 @@ class NetworkLosses(LayerLosses):
         return [node for depth in depths for node in by_depth[depth]]
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
-        """Add a loss, or a list of losses; see `Layer.add_loss`.
+        """Add a loss, or a list of losses. See `Layer.add_loss`.
 
         In a graph of layers, each loss that is computed from layers' outputs becomes the input of
         an AddLoss layer. The operations between the layers and the loss become layers too. Raises
@@ -58,7 +58,7 @@ class NetworkLosses(LayerLosses):
     def add_metric(
         self, value: Any, aggregation: str | None = None, name: str | None = None
     ) -> None:
-        """Add a metric of a tensor; see `Layer.add_metric`.
+        """Add a metric of a tensor. See `Layer.add_metric`.
 
         In a graph of layers, the tensor becomes the input of an AddMetric layer. Raises ValueError
         for a value that a metric object returned.

@@ -227,7 +227,7 @@ LAYER_CLASSES.update(TensorFlowOpLayer=TensorFlowOpLayer, AddLoss=AddLoss, AddMe
 
 
 def _message_of(node_def: Any) -> Any:
-    """Return a NodeDef message for serialized bytes or a dict from JSON; return a message
+    """Return a NodeDef message for serialized bytes or a dict from JSON. Return a message
     unchanged.
     """
     if isinstance(node_def, Mapping):

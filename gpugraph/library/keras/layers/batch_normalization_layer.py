@@ -245,7 +245,7 @@ class BatchNormalization(SameShape):
     def call(self, inputs: Tensor, training: Any = None) -> Tensor:
         """Normalize the inputs.
 
-        training: a bool, or a tensor that each run evaluates; by default the learning phase.
+        training: a bool, or a tensor that each run evaluates, by default the learning phase.
         """
         training = learning_phase() if training is None else training
         if self.fused:

@@ -89,7 +89,7 @@ def _clipped(scale: Any, bias: Any, bounds: Mapping[str, Any]) -> tuple[Any, Any
 def composed(scale: Any, bias: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
     """Return the scale and bias whose effect on x is (x * scale + bias) * gamma + beta.
 
-    gamma, beta: None if there is none.
+    gamma, beta: the scale and the offset, or None.
     """
     if gamma is not None:
         scale, bias = scale * gamma, bias * gamma

@@ -56,7 +56,7 @@ class ConfiguredLayer(Layer):
         """Create a trained variable. Its initializer, regularizer and constraint are attributes of
         the layer.
 
-        options: the prefix of these attributes' names, as in `kernel_initializer`; by default
+        options: the prefix of these attributes' names, as in `kernel_initializer`, by default
         `name`.
         """
         initializer, regularizer, constraint = (

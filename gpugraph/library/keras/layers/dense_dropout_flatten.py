@@ -132,7 +132,7 @@ class Dropout(SameShape):
     def call(self, inputs: Tensor, training: Any = None) -> Tensor:
         """Return the inputs with dropout in training, otherwise the inputs.
 
-        training: a bool, or a tensor that each run evaluates; by default the learning phase.
+        training: a bool, or a tensor that each run evaluates, by default the learning phase.
         """
         return smart_cond(
             learning_phase() if training is None else training,
@@ -143,8 +143,8 @@ class Dropout(SameShape):
         )
 
     def shape_of_noise(self, inputs: Tensor) -> Any:
-        """Return `noise_shape` with each None replaced by the inputs' size; None if there is no
-        noise_shape.
+        """Return `noise_shape` with each None replaced by the inputs' size. If there is no
+        noise_shape, return None.
         """
         if not isinstance(self.noise_shape, (list, tuple)):
             return self.noise_shape
@@ -231,6 +231,6 @@ class Flatten(ConfiguredLayer):
 
 
 def _product(sizes: Sequence[int | None]) -> int | None:
-    """Return the product of sizes, or None if one is unknown."""
+    """Return the product of sizes. If a size is unknown, return None."""
     known = [size for size in sizes if size is not None]
     return prod(known) if len(known) == len(sizes) else None

@@ -94,7 +94,7 @@ class Loss:
             return weighted_loss(self.call(y_true, y_pred), sample_weight, self.reduction)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return the loss of each example; raise NotImplementedError unless a subclass overrides
+        """Return the loss of each example. Raises NotImplementedError unless a subclass overrides
         this.
         """
         raise NotImplementedError("Must be implemented in subclasses.")

@@ -95,7 +95,9 @@ class ConfusionMetric(Metric):
         )
 
     def quotient(self, part: str, other: str) -> Any:
-        """Return part / (part + other) for the counts at each threshold; 0 if both are 0."""
+        """Return part / (part + other) for the counts at each threshold. If both are 0, return
+        0.
+        """
         counts = self.counts
         return div_no_nan(counts[part], counts[part] + counts[other])
 
@@ -164,8 +166,8 @@ class FalseNegatives(_Count):
 
 
 class _Quotient(ConfusionMetric):
-    """Base class of metrics true positives / (true positives + another count); 0 if both counts are
-    0.
+    """Base class of metrics true positives / (true positives + another count), or 0 if both counts
+    are 0.
     """
 
     def __init__(

@@ -11,7 +11,9 @@ from gpugraph.library.keras.metrics.metric_means import MeanMetricWrapper
 
 
 class FunctionMetric(MeanMetricWrapper):
-    """The mean of the class attribute `function`, which is called without additional arguments."""
+    """The mean of the results of `function`, a class attribute. It is called with the targets and
+    predictions only.
+    """
 
     function: ClassVar[Callable[..., Any]]
 

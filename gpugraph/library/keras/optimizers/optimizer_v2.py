@@ -285,7 +285,9 @@ class OptimizerV2(Hyperparameters):
         return slots[var]
 
     def get_slot(self, var: Any, slot_name: str) -> Any:
-        """Return the slot of a variable with this name. Raises KeyError if there is none."""
+        """Return the slot `slot_name` of the variable `var`. Raises KeyError if it does not
+        exist.
+        """
         return self._slots[slot_name][container_of(var)]
 
     def get_slot_names(self) -> list[str]:

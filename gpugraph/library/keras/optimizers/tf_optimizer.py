@@ -31,8 +31,8 @@ class TFOptimizer(Trackable):
         return done
 
     def get_grads(self, loss: Any, params: Any) -> list[Any]:
-        """Return the gradients of a loss with respect to the variables `params`; None where there
-        is none.
+        """Return the gradients of a loss with respect to the variables `params`. The gradient is
+        None if the loss does not depend on a variable.
         """
         return [grad for grad, _ in self.optimizer.compute_gradients(loss, flatten(params))]
 

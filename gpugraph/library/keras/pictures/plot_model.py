@@ -73,7 +73,7 @@ def plot_model(
 def _converter(path: Path) -> Callable[[str, Path], None]:
     """Return a function that converts SVG text to a PNG file.
 
-    Raises ImportError if there is none.
+    Raises ImportError if no program is installed.
     """
     if importlib.util.find_spec("cairosvg") is not None:
         return _by_cairosvg

@@ -33,7 +33,7 @@ class CheckpointedWeights:
         self._later: _LaterRestore | None = None
 
     def __deepcopy__(self, memo: Any) -> None:
-        """Return None. A copy of the network creates its own object when it needs one."""
+        """Return None. A copy of the network creates its own checkpoint object on first use."""
 
     def save(self, path: str) -> None:
         """Write a checkpoint with this path prefix, and record it as the latest checkpoint of its

@@ -28,8 +28,8 @@ class _Conversion(NamedTuple):
 
 
 def _conversion(wanted: tuple[int, ...], stored: tuple[int, ...], units: int) -> _Conversion | None:
-    """Return the conversion from biases of the shape `stored` to `wanted`, or None if there is
-    none.
+    """Return the conversion of biases from the shape `stored` to the shape `wanted`. If the shapes
+    need no conversion, return None.
     """
     conversions = {
         ((4 * units,), (8 * units,)): _Conversion(
@@ -58,7 +58,7 @@ def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list
     """Return the arrays for a layer's weights, converted to the layouts of the recurrent layers in
     it.
 
-    weights: the layer's variables. arrays: the stored array for each of them.
+    weights: the layer's variables. arrays: the stored array for each variable.
     """
     result = list(arrays)
     if len(weights) != len(arrays):

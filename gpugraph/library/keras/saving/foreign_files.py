@@ -60,7 +60,8 @@ def _archive_text(path: str) -> str:
 
 
 def version_text(version: str | None, config: str = "") -> str:
-    """Return a remark on the version of Keras that wrote a file; "" for Keras 2 and tf.keras.
+    """Return a remark on the version of Keras that wrote a file. Return "" for Keras 2 and
+    tf.keras.
 
     version: the version that the file records, or None. config: the model's configuration as JSON,
     which is searched for arguments of Keras 1 if there is no version.

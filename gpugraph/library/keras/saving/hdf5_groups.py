@@ -196,16 +196,13 @@ def has_part(group: Any, name: str) -> bool:
 
 
 def _attribute(group: Any, name: str) -> Any:
-    """Return an attribute of a group, or None if there is none.
-
-    Raises ValueError for a damaged attribute; h5py's `get` would return None for it.
-    """
+    """Return the attribute `name` of a group. If the group has no such attribute, return None."""
     with _refusals(group, name):
         return group.attrs[name] if name in group.attrs else None  # noqa: SIM401
 
 
 def read_names(group: Any, attribute: str) -> list[str]:
-    """Return the names that `write_names` stored; an empty list without such an attribute.
+    """Return the names that `write_names` stored. Return an empty list without such an attribute.
 
     Raises ValueError if the file is damaged.
     """
@@ -221,7 +218,9 @@ def read_names(group: Any, attribute: str) -> list[str]:
 
 
 def read_text(group: Any, attribute: str) -> str | None:
-    """Return an attribute of a group as text, or None if there is none."""
+    """Return the attribute `name` of a group as text. If the group has no such attribute, return
+    None.
+    """
     value = _attribute(group, attribute)
     return None if value is None else as_text(value)
 

@@ -73,7 +73,7 @@ def model_config(model: Any) -> dict[str, Any]:
 
 
 def model_to_json(model: Any, **options: Any) -> str:
-    """Return a model's class name, configuration and Keras version as JSON; see `Model.to_json`."""
+    """Return a model's class name, configuration and Keras version as JSON. See `Model.to_json`."""
     versions = {"keras_version": KERAS_VERSION, "backend": "tensorflow"}
     return to_json_text({**model_config(model), **versions}, **options)
 

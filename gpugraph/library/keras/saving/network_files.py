@@ -61,7 +61,7 @@ class NetworkFiles:
         save_format: str | None = None,
         signatures: Any = None,
     ) -> None:
-        """Write the configuration, variables and arguments of `compile` to one HDF5 file; see
+        """Write the configuration, variables and arguments of `compile` to one HDF5 file. See
         `save_model`.
         """
         save_model(self, filepath, overwrite, include_optimizer, save_format, signatures)
@@ -141,8 +141,8 @@ class NetworkFiles:
 
 
 def _version_of_weights(group: Any) -> str:
-    """Return the version of Keras that wrote the weights. If none is recorded, guess it from the
-    layout.
+    """Return the version of Keras that wrote the weights. If the file records no version, guess it
+    from the layout.
     """
     if has_attribute(group, "layer_names") or has_attribute(group, "layer_names0"):
         return (

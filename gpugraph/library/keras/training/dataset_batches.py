@@ -66,7 +66,7 @@ class DatasetBatches(Sequence):
 def batches_of(
     data: Any, steps: int | None, is_repeated: bool = False, batch_size: int | None = None
 ) -> Any:
-    """Return a Sequence or generator for a dataset or an iterator; return any other data unchanged.
+    """Return a Sequence or generator for a dataset or an iterator. Return any other data unchanged.
 
     is_repeated: whether each use starts at the first batch, as for validations. Otherwise, if the
     number of steps is given, an epoch continues where the previous one ended. batch_size: must not

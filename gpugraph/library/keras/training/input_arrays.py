@@ -84,7 +84,7 @@ def _array_of(value: Any, name: str, prefix: str) -> Any:
 
 
 def _listed(data: Any, names: Sequence[str], prefix: str) -> list[Any]:
-    """Return a list with a value for each name; see `standardize_arrays`."""
+    """Return a list with a value for each name. See `standardize_arrays`."""
     if not names:
         if data is not None and np.size(as_array(data) if not isinstance(data, list) else data):
             raise ValueError(

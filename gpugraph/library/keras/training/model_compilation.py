@@ -185,7 +185,7 @@ class CompiledNetwork(Network):
 
     @property
     def feed_inputs(self) -> list[Any]:
-        """The inputs to feed: those that are placeholders."""
+        """The inputs to feed, which are the inputs that are placeholders."""
         return [tensor for tensor in self.inputs if _is_fed(tensor)]
 
     @property
@@ -277,7 +277,7 @@ class CompiledNetwork(Network):
 
 
 def _like(value: Any, name: str) -> Any:
-    """Return a placeholder for batches of an array's shape and kind; return a tensor unchanged."""
+    """Return a placeholder for batches of an array's shape and kind. Return a tensor unchanged."""
     if is_tensor(value):
         return value
     array = np.asarray(value)

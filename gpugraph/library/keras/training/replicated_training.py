@@ -52,8 +52,8 @@ _ASYNCHRONOUS = (
 def strategy_to_train(model: Any) -> Any:
     """Return the strategy in effect if it has several replicas, which then train the model.
 
-    None in a replica, and for a single replica. Raises ValueError for workers that do not wait for
-    each other.
+    Return None in a replica, and for a single replica. Raises ValueError for workers that do not
+    wait for each other.
     """
     strategy = get_strategy() if in_cross_replica_context() else None
     if strategy is None:
@@ -90,8 +90,8 @@ def check_trainable(model: Any, strategy: Any) -> None:
 class _Part:
     """The forward pass of one replica, on its part of the batch.
 
-    replica, count: the number of the part, and that of all parts. inputs: the parts of the model's
-    inputs. share: the part's share in the batch. losses: those that the layers added.
+    replica: the index of the part. count: the number of all parts. inputs: the parts of the model's
+    inputs. share: the part's share in the batch. losses: the losses that the layers added.
     """
 
     def __init__(self, setup: ReplicatedSetup, replica: int, count: int) -> None:
@@ -115,8 +115,8 @@ class _Part:
         return rows
 
     def shared(self, loss: Any) -> Any:
-        """Return a mean over the part, multiplied by the part's fraction of the batch; 0 for an
-        empty part.
+        """Return a mean over the part, multiplied by the part's fraction of the batch. Return 0 for
+        an empty part.
         """
         return where(self.is_empty, _zero(loss), loss) * self.share
 

@@ -80,7 +80,7 @@ class Sequential(Model):
         self._take_outputs(outputs)
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Create inputs that match data; see `CompiledNetwork`.
+        """Create inputs that match data. See `CompiledNetwork`.
 
         Raises ValueError for a dict, unless the first layer accepts a dict of features.
         """
@@ -128,7 +128,7 @@ class Sequential(Model):
         self._layers = list(self.network_graph.layers)
 
     def pop(self) -> None:
-        """Remove the last layer. Raises TypeError if there is none."""
+        """Remove the last layer. Raises TypeError if the model has no layers."""
         if not self.layers:
             raise TypeError("There are no layers in the model.")
         removed = self._layers.pop()

@@ -142,8 +142,8 @@ class TrainingSetup:
         return StepGraph(self._total(parts), results, [*targets, *placeholders])
 
     def _total(self, parts: list[Tensor]) -> Tensor:
-        """Return the sum of the losses of outputs and of layers. Raises ValueError if there are
-        none.
+        """Return the sum of the losses of outputs and of layers. Raises ValueError if the model has
+        no losses.
         """
         model = self.model
         added = [*model.get_losses_for(None)]
@@ -184,7 +184,7 @@ class TrainingSetup:
         return StepFunction(inputs, constants, outputs, updates, self.options)
 
     def _updates(self, step: StepGraph) -> list[Any]:
-        """Return the updates of a training step: the optimizer's, and those added by layers."""
+        """Return the updates of a training step: the updates of the optimizer and of the layers."""
         model = self.model
         weights = self._trained_weights
         self.check_trained_weights()

@@ -154,7 +154,9 @@ class WideDeepModel(Model):
 
 
 class _OptimizerOfEachModel(list[Any]):
-    """The optimizers of a WideDeepModel: one for the variables of each of its two models."""
+    """The two optimizers of a WideDeepModel: one for the linear model's variables, one for the deep
+    model's variables.
+    """
 
     def __init__(self, model: WideDeepModel, both: Sequence[Any]) -> None:
         if len(both) != 2:

@@ -27,13 +27,11 @@ class Coordinator:
     A thread calls `should_stop()` in its loop. Any thread may call `request_stop` with the
     exception that ended it. `join` waits for all threads, and raises that exception.
 
-    clean_stop_exception_types: the exceptions that are an ordinary end and are not raised; by
+    clean_stop_exception_types: the exceptions that are an ordinary end and are not raised, by
     default OutOfRangeError, which reports the end of an input.
 
-    >>> coordinator = tf.train.Coordinator()
-    >>> coordinator.request_stop()
-    >>> coordinator.should_stop()
-    True
+    >>> coordinator = tf.train.Coordinator() >>> coordinator.request_stop() >>>
+    coordinator.should_stop() True
     """
 
     def __init__(
@@ -100,7 +98,7 @@ class Coordinator:
             self.request_stop(ex=sys.exc_info())
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Wait until a stop is requested, for at most `timeout` seconds; return whether it was."""
+        """Wait until a stop is requested, for at most `timeout` seconds. Return whether it was."""
         return self._stop_event.wait(timeout=timeout)
 
     def register_thread(self, thread: threading.Thread) -> None:

@@ -172,7 +172,7 @@ def _are_finite(grads: list[Any]) -> Tensor:
 
 
 def loss_scale_of(identifier: Any) -> LossScale:
-    """Return a scale made from a number, "dynamic" or a LossScale; raise ValueError for anything
+    """Return a scale made from a number, "dynamic" or a LossScale. Raises ValueError for anything
     else.
     """
     if isinstance(identifier, (int, float)):

@@ -90,7 +90,7 @@ class CheckpointSaverHook(SessionRunHook):
             self._listeners.append(listener)
 
     def begin(self) -> None:
-        """Find the global step and open the event file; raise RuntimeError if there is no step."""
+        """Find the global step and open the event file. Raises RuntimeError if there is no step."""
         self._summary_writer = FileWriterCache.get(self._checkpoint_dir)
         self._global_step = global_step_for("CheckpointSaverHook")
         for listener in self._listeners:
@@ -136,7 +136,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._summary_writer.flush()
 
     def _save(self, session: Any, step: int) -> bool:
-        """Save a checkpoint; return whether a listener requests the end of the training."""
+        """Save a checkpoint. Return whether a listener requests the end of the training."""
         logging.info("Saving checkpoints for %d into %s.", step, self._save_path)
         for listener in self._listeners:
             listener.before_save(session, step)

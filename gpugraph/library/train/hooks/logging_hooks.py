@@ -64,7 +64,7 @@ class LoggingTensorHook(SessionRunHook):
         )
 
     def begin(self) -> None:
-        """Find the tensors in the default graph; raise ValueError for tensors of another graph."""
+        """Find the tensors in the default graph. Raises ValueError for tensors of another graph."""
         self._timer.reset()
         self._runs = 0
         self._current = {tag: _tensor(item) for tag, item in self._tensors.items()}
@@ -153,7 +153,7 @@ class StepCounterHook(SessionRunHook):
         self._steps_per_run = 1
 
     def begin(self) -> None:
-        """Find the global step and open the writer; raise RuntimeError if there is no step."""
+        """Find the global step and open the writer. Raises RuntimeError if there is no step."""
         if self._summary_writer is None and self._output_dir:
             self._summary_writer = FileWriterCache.get(self._output_dir)
         self._global_step = global_step_for("StepCounterHook")

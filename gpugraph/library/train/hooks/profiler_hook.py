@@ -46,7 +46,7 @@ class ProfilerHook(SessionRunHook):
         self._shows = show_dataflow, show_memory
 
     def begin(self) -> None:
-        """Find the global step and open the event file; raise RuntimeError if there is no step."""
+        """Find the global step and open the event file. Raises RuntimeError if there is no step."""
         self._next_step: int | None = None
         self._global_step = global_step_for("ProfilerHook")
         self._summary_writer = FileWriterCache.get(self._output_dir)

@@ -55,7 +55,7 @@ class ProgressHook(SessionRunHook):
         self._every_secs, self._use_tqdm = every_secs, use_tqdm
 
     def begin(self) -> None:
-        """Find the global step; raise RuntimeError if there is none."""
+        """Find the global step. Raises RuntimeError if the graph has no global step."""
         self._global_step = global_step_for("ProgressHook")
         self._display: _Display | None = None
         self._is_time = False

@@ -34,7 +34,7 @@ class StopAtStepHook(SessionRunHook):
         self._num_steps, self._last_step = num_steps, last_step
 
     def begin(self) -> None:
-        """Find the global step; raise RuntimeError if there is none."""
+        """Find the global step. Raises RuntimeError if the graph has no global step."""
         self._global_step = global_step_for("StopAtStepHook")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
@@ -67,7 +67,7 @@ class GlobalStepWaiterHook(SessionRunHook):
         self._wait_until_step = wait_until_step
 
     def begin(self) -> None:
-        """Find the global step; raise RuntimeError if there is none."""
+        """Find the global step. Raises RuntimeError if the graph has no global step."""
         self._worker_is_started = False
         self._global_step = global_step_for("GlobalStepWaiterHook")
 

@@ -1,8 +1,8 @@
 """Batches: threads compute elements and enqueue them, and a batch is dequeued as several elements.
 
 A function with `maybe` in its name skips elements for which `keep_input` is False. A function with
-`join` in its name takes a list of elements, each of which has its own thread. All other functions
-take one element, and the number of threads that compute it.
+`join` in its name takes a list of elements. Each of them has its own thread. All other functions
+take one element and the number of threads. All threads compute this element.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ def structured_as(tensors: Any, batch: Any) -> Any:
 
 
 def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
-    """Return `keep_input` as a bool tensor, a scalar, or a vector with `enqueue_many`.
+    """Return `keep_input` as a bool tensor. The tensor is a scalar or, with `enqueue_many`, a
+    vector.
 
     Raises ValueError for any other rank, and for an unknown rank.
     """
@@ -145,8 +146,8 @@ def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
 
 
 def element_types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
-    """Return the dtypes of an element's components; raise TypeError if they are not the same in all
-    lists.
+    """Return the dtypes of an element's components. Raises TypeError if they are not the same in
+    all lists.
     """
     types = [[tensor.dtype.base_dtype for tensor in tensors] for tensors in lists]
     for other in types[1:]:
@@ -161,11 +162,10 @@ def element_types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
 def element_shapes(
     lists: Sequence[Sequence[Tensor]], shapes: Any, many: bool, sparse: Mapping[int, SparseTensor]
 ) -> list[TensorShape]:
-    """Return the shapes of an element's components; raise ValueError if a rank is unknown.
+    """Return the shapes of an element's components. Raises ValueError if a rank is unknown.
 
     shapes: the shapes that the program specifies, or None. many: whether each list has several
-    elements, one in each row.
-    sparse: the SparseTensors by position.
+    elements, one in each row. sparse: the SparseTensors by position.
     """
     if shapes is not None:
         known = [as_shape(shape) for shape in shapes]
@@ -202,7 +202,7 @@ def _in_order(capacity: int, dynamic_pad: bool, shared_name: str | None) -> _Que
 def _shuffling(
     capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None
 ) -> _QueueKind:
-    """Return the kind of a shuffling queue; raise ValueError if no element could be dequeued."""
+    """Return the kind of a shuffling queue. Raises ValueError if no element could be dequeued."""
     if capacity <= min_after_dequeue:
         raise ValueError(
             f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}."

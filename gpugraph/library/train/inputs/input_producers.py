@@ -75,9 +75,9 @@ def input_producer(
     """Create a queue of the rows of a tensor, repeated endlessly or `num_epochs` times.
 
     shuffle: whether to shuffle the rows in each epoch. A runner that fills the queue is added to
-    the graph. summary_name: the name of a summary of the fraction of `capacity` in use; None for no
-    summary. Raises ValueError if neither the tensor nor `element_shape` determines the shape of a
-    row.
+    the graph. summary_name: the name of a summary of the fraction of `capacity` in use. Return None
+    for no summary. Raises ValueError if neither the tensor nor `element_shape` determines the shape
+    of a row.
     """
     with name_scope(name, "input_producer", [input_tensor]):
         rows = convert_to_tensor(input_tensor, name="input_tensor")
@@ -111,7 +111,7 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Any = None,
 ) -> QueueBase:
-    """Create a queue of strings, for example of the paths for a reader; see `input_producer`.
+    """Create a queue of strings, for example of the paths for a reader. See `input_producer`.
 
     Raises ValueError for an empty list; a run raises InvalidArgumentError for an empty tensor.
     """
@@ -138,7 +138,7 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> QueueBase:
-    """Create a queue of the int32 numbers from 0 to `limit` - 1; see `input_producer`."""
+    """Create a queue of the int32 numbers from 0 to `limit` - 1. See `input_producer`."""
     with name_scope(name, "input_producer", [limit]) as scope:
         numbers = raw_ops.Range(0, limit, 1)
         return input_producer(

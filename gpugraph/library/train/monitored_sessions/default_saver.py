@@ -8,8 +8,8 @@ from gpugraph.library.train.savers.saver import Saver
 
 
 def default_saver() -> Saver:
-    """Return the only Saver in the collection SAVERS of the default graph; add one if there is
-    none.
+    """Return the only Saver in the collection SAVERS of the default graph; if the collection is
+    empty, add a Saver.
 
     Raises RuntimeError if there are several.
     """

@@ -88,7 +88,7 @@ class BaseMonitoredSession:
 
     @property
     def graph(self) -> Graph | None:
-        """The graph of the session; None for a closed session."""
+        """The graph of the session, or None for a closed session."""
         return None if self._tf_session is None else self._tf_session.graph
 
     def run(
@@ -237,7 +237,7 @@ class SingularMonitoredSession(BaseMonitoredSession):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """Return the tf.Session, for a Saver or for runs without hooks; None if the session is
-        closed.
+        """Return the tf.Session, for a Saver or for runs without hooks. If the session is closed,
+        return None.
         """
         return self._tf_session

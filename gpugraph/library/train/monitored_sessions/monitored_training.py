@@ -23,9 +23,9 @@ def train(
     max_wait_secs: float = 7200,
     run_metadata: Any = None,
 ) -> Any:
-    """Run `train_op` until a hook stops the training; return its last value, the loss.
+    """Run `train_op` until a hook stops the training. Return its last value, the loss.
 
-    logdir: the folder of checkpoints and summaries; ValueError for None on the chief unless
+    logdir: the folder of checkpoints and summaries. Raises ValueError for None on the chief unless
     `save_checkpoint_secs` and `save_summaries_steps` are None. Other arguments are those of
     `tf.train.MonitoredTrainingSession`.
     """

@@ -73,7 +73,7 @@ class Scaffold:
         self._saver = chosen(saver, "_saver")
 
     def finalize(self) -> Scaffold:
-        """Complete the missing operations and finalize the default graph; return the Scaffold.
+        """Complete the missing operations and finalize the default graph. Return the Scaffold.
 
         Raises:
           RuntimeError: a collection has several candidates for a missing operation, or an operation
@@ -92,7 +92,7 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Any], Any] | None:
-        """A function that calls the constructor's `init_fn` with a session; None if there is no
+        """A function that calls the constructor's `init_fn` with a session, or None if there is no
         `init_fn`.
         """
         function = self._user_init_fn
@@ -174,7 +174,8 @@ def _default_init_op() -> Operation:
 
 
 def _names_without_value(variables: Any) -> Any:
-    """Return a string vector: the names of those `variables` that have no value, by default of all.
+    """Return a string vector: the names of the `variables` without a value. By default, all
+    variables are checked.
 
     The vector is computed in the run even if there are no variables, and it is then empty.
     """

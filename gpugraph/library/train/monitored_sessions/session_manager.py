@@ -136,7 +136,7 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: ConfigProto | None = None,
     ) -> tuple[Session, bool]:
-        """Create a session; return it, and whether its variables were all restored from a
+        """Create a session. Return it, and whether its variables were all restored from a
         checkpoint.
 
         The arguments are as in `prepare_session`. The only operation that is run is
@@ -204,7 +204,7 @@ class SessionManager:
         max_wait_secs: float,
         config: ConfigProto | None,
     ) -> tuple[Session, bool]:
-        """Create a session; return it, and whether a checkpoint was restored into it."""
+        """Create a session. Return it, and whether a checkpoint was restored into it."""
         if folder and path:
             raise ValueError(
                 "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
@@ -257,7 +257,7 @@ class SessionManager:
 
 
 def _missing(ready_op: Any, session: Session) -> str | None:
-    """Run `ready_op`; return the reason why a model is not ready, or None if it is."""
+    """Run `ready_op`. Return the reason why a model is not ready, or None if it is."""
     if ready_op is None:
         return None
     try:

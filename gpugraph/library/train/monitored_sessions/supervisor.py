@@ -248,7 +248,7 @@ class Supervisor:
         args: Any = None,
         kwargs: Any = None,
     ) -> LooperThread:
-        """Start a thread that calls `target` at an interval until `coord` stops; return it."""
+        """Start a thread that calls `target` at an interval until `coord` stops. Return it."""
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     def summary_computed(self, sess: Session, summary: Any, global_step: Any = None) -> None:
@@ -284,7 +284,7 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stop and join the threads; raise an exception that one of them raised.
+        """Stop and join the threads. If a thread has raised an exception, raise the exception here.
 
         Raises RuntimeError if threads don't stop in time, unless `ignore_live_threads`.
         """

@@ -45,7 +45,8 @@ class WorkerContext(NamedTuple):
         return updated
 
     def folder(self, folder: Any, is_kept: bool) -> Any:
-        """Return the folder to which this task writes files; None to write none.
+        """Return the folder to which this task writes files. If the task must not write files,
+        return None.
 
         is_kept: whether this task writes to the folder itself.
         """
@@ -84,8 +85,8 @@ def entered_worker(context: WorkerContext) -> Iterator[None]:
 
 
 def worker_context(master: str) -> WorkerContext | None:
-    """Return the context of this thread: the one that was entered, or that of a strategy in effect
-    whose workers have copies of the variables.
+    """Return the context that this thread has entered. Otherwise, if a strategy is in effect whose
+    workers have copies of the variables, return the strategy's context.
 
     master: the target of sessions, unless a context was entered.
     """

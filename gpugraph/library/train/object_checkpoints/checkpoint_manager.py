@@ -71,14 +71,14 @@ class CheckpointManager:
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The path of the latest checkpoint, for `Checkpoint.restore`; None without one."""
+        """The path of the latest checkpoint, for `Checkpoint.restore`, or None without one."""
         return self._latest
 
     def save(self, checkpoint_number: Any = None) -> str:
         """Save a checkpoint in the default session, remove old checkpoints, and return the new
         path.
 
-        checkpoint_number: an int, or a variable or tensor with one; by default `save_counter`.
+        checkpoint_number: an int, or a variable or tensor with one, by default `save_counter`.
         Raises RuntimeError without a default session.
         """
         session = session_or_default(None, f'save checkpoint to "{self._prefix}"')

@@ -27,7 +27,7 @@ def register_session_provider(provide: Callable[[], Any]) -> None:
 def session_or_default(session: Any, action: str) -> Any:
     """Return `session`, or else the default session, or else the session of a provider.
 
-    Raises RuntimeError if there is none. action: the action for which a session is needed, for the
+    Raises RuntimeError without a session. action: the action for which a session is needed, for the
     message.
     """
     for provide in (lambda: session, get_default_session, *_SESSION_PROVIDERS):

@@ -60,7 +60,7 @@ class Checkpoint(AutoTrackable):
     def write(self, file_prefix: Any, session: Any = None) -> str:
         """Save a checkpoint at this path, without a number or a state file, and return the path.
 
-        session: the session that holds the values; by default the default session. Raises
+        session: the session that holds the values, by default the default session. Raises
         RuntimeError if there is no session.
         """
         return self._saver.save(os.fspath(file_prefix), session)

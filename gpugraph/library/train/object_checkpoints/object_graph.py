@@ -159,7 +159,9 @@ def slot_of(optimizer: Any, variable: Any, slot_name: str) -> Any:
 
 
 def full_name(item: Any) -> str:
-    """Return the name by which a `tf.train.Saver` saves a variable; "" for another object."""
+    """Return the name by which a `tf.train.Saver` saves a variable. Return "" for another
+    object.
+    """
     if not isinstance(item, Variable):
         return ""
     place = item._get_save_slice_info()

@@ -76,7 +76,9 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Write the state file of a folder; raise RuntimeError if that would overwrite a checkpoint."""
+    """Write the state file of a folder. Raises RuntimeError if that would overwrite a
+    checkpoint.
+    """
     write_checkpoint_state(
         save_dir,
         model_checkpoint_path,
@@ -137,8 +139,8 @@ def _relative(path: str, folder: str) -> str:
 
 
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> Any:
-    """Return the CheckpointState of a folder, in which relative paths are joined to the folder;
-    None if there is no state file.
+    """Return the CheckpointState of a folder, in which relative paths are joined to the folder. If
+    there is no state file, return None.
 
     As in TensorFlow, an invalid state file causes a warning, and the result is None; but a state
     file without a latest checkpoint raises ValueError.

@@ -39,7 +39,7 @@ class CheckpointReader:
         return {name: list(entry.shape) for name, entry in self._reader.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
-        """Return the dtype of each tensor."""
+        """Return a dict from the name of each tensor to its dtype."""
         return {name: entry.dtype for name, entry in self._reader.entries.items()}
 
     def debug_string(self) -> bytes:
@@ -56,14 +56,14 @@ def _enum_name(dtype: DType) -> str:
 
 
 def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
-    """Return a reader of the checkpoint of this path; see `CheckpointReader`."""
+    """Return a reader of the checkpoint of this path. See `CheckpointReader`."""
     return CheckpointReader(os.fsdecode(filepattern))
 
 
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """Return a reader of a checkpoint, or of the latest checkpoint of a folder.
 
-    Raises ValueError if the folder has none.
+    Raises ValueError if the folder has no checkpoint.
     """
     return NewCheckpointReader(checkpoint_path(os.fspath(ckpt_dir_or_file)))
 

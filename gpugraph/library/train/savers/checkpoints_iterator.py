@@ -16,7 +16,7 @@ def wait_for_new_checkpoint(
     seconds_to_sleep: float = 1,
     timeout: float | None = None,
 ) -> str | None:
-    """Wait until the latest checkpoint of a folder is not `last_checkpoint`; return its path.
+    """Wait until the latest checkpoint of a folder is not `last_checkpoint`. Return its path.
 
     seconds_to_sleep: seconds between two checks. timeout: seconds after which to return None; None
     waits for ever.

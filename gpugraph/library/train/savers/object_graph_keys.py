@@ -20,7 +20,9 @@ OBJECT_GRAPH_PROTO_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 def object_metadata(save_path: Any) -> Any:
-    """Return the TrackableObjectGraph of a checkpoint; raise ValueError if it has none."""
+    """Return the TrackableObjectGraph of a checkpoint. Raises ValueError if the checkpoint has no
+    such graph.
+    """
     try:
         return read_object_graph(save_path)
     except NotFoundError:
@@ -35,7 +37,8 @@ def object_metadata(save_path: Any) -> Any:
 def read_object_graph(save_path: Any, reader: Any = None) -> Any:
     """Return the TrackableObjectGraph of a checkpoint, after a check of the objects' numbers in it.
 
-    Raises NotFoundError if there is none, and DataLossError for a malformed graph.
+    Raises NotFoundError if the checkpoint has no such graph, and DataLossError for a malformed
+    graph.
     """
     reader = NewCheckpointReader(save_path) if reader is None else reader
     content = reader.get_tensor(OBJECT_GRAPH_PROTO_KEY)

@@ -70,7 +70,7 @@ class RemappedMatrix:
         return loaded
 
     def _checked(self, shape: Sequence[int], dtype: Any) -> list[int]:
-        """Return the height and width in `shape`; raise TypeError or ValueError if `dtype` or
+        """Return the height and width in `shape`. Raises TypeError or ValueError if `dtype` or
         `shape` is wrong.
         """
         sizes = [int(size) for size in shape]
@@ -181,7 +181,7 @@ def load_embedding_initializer(
 ) -> Callable[..., Any]:
     """Return an initializer of embeddings that loads the embeddings of an old vocabulary.
 
-    initializer: the initializer for words that the old vocabulary lacks; by default a truncated
+    initializer: the initializer for words that the old vocabulary lacks, by default a truncated
     normal distribution.
     """
     if initializer is None:

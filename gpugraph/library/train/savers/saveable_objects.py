@@ -76,7 +76,7 @@ class SaveableObject:
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
         """Return the operation that restores the state from one tensor per spec.
 
-        restored_shapes: the shapes to which to reshape the tensors; None for no change.
+        restored_shapes: the shapes to which to reshape the tensors, or None for no change.
         """
         raise NotImplementedError("Calling an abstract method.")
 
@@ -116,8 +116,8 @@ class ResourceVariableSaveable(SaveableObject):
         super().__init__(var, specs, name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Return the AssignVariableOp that sets the variable; raise ValueError if the shape doesn't
-        fit.
+        """Return the AssignVariableOp that sets the variable. Raises ValueError if the shape
+        doesn't fit.
         """
         value = restored_tensors[0]
         if restored_shapes is not None:
@@ -192,7 +192,7 @@ def _enter(named: dict[str, Any], name: str, item: Any) -> None:
 
 
 def _variable_tensor(item: Any) -> Any:
-    """Return a variable's reference, or a resource variable's read; raise TypeError for anything
+    """Return a variable's reference, or a resource variable's read. Raises TypeError for anything
     else.
     """
     if isinstance(item, ResourceVariable):
@@ -209,7 +209,7 @@ def _variable_tensor(item: Any) -> Any:
 
 
 def saveables_of(named: Mapping[str, Any]) -> list[SaveableObject]:
-    """Return the saveables of variables by name; raise ValueError for a repeated variable."""
+    """Return the saveables of variables by name. Raises ValueError for a repeated variable."""
     saveables: list[SaveableObject] = []
     seen: set[int] = set()
     for name in sorted(named, key=lambda name: (not isinstance(name, str), str(name))):
@@ -255,7 +255,7 @@ def _no_variable(item: Any) -> TypeError:
 
 
 def _parts(parts: list[Any], name: str) -> Iterator[SaveableObject]:
-    """Yield a SaveableObject for each partition in a list; raise ValueError if they belong to
+    """Yield a SaveableObject for each partition in a list. Raises ValueError if they belong to
     several variables.
     """
     full_name = None

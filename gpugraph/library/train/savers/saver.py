@@ -117,7 +117,7 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Add the operations; raise ValueError if there is nothing to save."""
+        """Add the operations. Raises ValueError if there is nothing to save."""
         if self._is_built:
             return
         self._is_built = True
@@ -375,7 +375,7 @@ class Saver:
             raise _explained(error, "a mismatch between the current graph and the graph") from error
 
     def _restore_objects(self, sess: Any, path: str) -> bool:
-        """Restore variables by name from a checkpoint of objects; return False if it is not a
+        """Restore variables by name from a checkpoint of objects. Return False if it is not a
         checkpoint of objects.
         """
         try:

@@ -118,7 +118,7 @@ class BaseSaverBuilder:
         restore_sequentially: bool = False,
         filename: str | None = "model",
     ) -> Any:
-        """Create the save and restore operations, and return the SaverDef that names them; see
+        """Create the save and restore operations, and return the SaverDef that names them. See
         `Saver`.
         """
         if not isinstance(names_to_saveables, dict):
@@ -249,7 +249,7 @@ def _shape(tensor: Any) -> Any:
 
 
 def _by_device(saveables: Sequence[_SaveableObject]) -> list[tuple[str, list[_SaveableObject]]]:
-    """Return saveables grouped by device, sorted; raise ValueError if one has tensors on several
+    """Return saveables grouped by device, sorted. Raises ValueError if one has tensors on several
     devices.
     """
     groups: dict[str, list[_SaveableObject]] = {}

@@ -107,7 +107,7 @@ def _by_name(wanted: Any) -> dict[str, list[Any]]:
 
 
 def _object_keys(checkpoint: Any, variables: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys of variables in a checkpoint of objects; {} for a checkpoint without
+    """Return the keys of variables in a checkpoint of objects. Return {} for a checkpoint without
     objects.
     """
     try:

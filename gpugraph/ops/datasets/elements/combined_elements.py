@@ -16,7 +16,10 @@ from gpugraph.ops.parsing.serialized_sparse import serialized_triple
 
 
 def stacked(elements: list[Element]) -> Element:
-    """Return the elements stacked; InvalidArgumentError for different shapes."""
+    """Return one element with the components of `elements` stacked.
+
+    Raises InvalidArgumentError if the shapes of a component differ.
+    """
     return tuple([_stacked(number, list(arrays)) for number, arrays in enumerate(zip(*elements))])
 
 
@@ -41,21 +44,21 @@ def _stacked(number: int, arrays: list[Any]) -> Any:
 
 
 class Padding:
-    """The combination of elements into batches that are padded to a common shape.
+    """A callable that pads elements to a common shape and stacks them.
 
-    shapes: for each component the padded shape, with -1 for the maximum of the batch.
+    shapes: the padded shape of each component. -1 means the maximum size in the batch.
     """
 
     def __init__(self, shapes: Sequence[Sequence[int]], values: Sequence[Any]) -> None:
         self.shapes, self.values = shapes, values
 
     def __call__(self, elements: list[Element]) -> Element:
-        """Return the padded batch."""
+        """Return the batch: the elements, padded and stacked."""
         columns = zip(zip(*elements), self.shapes, self.values)
         return tuple([_padded(n, arrays, *rest) for n, (arrays, *rest) in enumerate(columns)])
 
     def of_block(self, block: Element) -> Element:
-        """Return the padded batch of elements that are stacked."""
+        """Return the padded batch of elements that are already stacked."""
         columns = zip(block, self.shapes, self.values)
         return tuple([_padded_column(n, *one) for n, one in enumerate(columns)])
 
@@ -85,7 +88,9 @@ def _padded(number: int, arrays: Sequence[Any], shape: Sequence[int], value: Any
 
 
 def _padded_column(number: int, column: Any, shape: Sequence[int], value: Any) -> Any:
-    """Return stacked elements of one shape, padded."""
+    """Return component `number` of a batch, padded to `shape`. `column` has the stacked
+    elements.
+    """
     sizes = column.shape[1:]
     if len(sizes) != len(shape) or any(has > size >= 0 for has, size in zip(sizes, shape)):
         return _padded(number, [column[0, ...]], shape, value)  # raises the error
@@ -99,7 +104,9 @@ def _padded_column(number: int, column: Any, shape: Sequence[int], value: Any) -
 
 
 class SparseBatch:
-    """The combination of elements into sparse tensors, serialized, of shape [batch, *row_shape]."""
+    """A callable that combines elements into a serialized sparse tensor of shape [batch,
+    *row_shape].
+    """
 
     def __init__(self, row_shape: Any, dtype: DType) -> None:
         self.row_shape = [int(size) for size in row_shape]

@@ -1,9 +1,9 @@
-"""The declaration of datasets' ops: a row with the inputs, the attrs and the stage of an op type.
+"""`dataset_op`, which declares an op type that returns a dataset: its inputs, attrs and stage.
 
     dataset_op("TakeDataset", "input_dataset: variant, count: int64",
                lambda row: Take(row.source, row.number("count")), "The first `count` elements.")
 
-The stage is made when the op runs, that is when an iterator over the dataset is initialized.
+The stage is created when the op runs: each time an iterator over the dataset is initialized.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ FUNC = Attr("func", required=True)
 
 
 def arguments(name: str) -> Attr:
-    """Return the attr with the dtypes of a function's captured tensors."""
+    """Return the attr `name`: the dtypes of the tensors that a function captures."""
     del name
     return Attr("list(type)", required=True, minimum=0)
 
 
 class Row:
-    """The values of a node: its inputs by the names of the signature, its attrs and functions."""
+    """The values of a node by name: its inputs, as the signature names them, its attrs and
+    functions.
+    """
 
     def __init__(self, op_type: str, context: KernelContext, arrays: Sequence[Any]) -> None:
         self.op_type = op_type
@@ -63,32 +65,34 @@ class Row:
 
     @property
     def names(self) -> Collection[str]:
-        """The names of the inputs."""
+        """The names of the node's inputs."""
         return self._arrays.keys()
 
     @property
     def source(self) -> Stage:
-        """The dataset of the input `input_dataset`."""
+        """The dataset in the input `input_dataset`."""
         return stage_in(self._arrays["input_dataset"])
 
     def __getitem__(self, name: str) -> Any:
-        """Return a copy of an input, or a list of copies."""
+        """Return a copy of the input `name`. If the input is a list, return a list of copies."""
         held = self._arrays[name]
         if isinstance(held, (list, tuple)):
             return [np.array(array) for array in held]
         return np.array(held)
 
     def number(self, name: str) -> int:
-        """Return the value of an integer or bool input."""
+        """Return the integer or bool in the input `name`."""
         return int(self._arrays[name].item(0))
 
     def text(self, name: str) -> str:
-        """Return the value of a string input."""
+        """Return the string in the input `name`."""
         value = self._arrays[name].item(0)
         return value.decode("utf-8", "surrogateescape")
 
     def function(self, name: str = "f", captured: str = "other_arguments") -> Function:
-        """Return the function of an attr with the captured values of an input."""
+        """Return the function in the attr `name`, with the captured values in the input
+        `captured`.
+        """
         return Function(self.context.function(self.attrs[name]), self[captured])
 
 
@@ -106,7 +110,9 @@ _SINGLE = frozenset(["bool", "float", "int32", "int64", "resource", "string", "v
 
 
 def _infer_of(inputs: str) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return the inference of a dataset, a scalar, which checks the shapes of certain inputs."""
+    """Return the shape inference of a dataset op: it checks the shapes of the inputs and returns a
+    scalar shape.
+    """
     pairs = [tuple(map(str.strip, part.split(":"))) for part in inputs.split(",") if part]
     before = list(takewhile(lambda pair: pair[1] in _SINGLE, pairs))  # those after a list move
     places = [(place, name) for place, (name, _) in enumerate(before) if name in _SCALARS]
@@ -130,9 +136,9 @@ def dataset_op(
 ) -> None:
     """Declare op types, separated by spaces, that return the dataset `make(row)`.
 
-    has_types: whether the op has the attrs `output_types` and `output_shapes`, which the dataset
-    takes over. harmless_without: for a dataset that writes files, the input with the path, without
-    which it writes none.
+    has_types: whether the op has the attrs `output_types` and `output_shapes`, which become the
+    dataset's dtypes and shapes. harmless_without: for a dataset that writes files, the index of the
+    input with the path. If the path is empty, nothing is written.
     """
     for op_type in op_types.split():
         op(

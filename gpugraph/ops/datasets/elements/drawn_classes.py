@@ -1,5 +1,5 @@
-"""Many draws of StatelessMultinomial at once, each by its own seed: the selections of sampled
-datasets.
+"""Many draws of StatelessMultinomial at once, one for each seed. `sample_from_datasets` selects
+datasets by these draws.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _halves(numbers: Any) -> tuple[Any, Any]:
 
 
 def _first_words(seeds: Any) -> Words:
-    """Return the first words that the op draws by each seed, a row of `seeds`."""
+    """Return the first random words of each seed. `seeds`: one seed a row."""
     unsigned = seeds.astype(np.int64).view(np.uint64)
     counters = (*_halves(unsigned[:, 0]), *_halves(unsigned[:, 1]))
     k0, k1, c2, c3 = blocks_by_key(_halves(np.uint64(STATELESS_KEY)), counters)

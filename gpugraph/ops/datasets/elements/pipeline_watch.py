@@ -1,7 +1,7 @@
-"""Watches of pipelines: the time and the fullness of each stage, and the spans of the threads.
+"""Watches: measurements of a pipeline's stages, their time and fullness, and of its threads.
 
-A watch measures the iterations of one iterator. It replaces their methods `next` and `next_rows` by
-methods that measure, in the instances alone: other iterators run as they are.
+A watch measures the iterations of one iterator. It replaces the methods `next` and `next_rows` of
+these objects by methods that measure. Other iterators are not slowed down.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class StageTimes:
     """The times of a dataset's iterations.
 
     spent: nanoseconds in this stage, without the stages that it calls in the same thread. worked:
-    nanoseconds of its calls in worker threads. filled: the sum of the parts of its buffer that were
-    full when an element was taken.
+    nanoseconds of its calls in worker threads. filled: the sum, over the elements read, of the
+    fraction of the buffer that was full.
     """
 
     def __init__(self, name: str, kind: str) -> None:
@@ -31,7 +31,9 @@ class StageTimes:
         self.capacity = 0
 
     def line(self) -> tuple[str, ...]:
-        """Return kind, name, elements, own time, time of workers and fullness as texts."""
+        """Return the columns of a table row: kind, name, elements, own time, time of workers,
+        fullness.
+        """
         per_element = self.spent / max(self.elements, 1) / 1e3
         worked = f"{self.worked / 1e6:.1f} ms in threads" if self.worked else ""
         full = self.filled / max(self.takes, 1)
@@ -45,7 +47,7 @@ class StageTimes:
 
 
 class Watch:
-    """The measurements of one iterator's pipeline. name: of the iterator."""
+    """The measurements of one iterator's pipeline. name: the iterator's name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -55,7 +57,7 @@ class Watch:
         self._local = threading.local()
 
     def add(self, stage: Stage, elements: Elements) -> None:
-        """Measure an iteration that has started."""
+        """Measure `elements`, an iteration over `stage` that has started."""
         held = vars(elements)
         if "measured_by" in held:
             return
@@ -67,7 +69,7 @@ class Watch:
             held[name] = self._worked(getattr(elements, name), times)
 
     def add_all(self, elements: Elements) -> None:
-        """Measure an iteration and those from which it reads."""
+        """Measure an iteration and all iterations that it reads."""
         if elements.origin is not None:
             self.add(elements.origin, elements)
         for value in list(vars(elements).values()):
@@ -123,14 +125,18 @@ class Watch:
         return worked
 
     def _stack(self) -> list[int]:
-        """Return, for each call around the current one in this thread, the time of calls in it."""
+        """Return this thread's stack: for each measured call in progress, the nanoseconds that its
+        inner calls took.
+        """
         stack: list[int] | None = getattr(self._local, "stack", None)
         if stack is None:
             stack = self._local.stack = []
         return stack
 
     def rows(self) -> list[tuple[int, StageTimes]]:
-        """Return the stages with their depths: the tree of the dataset, then those of functions."""
+        """Return pairs of a stage's depth and times: first the tree of the dataset, then the trees
+        of functions.
+        """
         depths: dict[str, int] = {}
         if self.stage is not None:
             _walk(self.stage, 0, depths)
@@ -145,7 +151,9 @@ class Watch:
         ]
 
     def text(self) -> str:
-        """Return a line for each stage, the last transformation first, indented by depth."""
+        """Return a table with one line for each stage, the last transformation first, indented by
+        depth.
+        """
         rows = self.rows()
         lines = [
             ("  " * depth + line[0] if depth >= 0 else f"(in a function) {line[0]}", *line[1:])
@@ -173,7 +181,7 @@ def _kinds(stage: Stage) -> dict[str, str]:
 
 
 def inputs_of(stage: Stage) -> Iterable[Stage]:
-    """Return the datasets from which a dataset reads, those in lists included."""
+    """Return the datasets that a dataset reads, including datasets in lists."""
     for value in vars(stage).values():
         for part in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(part, Stage):

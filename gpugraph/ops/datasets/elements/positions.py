@@ -25,7 +25,7 @@ _SIZE = struct.Struct("<q")
 
 
 def packed(value: Any) -> bytes:
-    """Return a value as bytes; UnimplementedError for one that can't be stored."""
+    """Return a value as bytes. Raises UnimplementedError if the value can't be stored."""
     parts: list[bytes] = []
     _pack(value, parts)
     return b"".join(parts)
@@ -81,7 +81,9 @@ def _pack_array(array: Any, parts: list[bytes]) -> None:
 
 
 def unpacked(content: bytes) -> Any:
-    """Return the value in bytes; DataLossError for bytes that `packed` has not made."""
+    """Return the value that `packed` turned into `content`. Raises DataLossError for any other
+    bytes.
+    """
     try:
         value, place = _unpack(content, 0)
     except (IndexError, struct.error, ValueError, TypeError, RecursionError) as error:

@@ -1,8 +1,8 @@
-"""Iterations over blocks of rows: elements of one shape, stacked, instead of one after another.
+"""Iterations over blocks of rows: several elements of one shape, stacked.
 
-A block is a tuple of arrays, the columns, with the element as their first axis, as
-`Elements.next_rows` returns it. An iteration that reads blocks returns the same elements and errors
-as one that reads single elements.
+A block is a tuple of arrays, the columns. The first axis of each column is the index of the
+element. `Elements.next_rows` returns blocks. An iteration that reads blocks returns the same
+elements and errors as an iteration that reads single elements.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ MAX_AHEAD, _AHEAD_BYTES = 256, 1 << 16
 
 
 def ahead_of(row_bytes: int) -> int:
-    """Return the number of elements of this size that may be read before they are needed."""
+    """Return how many elements of `row_bytes` bytes may be read before they are needed."""
     return max(1, min(MAX_AHEAD, _AHEAD_BYTES // max(row_bytes, 1)))
 
 
 def row_bytes(
     types: Sequence[DType], shapes: Sequence[TensorShape], for_objects: int | None = None
 ) -> int | None:
-    """Return the size of an element; None if its shape may vary, or is not known.
+    """Return the size of an element in bytes. Return None if its shape may vary or is unknown.
 
-    for_objects: the assumed size of a string or another object; None if there may be none.
+    for_objects: the assumed size of a string or another object. If it is None, return None for
+    elements with objects.
     """
     total = 0
     for dtype, shape in zip(types, shapes):
@@ -53,17 +54,17 @@ def length(columns: Element) -> int:
 
 
 def part(columns: Sequence[Any], start: int, end: int) -> Element:
-    """Return the elements of a block from `start` to before `end`."""
+    """Return the block of the elements from index `start` up to, but not including, `end`."""
     return tuple([column[start:end] for column in columns])
 
 
 def row(columns: Sequence[Any], place: int) -> Element:
-    """Return an element of a block."""
+    """Return the element at index `place` of a block."""
     return tuple([column[place, ...] for column in columns])
 
 
 def as_block(element: Element) -> Element:
-    """Return a block of one element."""
+    """Return a block that consists of one element."""
     return tuple([array[np.newaxis, ...] for array in element])
 
 
@@ -75,17 +76,18 @@ def are_alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
 
 
 def joined(blocks: Sequence[Element]) -> Element:
-    """Return one block with the elements of blocks that are alike."""
+    """Return one block with the elements of all `blocks`, whose shapes and dtypes are equal."""
     if len(blocks) == 1:
         return blocks[0]
     return tuple([np.concatenate(columns) for columns in zip(*blocks)])
 
 
 class BlockElements(ThroughRows):
-    """An iteration that computes blocks, by `_block`, from those of another iteration.
+    """An iteration that reads blocks from another iteration. Its method `_block` computes the
+    result.
 
-    pending: a block computed ahead, whose element `place` is the next one. failure: an error that
-    is raised behind it.
+    pending: a block computed ahead. place: the index in `pending` of the next element. failure: the
+    error to raise after the last element of `pending`.
     """
 
     def __init__(self, source: Elements) -> None:
@@ -95,16 +97,18 @@ class BlockElements(ThroughRows):
         self.failure: OpError | None = None
 
     def _block(self, count: int) -> Element | None:
-        """Return up to `count` elements; None at the end."""
+        """Return a block of up to `count` elements. At the end, return None."""
         return self.source.next_rows(count)
 
     def available(self) -> int:
-        """Return the number of elements that were computed ahead."""
+        """Return the number of elements that were computed ahead and not returned yet."""
         return 0 if self.pending is None else length(self.pending) - self.place
 
     def fill(self, count: int) -> int:
-        """Compute up to `count` elements ahead if there are none; return the number that is there.
-        An error waits behind them.
+        """Compute up to `count` elements ahead, if none are available. Return the number of
+        available elements.
+
+        If an error occurs, it is raised after these elements are returned.
         """
         while not (there := self.available()) and self.failure is None:
             self.pending, self.place = None, 0
@@ -119,7 +123,7 @@ class BlockElements(ThroughRows):
         return there
 
     def take(self, count: int) -> Element:
-        """Return up to `count` of the elements that were computed ahead."""
+        """Return up to `count` of the available elements, stacked."""
         start, pending = self.place, self.pending
         self.place = end = min(start + count, length(pending))
         if end == length(pending):
@@ -155,12 +159,12 @@ class BlockElements(ThroughRows):
             raise failure
 
     def save(self) -> Any:
-        """Return the position with the elements that were computed ahead."""
+        """Return the position and the elements that were computed ahead."""
         rest = None if self.pending is None else list(part(self.pending, self.place, _END))
         return [rest, saved_error(self.failure), self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Continue with these elements."""
+        """Continue at a position of `save`, with the saved elements."""
         pending, failure, position = state
         self.pending = None if pending is None else tuple(pending)
         self.place, self.failure = 0, restored_error(failure)
@@ -171,27 +175,27 @@ _END = 1 << 62
 
 
 def ends_run(error: OpError) -> bool:
-    """Return whether an error is that of a run that was cancelled, not of an element."""
+    """Return whether `error` means that the run was cancelled. Otherwise it concerns an element."""
     return isinstance(error, (CancelledError, DeadlineExceededError))
 
 
 def saved_error(error: OpError | None) -> Any:
-    """Return an error as part of a position."""
+    """Return an error as a value that a position can store."""
     return None if error is None else [error.error_code, error.message]
 
 
 def restored_error(state: Any) -> OpError | None:
-    """Return the error of a position."""
+    """Return the error that `saved_error` stored, or None."""
     if state is None:
         return None
     return exception_type_from_error_code(state[0])(None, None, state[1])  # type: ignore[call-arg]
 
 
 class MappedBlocks(BlockElements):
-    """An iteration over the results of a function of blocks.
+    """An iteration over the results of a function that is applied to blocks.
 
-    one: the same function of a single element. It replaces the function of a block if that raises
-    an error, which concerns one of the elements.
+    one: the same function for a single element. If the function for blocks raises an error, `one`
+    is called for each element of the block, to find the element that raises it.
     """
 
     source: BlockElements
@@ -218,12 +222,12 @@ class MappedBlocks(BlockElements):
             return self._before_error(columns)
 
     def _results(self, columns: Element) -> Element:
-        """Return the results for a block."""
+        """Return the block of the results for the elements in `columns`."""
         return self.on_rows(columns)
 
     def _before_error(self, columns: Element) -> Element:
-        """Return the results before the first error, which is raised next. The elements behind it
-        return to the source.
+        """Return the results of the elements before the first error. The next call raises the
+        error. The elements after it are read again.
         """
         singles: list[Element] = []
         try:
@@ -241,7 +245,7 @@ class MappedBlocks(BlockElements):
         return self._of_singles(columns, singles)
 
     def _of_singles(self, columns: Element, singles: list[Element]) -> Element:
-        """Return a block, given the results of its first elements."""
+        """Return the block of results. `singles`: the results of its first elements."""
         del columns
         return joined(singles)
 
@@ -251,7 +255,7 @@ class MappedBlocks(BlockElements):
 
 
 class FilteredBlocks(MappedBlocks):
-    """An iteration over the elements of blocks for which a function is true."""
+    """An iteration over the elements for which a function returns true. It reads blocks."""
 
     def _results(self, columns: Element) -> Element:
         return _chosen(columns, self.on_rows(columns)[0])

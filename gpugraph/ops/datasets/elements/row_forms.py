@@ -1,10 +1,10 @@
-"""The forms of ops for stacked elements: for each op type, how an op whose inputs are stacked gives
-the same numbers for all elements as for one after the other, to the bit.
+"""Forms of ops for stacked elements: ROW_FORMS is a dict from op type to a function, the lift.
 
     lift = ROW_FORMS["ConcatV2"]; outputs = lift(rows, op)
 
-`rows` is the `Rows` of `vectorized_functions`: it has the tensors of the copy, stacked or common to
-all elements. A lift raises `NoRowForm` where an op has no such form.
+A lift adds ops for stacked inputs. They give each element the same bits as `op` gives for the
+element alone. `rows` is the `Rows` of `vectorized_functions`: it returns the tensors of the copied
+function, stacked or common to all elements. A lift raises `NoRowForm` if an op has no such form.
 """
 
 from __future__ import annotations
@@ -32,26 +32,28 @@ class Rows(Protocol):
         """Return whether a tensor of the function has a value for each element."""
 
     def copied(self, tensor: Tensor) -> Tensor:
-        """Return the tensor of the copy: stacked elements, or a value common to all."""
+        """Return the tensor of the copy for `tensor`: stacked elements, or a value common to all
+        elements.
+        """
 
     def stacked(self, tensor: Tensor) -> Tensor:
-        """Return stacked elements, repeated if the value is common to all."""
+        """Return the stacked elements for `tensor`. A value common to all elements is repeated."""
 
     def again(self, op: Operation, inputs: Sequence[Tensor], **attrs: Any) -> list[Tensor]:
-        """Return the outputs of a copy of an op with other inputs and attrs."""
+        """Copy `op` with other inputs and attrs, and return the outputs of the copy."""
 
 
 Lift = Callable[[Rows, Operation], Sequence[Tensor]]
 
 
 def require(condition: Any) -> None:
-    """Raise NoRowForm unless a condition holds."""
+    """Raise NoRowForm if the condition is false."""
     if not condition:
         raise NoRowForm
 
 
 def rank_of(tensor: Tensor) -> int:
-    """Return the rank of a tensor of the function; NoRowForm if it is unknown."""
+    """Return the rank of a tensor of the function. Raises NoRowForm if the rank is unknown."""
     rank = tensor.shape.rank
     require(rank is not None)
     assert rank is not None
@@ -59,14 +61,16 @@ def rank_of(tensor: Tensor) -> int:
 
 
 def numbers(tensor: Tensor) -> Any:
-    """Return the value of a tensor that is known when the function is traced."""
+    """Return the value of a tensor. Raises NoRowForm if the value is unknown at trace time."""
     value = constant_value(tensor)
     require(value is not None)
     return np.asarray(value)
 
 
 def _elementwise(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """All inputs broadcast against each other: those of lower rank get axes after the first."""
+    """Lift an op that broadcasts all its inputs. Inputs of lower rank get axes of size 1 after the
+    first.
+    """
     rank = max(map(rank_of, op._inputs))
     return rows.again(op, [_expanded(rows, tensor, rank) for tensor in op._inputs])
 
@@ -80,7 +84,9 @@ def _expanded(rows: Rows, tensor: Tensor, rank: int) -> Tensor:
 
 
 def _first_only(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """The first input is stacked; the others are scalars, or describe all elements."""
+    """Lift an op whose first input is stacked. The remaining inputs are scalars, or describe all
+    elements.
+    """
     require(not any(map(rows.is_stacked, op._inputs[1:])))
     require(all(rank_of(tensor) == 0 for tensor in op._inputs[1:]))
     return rows.again(op, [rows.copied(tensor) for tensor in op._inputs])
@@ -92,7 +98,9 @@ def _described(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _joined(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Strings: scalars are common to all, others have the shape of the result."""
+    """Lift an op that joins strings. Scalars are common to all elements; all other inputs have the
+    result's shape.
+    """
     ranks = {rank_of(tensor) for tensor in op._inputs if rows.is_stacked(tensor)}
     others = [rank_of(tensor) for tensor in op._inputs if not rows.is_stacked(tensor)]
     require(len(ranks) == 1 and not any(others))
@@ -109,13 +117,13 @@ def _select(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _moved(axes: Any) -> Any:
-    """Return axes of stacked elements: negative ones stay."""
+    """Return `axes` of one element as axes of stacked elements. Negative axes stay."""
     axes = np.asarray(axes)
     return np.where(axes < 0, axes, axes + 1).astype(np.int32)
 
 
 def _along(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """The second input has the axes: reductions, ExpandDims, reversals, ArgMax."""
+    """Lift an op whose second input gives axes: reductions, ExpandDims, reversals, ArgMax."""
     source, axes = op._inputs
     require(not rows.is_stacked(axes))
     value = constant_value(axes)
@@ -183,7 +191,7 @@ _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_ax
 
 
 def _sliced(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """A slice of all elements: the first axis is taken as a whole."""
+    """Lift a slice. The first axis, that of the elements, is taken as a whole."""
     source, *places = op._inputs
     require(not any(map(rows.is_stacked, places)))
     first = [0, 0, 1]
@@ -204,7 +212,7 @@ def _gathered(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _shape(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """The shape of one element, which must be known."""
+    """Lift Shape: return the shape of one element, which must be known."""
     shape = op._inputs[0].shape
     require(shape.is_fully_defined())
     value: Any = list(shape.sizes or ())
@@ -214,7 +222,7 @@ def _shape(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _parsed(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Dense features of one shape, of a batch of Examples."""
+    """Lift the parser of one Example to a batch of Examples with dense features of fixed shapes."""
     attrs, (examples, *defaults) = op._attrs, op._inputs
     require(not attrs["num_sparse"] and not any(map(rows.is_stacked, defaults)))
     require(all(as_shape(shape).is_fully_defined() for shape in attrs["dense_shapes"]))
@@ -231,7 +239,7 @@ def _parsed(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _drawn(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """One draw by each seed, with the same probabilities."""
+    """Lift a draw by a seed: one draw for each element's seed, with the same probabilities."""
     logits, count, seed = op._inputs
     require(rows.is_stacked(seed) and not rows.is_stacked(logits))
     require(numbers(count) == 1 and logits.shape.as_list()[:1] == [1])

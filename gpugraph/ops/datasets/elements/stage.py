@@ -2,8 +2,9 @@
 
 A `Stage` is immutable and may be iterated any number of times. `Stage.elements(pipeline)` starts an
 iteration, an `Elements`: `next()` returns the arrays of the next element, or None at the end.
-Elements are tuples of arrays, which nobody changes. Only one thread at a time calls an iteration.
-An error that `next()` raises concerns one element; a later call goes on behind it.
+Elements are tuples of arrays, which must not be changed. Only one thread at a time may call an
+iteration. If `next()` raises an error, the error concerns one element: the next call continues with
+the following element.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ SLICE_S = 0.05
 
 
 class Pipeline:
-    """What the iterations of one iterator have in common: whether it has ended.
+    """The state that all iterations of one iterator share: its function calls, and whether it has
+    ended.
 
-    calls: by function, the call that all its iterations share, as it has the states of the
-    function's ops: the positions in random streams go on from pass to pass. restored: by the name
-    of a function that is not called yet, the positions at which its streams go on.
+    calls: a dict from function to the call that all iterations share. The call holds the states of
+    the function's ops, such as positions in random streams, which continue from pass to pass.
+    restored: a dict from function name to the restored positions of its streams, for functions that
+    were not called yet.
     """
 
     def __init__(self) -> None:
@@ -49,7 +52,7 @@ class Pipeline:
         self._paused: list[Any] = []
 
     def call_of(self, call: Any) -> Any:
-        """Return the iterator's own call of a function."""
+        """Return the iterator's own copy of a function call."""
         if call.function not in self.calls:
             new = self.calls.setdefault(call.function, call.again())
             positions = self.restored.pop(call.function.name, None)
@@ -58,14 +61,14 @@ class Pipeline:
         return self.calls[call.function]
 
     def pause(self, buffer: Any) -> None:
-        """Keep the thread of a buffer from reading until the end of `saved`."""
+        """Stop the thread of `buffer` from reading until `saved` ends."""
         buffer.pause()
         self._paused.append(buffer)
 
     def saved(self, elements: Elements) -> list[Any]:
-        """Return the positions of an iteration and of the random streams of its functions.
+        """Return the position of an iteration and the positions of its functions' random streams.
 
-        No thread reads ahead meanwhile.
+        No thread reads ahead until this returns.
         """
         try:
             place = elements.save()
@@ -77,7 +80,7 @@ class Pipeline:
                 buffer.go_on()
 
     def restore(self, elements: Elements, state: Any) -> None:
-        """Continue at positions of `saved`."""
+        """Continue at the positions that `saved` returned."""
         place, streams = state
         elements.restore(place)
         self.restored = dict(streams)
@@ -87,23 +90,23 @@ class Pipeline:
                 call.go_to(positions)
 
     def end(self) -> None:
-        """Cancel the iterations that wait, and let others use the calls."""
+        """Cancel all waiting iterations."""
         self.is_cancelled = True
 
     def release(self) -> None:
-        """Let other iterators use the calls; the iterations must have been closed."""
+        """Release the function calls for use by another iterator. The iterations must be closed."""
         for call in self.calls.values():
             call.release()
         self.calls.clear()
 
     def check(self) -> None:
-        """Raise CancelledError if the iterator was dropped, or the current run has ended."""
+        """Raise CancelledError if the iterator was dropped or the current run has ended."""
         if self.is_cancelled:
             raise CancelledError.of_no_node("Iterator was cancelled")
         check_run("while a dataset was read")
 
     def wait(self, condition: threading.Condition) -> None:
-        """Wait on a condition for a while, and check."""
+        """Wait on `condition` for a short time, then call `check`."""
         condition.wait(SLICE_S)
         self.check()
 
@@ -123,11 +126,11 @@ class Stage:
             setattr(cls, "elements", _started(vars(cls)["elements"]))  # noqa: B010
 
     def like(self, source: Stage) -> None:
-        """Take over the dtypes and shapes of another dataset."""
+        """Set the dtypes and shapes to those of the dataset `source`."""
         self.types, self.shapes = source.types, source.shapes
 
     def typed(self, attrs: Any) -> None:
-        """Take the dtypes and shapes from the attrs of an op."""
+        """Set the dtypes and shapes from the attrs of an op."""
         self.types = tuple(as_dtype(dtype) for dtype in attrs["output_types"])
         self.shapes = tuple(as_shape(shape) for shape in attrs["output_shapes"])
 
@@ -136,14 +139,14 @@ class Stage:
         raise NotImplementedError(f"{type(self).__name__}.elements")
 
     def cardinality(self) -> int:
-        """Return the number of elements, INFINITE or UNKNOWN."""
+        """Return the number of elements, or INFINITE, or UNKNOWN."""
         return UNKNOWN
 
     def apart(self) -> Stage:
-        """Return a dataset that starts its own iterations, not shared with other readers of it.
+        """Return a copy of this dataset that no other dataset reads.
 
-        TensorFlow does so when it rewrites a dataset for an iterator: a shuffled dataset from which
-        an iterator reads twice (`zip((d, d))`) has the same order in both places.
+        TensorFlow makes such copies when it rewrites a dataset for an iterator. For example, if an
+        iterator reads a shuffled dataset twice (`zip((d, d))`), both passes have the same order.
         """
         copies = {
             name: new for name, value in vars(self).items() if (new := _apart(value)) is not value
@@ -155,19 +158,23 @@ class Stage:
         return result
 
     def begun(self) -> int:
-        """Return how many iterations were started, if the next one depends on that."""
+        """Return how many iterations were started, if the next iteration depends on this number;
+        otherwise 0.
+        """
         return 0
 
     def begin_after(self, number: int) -> None:
-        """Let the next iteration be the one after that many."""
+        """Make the next iteration the one that follows `number` iterations."""
 
     def inputs(self) -> Sequence[Stage]:
-        """Return the datasets from which this one reads."""
+        """Return the datasets that this dataset reads."""
         return [value for value in vars(self).values() if isinstance(value, Stage)]
 
 
 def _started(elements: Callable[[Any, Pipeline], Elements]) -> Callable[[Any, Pipeline], Elements]:
-    """Return a method `elements` that sets the iteration's origin, and shows it to the watch."""
+    """Return a method `elements` that also sets the iteration's origin and adds the iteration to
+    the watch.
+    """
 
     @functools.wraps(elements)
     def started(self: Stage, pipeline: Pipeline) -> Elements:
@@ -182,7 +189,7 @@ def _started(elements: Callable[[Any, Pipeline], Elements]) -> Callable[[Any, Pi
 
 
 def _apart(value: Any) -> Any:
-    """Return an attribute of a dataset, in which datasets are `apart`."""
+    """Return an attribute of a dataset with each dataset in it replaced by its `apart` copy."""
     if isinstance(value, Stage):
         return value.apart()
     if isinstance(value, list) and value and isinstance(value[0], Stage):
@@ -194,8 +201,8 @@ def _apart(value: Any) -> Any:
 class Elements:
     """An iteration over the elements of a dataset.
 
-    kept: the names of the attributes that make up its position: numbers, texts, arrays, further
-    iterations, and lists of these.
+    kept: the names of the attributes that `save` stores. Their values are numbers, texts, arrays,
+    further iterations, and lists of these.
     """
 
     kept: ClassVar[tuple[str, ...]] = ()
@@ -207,32 +214,33 @@ class Elements:
     """The dataset over which this is an iteration."""
 
     def fullness(self) -> tuple[int, int] | None:
-        """Return the number of elements in the buffer, and its capacity; None without a buffer."""
+        """Return (number of elements in the buffer, capacity). Without a buffer, return None."""
         return None
 
     def next(self) -> Element | None:
-        """Return the next element, None at the end."""
+        """Return the next element. At the end, return None."""
         raise NotImplementedError(f"{type(self).__name__}.next")
 
     @property
     def has_rows(self) -> bool:
-        """Whether `next_rows` is faster than `next`, and may replace it: the elements of several
-        iterations may be read in any order.
+        """Whether callers should call `next_rows` instead of `next`. This requires that the
+        elements of several iterations may be read in any order.
         """
         return False
 
     @property
     def ahead(self) -> int:
-        """The number of elements for which `next_rows` may be called before they are needed: they
-        are cheap, small, and reading them has no effect.
+        """The number of elements that may be read by `next_rows` before they are needed.
+
+        The number is positive if elements are cheap and small, and reading them has no side effect.
         """
         return 1
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements of one shape, stacked; None at the end.
+        """Return up to `count` next elements of one shape, stacked. At the end, return None.
 
-        There may be none of them, though further ones follow. An error is raised only if no element
-        precedes it.
+        The block may be empty before the end. If an element raises an error, the elements before it
+        are returned first, and the next call raises the error.
         """
         element = self.next()
         return None if element is None else tuple([array[np.newaxis, ...] for array in element])
@@ -240,7 +248,7 @@ class Elements:
     def close(self) -> None:
         """End the threads of the iteration and close its files.
 
-        All iterations among the attributes are closed, part of the position or not.
+        All attributes that are iterations are closed too.
         """
         for value in list(vars(self).values()):
             for part in value if isinstance(value, (list, tuple)) else (value,):
@@ -248,17 +256,17 @@ class Elements:
                     part.close()
 
     def save(self) -> Any:
-        """Return the position, as JSON values, arrays and bytes."""
+        """Return the position as a JSON value with arrays and bytes."""
         return [saved(getattr(self, name)) for name in self.kept]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position of `save`, made by an iteration of an equal dataset."""
+        """Continue at a position that `save` of an iteration over an equal dataset returned."""
         for name, part in zip(self.kept, state, strict=True):
             setattr(self, name, restored(getattr(self, name), part))
 
 
 def saved(value: Any) -> Any:
-    """Return an attribute of an iteration as part of a position."""
+    """Return an attribute of an iteration in the form in which a position stores it."""
     if isinstance(value, Elements):
         return value.save()
     if isinstance(value, (list, tuple)):
@@ -267,7 +275,9 @@ def saved(value: Any) -> Any:
 
 
 def restored(current: Any, part: Any) -> Any:
-    """Return the attribute for a part of a position; an iteration restores itself."""
+    """Return the attribute that the saved `part` describes. If `current` is an iteration, it
+    restores itself.
+    """
     if isinstance(current, Elements):
         if part is None:
             current.close()
@@ -282,10 +292,10 @@ def restored(current: Any, part: Any) -> Any:
 
 
 class Function:
-    """A function of the program with the values that it captured, as a stage calls it.
+    """A function of the program with its captured values. A stage calls it.
 
-    call: a `FunctionCall` of the session. captured: the values of the captured tensors, in order,
-    except for handles of variables. The function's graph has captured constants and handles itself.
+    call: a `FunctionCall` of the session. captured: the values of the captured tensors, in order.
+    Handles of variables are left out, because the function's graph contains them.
     """
 
     def __init__(self, call: Any, captured: Sequence[Any]) -> None:
@@ -303,7 +313,9 @@ class Function:
         self.shortcut = _shortcut(graph.inputs, outputs) if not graph.controls else None
 
     def started(self, pipeline: Pipeline) -> Callable[[Element], Element]:
-        """Return the function for one iteration: a sequence of arrays in, a tuple of arrays out."""
+        """Return the function for one iteration: a callable from a sequence of arrays to a tuple of
+        arrays.
+        """
         if self.shortcut is not None:
             return self.shortcut
         call, values = pipeline.call_of(self.call), self.values
@@ -316,7 +328,9 @@ class Function:
         return lambda element: tuple(call(element))
 
     def started_on_rows(self, pipeline: Pipeline) -> Callable[[Element], Element] | None:
-        """Return the function on stacked elements for one iteration; None if there is none."""
+        """Return, for one iteration, a callable that applies the function to stacked elements. If
+        there is none, return None.
+        """
         if self.shortcut is not None:
             return self.shortcut
         rows = rows_of(self.call.function)
@@ -327,7 +341,7 @@ class Function:
 
 
 def _with_arrays(results: list[Any], objects: Sequence[int]) -> Element:
-    """Return results in which each object, that of a scalar, is in an array."""
+    """Return the results with each scalar of an object dtype converted to an array."""
     for slot in objects:
         if not isinstance(results[slot], np.ndarray):
             results[slot] = variant_of(results[slot])
@@ -335,7 +349,9 @@ def _with_arrays(results: list[Any], objects: Sequence[int]) -> Element:
 
 
 def _shortcut(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Element], Element] | None:
-    """Return a function that picks arguments, for a function that returns only such."""
+    """Return a callable that returns arguments, if each output of the function is an input;
+    otherwise None.
+    """
     places = {id(tensor): number for number, tensor in enumerate(inputs)}
     if not outputs or not all(id(tensor) in places for tensor in outputs):
         return None
@@ -346,7 +362,9 @@ def _shortcut(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Elemen
 
 
 def stage_in(array: Any) -> Stage:
-    """Return the dataset in a variant tensor; InvalidArgumentError for another value."""
+    """Return the dataset in a variant tensor. Raises InvalidArgumentError if the tensor has no
+    dataset.
+    """
     if isinstance(array, Stage):  # a scalar as a function returns it
         return array
     held = array.item(0) if array.size == 1 else None
@@ -356,14 +374,14 @@ def stage_in(array: Any) -> Stage:
 
 
 def variant_of(held: Any) -> Any:
-    """Return a variant scalar that holds an object."""
+    """Return a scalar variant array that holds `held`."""
     array = np.empty((), object)
     array[()] = held
     return array
 
 
 def times(first: int, second: int) -> int:
-    """Return the product of two numbers of elements, either of which may be special."""
+    """Return the product of two cardinalities, each of which may be INFINITE or UNKNOWN."""
     if first == 0 or second == 0:
         return 0
     if UNKNOWN in (first, second):

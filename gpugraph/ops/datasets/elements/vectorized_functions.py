@@ -1,8 +1,8 @@
-"""Functions on many elements at once: functions whose ops have a form for stacked elements.
+"""Vectorized functions: copies of functions that compute many stacked elements in one call.
 
-A function qualifies if all its ops have one (`row_forms`), which gives the bits of one element
-after the other. Ops on constants alone run once for all elements, so they may neither draw random
-numbers nor read variables.
+A function qualifies if each of its ops has a form for stacked elements (`row_forms`). The results
+have the same bits as single calls. Ops on constants alone run once for all elements, so they must
+not draw random numbers or read variables.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class RowsCopy:
         return tensor in self._stacked
 
     def copied(self, tensor: Tensor) -> Tensor:
-        """Return the tensor of the copy."""
+        """Return the tensor of the copy for `tensor`."""
         return self._copies[tensor]
 
     def stacked(self, tensor: Tensor) -> Tensor:
-        """Return stacked elements, repeated if the value is common to all."""
+        """Return the stacked elements for `tensor`. A value common to all elements is repeated."""
         copy = self._copies[tensor]
         if self.is_stacked(tensor):
             return copy
@@ -86,7 +86,7 @@ class RowsCopy:
         return repeated
 
     def again(self, op: Operation, inputs: Sequence[Tensor], **attrs: Any) -> list[Tensor]:
-        """Return the outputs of a copy of an op with other inputs and attrs."""
+        """Copy `op` with other inputs and attrs, and return the outputs of the copy."""
         types = [tensor._dtype for tensor in op._outputs]
         changed = {**op._attrs, **attrs}
         copy = self.graph._make(op._op_def, list(inputs), types, changed, f"{op.name}/")
@@ -94,7 +94,7 @@ class RowsCopy:
 
 
 def vectorized(function: GraphFunction) -> GraphFunction | None:
-    """Return the function for stacked elements; None if it does not qualify."""
+    """Return the function for stacked elements. If the function does not qualify, return None."""
     graph = function.graph
     if graph.controls or not graph.outputs or not graph.inputs:
         return None
@@ -106,7 +106,9 @@ def vectorized(function: GraphFunction) -> GraphFunction | None:
 
 
 def _differs_by_call(op: Operation) -> bool:
-    """Return whether an op may give each element another value: random ops, reads of variables."""
+    """Return whether two calls of an op may return different values, as random ops and reads of
+    variables do.
+    """
     if op.type == "Placeholder":
         return False
     tensors = *op._inputs, *op._outputs
@@ -114,7 +116,7 @@ def _differs_by_call(op: Operation) -> bool:
 
 
 def rows_of(function: GraphFunction) -> Any:
-    """Return `vectorized(function)`, which is computed once."""
+    """Return `vectorized(function)`, computed on the first call only."""
     graph = function.graph
     if graph.rows_function is None:
         graph.rows_function = vectorized(function) or False

@@ -1,6 +1,7 @@
-"""Threads that compute elements ahead: a pool for one iteration, and a thread that fills a buffer.
+"""Threads that compute elements ahead: `Workers`, a pool for one iteration, and `Buffer`, which one
+thread fills.
 
-They are daemons, end with their iteration, and hold nothing of a session after that.
+The threads are daemons. They end with their iteration, and then hold no reference to a session.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ _NAME = "gpugraph_data"
 
 
 def parallel_calls(requested: int) -> int:
-    """Return the number of threads for `num_parallel_calls`, which may be AUTOTUNE."""
+    """Return the number of threads for the argument `num_parallel_calls`, which may be AUTOTUNE."""
     return requested if requested > 0 else max(2, min(16, len(os.sched_getaffinity(0))))
 
 
 class Job:
-    """A call in a worker's thread."""
+    """A function call that a worker thread makes."""
 
     __slots__ = ("_call", "_done", "_error", "_result")
 
@@ -47,7 +48,7 @@ class Job:
 
     @classmethod
     def failed(cls, error: BaseException) -> Job:
-        """Return a job that has raised an error."""
+        """Return a finished job whose result is `error`."""
 
         def call() -> None:
             raise error
@@ -62,14 +63,14 @@ class Job:
             pipeline.check()
 
     def result(self) -> Any:
-        """Return the result of the call, or raise its error."""
+        """Return the result of the call. If the call raised an error, raise the error."""
         if self._error is not None:
             raise self._error
         return self._result
 
 
 class Workers:
-    """Threads that make calls, in the order of `start`."""
+    """A pool of threads. They make calls in the order of the calls of `start`."""
 
     def __init__(self, requested: int, pipeline: Pipeline) -> None:
         self.count = parallel_calls(requested)
@@ -84,7 +85,7 @@ class Workers:
         """Whether the last calls have taken less time than the way to a thread and back."""
 
     def start(self, function: Callable[..., Any], *values: Any) -> Job:
-        """Return a job that calls `function(*values)` in one of the threads."""
+        """Return a job. A thread of the pool calls `function(*values)` for it."""
         job = Job(lambda: self.timed(function, *values))
         with self._condition:
             self._jobs.append(job)
@@ -94,7 +95,9 @@ class Workers:
         return job
 
     def timed(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Return the result of a call, and note whether the function is quick."""
+        """Call the function in this thread and return its result. Record whether the function is
+        quick.
+        """
         start = time.perf_counter()
         result = function(*values)
         seconds = time.perf_counter() - start
@@ -118,7 +121,7 @@ class Workers:
             job.run()
 
     def close(self) -> None:
-        """End the threads; calls that run end first."""
+        """End the threads, after the calls in progress have ended."""
         with self._condition:
             self._is_closed = True
             self._jobs.clear()
@@ -144,8 +147,8 @@ def _daemon(run: Callable[[], None]) -> threading.Thread:
 class Buffer:
     """Elements that a thread reads ahead from an iteration.
 
-    The thread starts with the first `take`. An error is an element of the buffer: it is raised in
-    its place.
+    The first call of `take` starts the thread. If the iteration raises an error, the buffer stores
+    it, and `take` raises it in its turn.
     """
 
     def __init__(self, source: Elements, capacity: int, pipeline: Pipeline) -> None:
@@ -161,11 +164,11 @@ class Buffer:
 
     @property
     def is_started(self) -> bool:
-        """Whether there is a thread."""
+        """Whether the thread was started."""
         return self._thread is not None
 
     def take(self) -> Element | None:
-        """Return the next element; None at the end."""
+        """Return the next element. At the end, return None."""
         with self.condition:
             if self._thread is None and not self.is_over:
                 self._thread = _daemon(self._fill)
@@ -208,7 +211,7 @@ class Buffer:
         return None if element is None else (element, None)
 
     def pause(self) -> None:
-        """Wait until the thread reads nothing, and keep it so."""
+        """Stop the thread from reading, and wait until it has stopped."""
         with self.condition:
             self._is_paused = True
             while self._is_reading:
@@ -221,7 +224,7 @@ class Buffer:
             self.condition.notify_all()
 
     def close(self) -> None:
-        """End the thread, and the iteration that it reads."""
+        """End the thread and close the iteration that it reads."""
         with self.condition:
             self._is_closed, self._is_paused = True, False
             self.condition.notify_all()

@@ -1,6 +1,7 @@
 """The `tf.nn.conv2d` family: convolution of images, its transpose and gradients, also depthwise.
 
-Strides and dilations are one number, two (height, width), or one for each of the four dimensions.
+Strides and dilations are one number, two numbers (height, width), or four numbers, one for each
+dimension.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The declaration of a convolution: three ops, each of which has the other two as its gradients.
+"""The declaration of a convolution: three ops. The gradients of each op are the other two ops.
 
 `declare_convolution` declares a convolution, its gradient with respect to the images and its
 gradient with respect to the filter, with their shape inference. Conv2D, Conv3D and
@@ -154,7 +154,7 @@ def declare_convolution(
     """Declare the three ops and return the function of the convolution itself.
 
     outputs_of: a function from the filter's sizes to the number of result channels. size_types: the
-    dtypes of the attr Tshape, which `input_sizes`, an input of the op `by_input`, may have; None
+    dtypes of the attr Tshape, which `input_sizes`, an input of the op `by_input`, may have, or None
     for int32 without that attr.
     """
 

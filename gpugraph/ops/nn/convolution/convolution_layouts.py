@@ -49,8 +49,8 @@ class Copies:
         self.after: list[Launch] = []
 
     def last(self, array: Arg, images: Images, wide: int, is_last: bool) -> Memory:
-        """Return images with channels last, padded to `wide`; the array itself if it has this
-        layout.
+        """Return images with channels last, padded to `wide`. If it has this layout, return the
+        array itself.
         """
         batch, pixels, channels = images
         if is_last and wide == channels:

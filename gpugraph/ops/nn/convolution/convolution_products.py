@@ -67,7 +67,9 @@ def input_gradient_matrices(is_last: bool, filter: Any, slopes: Any, out: Any) -
 
 
 def filter_gradient_matrices(is_last: bool, images: Any, slopes: Any, out: Any) -> Triple | None:
-    """Return the product of the gradient with respect to the filter; None for a sum of several."""
+    """Return the product of the gradient with respect to the filter. Return None for a sum of
+    several.
+    """
     if is_last:
         return _rows(images).T, _rows(slopes), _matrix(out)
     if len(images) == 1:
@@ -102,9 +104,10 @@ def product_of(
     activation: Callable[[Signature], int] | None,
     signature: Signature,
 ) -> MatmulWithEpilogue | None:
-    """Return an op as a matrix product; None if it is none.
+    """Return an op as a matrix product. If it is none, return None.
 
-    activation: see `convolution_gpu`. With it, a bias is added, and Relu may follow."""
+    activation: see `convolution_gpu`. With it, a bias is added, and Relu may follow.
+    """
     shapes, is_last = shapes_of(signature), layout.channels_last(signature.attrs)
     number = 0 if activation is None else activation(signature)
     if number > _RELU or (activation is not None and not is_last):
@@ -126,8 +129,8 @@ def window_sums(
     activation: Callable[[Signature], int] | None,
     signature: Signature,
 ) -> WindowSums | None:
-    """Return an op as a convolution for libraries; None for an activation that they lack. name: the
-    kind of `WindowSums`.
+    """Return an op as a convolution for libraries. Return None for an activation that they lack.
+    name: the kind of `WindowSums`.
     """
     number = 0 if activation is None else activation(signature)
     if number > _RELU:

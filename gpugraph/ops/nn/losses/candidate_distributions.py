@@ -1,5 +1,5 @@
-"""The distributions from which candidate classes are drawn, by the random words (see below) that
-they consume.
+"""The distributions from which candidate classes are drawn. A distribution turns random words (see
+below) into classes.
 
 A word is a random uint32 of the Philox generator. The same seed gives the same candidates as in
 TensorFlow: each distribution consumes as many words per class as TensorFlow's, and rejects the same
@@ -102,11 +102,11 @@ class Uniform(_FixedLaw):
     """The uniform distribution of classes."""
 
     def draw(self, words: Words, count: int) -> Any:
-        """Draw classes; see `Law.draw`."""
+        """Draw classes. See `Law.draw`."""
         return _below(words, self.range, count, 64)
 
     def probability(self, classes: Any) -> Any:
-        """Return probabilities; see `Law.probability`."""
+        """Return probabilities. See `Law.probability`."""
         return np.full(classes.shape, 1 / self.range, np.float32)
 
 
@@ -120,12 +120,12 @@ class LogUniform(_FixedLaw):
         self.log_range = np.log1p(np.float64(range_max))
 
     def draw(self, words: Words, count: int) -> Any:
-        """Draw classes; see `Law.draw`."""
+        """Draw classes. See `Law.draw`."""
         drawn = doubles(words.longs(count))
         return (np.exp(drawn * self.log_range).astype(np.int64) - 1) % self.range
 
     def probability(self, classes: Any) -> Any:
-        """Return probabilities; see `Law.probability`."""
+        """Return probabilities. See `Law.probability`."""
         return (np.log((classes + 2.0) / (classes + 1.0)) / self.log_range).astype(np.float32)
 
 
@@ -141,12 +141,12 @@ class Learned:
         self.counts = np.ones(range_max, np.int64)
 
     def draw(self, words: Words, count: int) -> Any:
-        """Draw classes; see `Law.draw`."""
+        """Draw classes. See `Law.draw`."""
         places = _below(words, int(self.counts.sum()), count, 32)
         return np.searchsorted(np.cumsum(self.counts), places, side="right").astype(np.int64)
 
     def probability(self, classes: Any) -> Any:
-        """Return probabilities; see `Law.probability`."""
+        """Return probabilities. See `Law.probability`."""
         return self.counts[classes].astype(np.float32) / np.float32(self.counts.sum())
 
     def learn(self, classes: Any) -> None:
@@ -179,7 +179,7 @@ class Weighted(_FixedLaw):
         self.shares, self.others = _shares(self.weights)
 
     def draw(self, words: Words, count: int) -> Any:
-        """Draw classes; see `Law.draw`."""
+        """Draw classes. See `Law.draw`."""
         pairs = self._pairs(words, count)
         chances = (pairs[:, 0] & _FRACTION).astype(np.float32) / np.float32(2**23)
         places = (pairs[:, 1] % np.uint32(self.range)).astype(np.int64)
@@ -208,7 +208,7 @@ class Weighted(_FixedLaw):
         return np.concatenate(pieces)
 
     def probability(self, classes: Any) -> Any:
-        """Return probabilities; see `Law.probability`."""
+        """Return probabilities. See `Law.probability`."""
         return self.weights[classes] / self.total
 
 

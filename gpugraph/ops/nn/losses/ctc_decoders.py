@@ -59,7 +59,7 @@ def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
 
 
 def _batch(context: InferContext) -> int | None:
-    """Return the number of sequences, or None; raise ValueError for inputs of other ranks."""
+    """Return the number of sequences, or None. Raises ValueError for inputs of other ranks."""
     batch = of_rank(context.shapes[0], 3, "inputs")[1]
     times = TensorShape.of(of_rank(context.shapes[1], 1, "sequence_length"))
     return merge_sizes(batch, of_rank(times, 1, "sequence_length")[0])
@@ -212,10 +212,10 @@ def ctc_beam_search_decoder_v2(
 def collapse_repeated(
     labels: Any, seq_length: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Merge equal adjacent labels; return (labels [batch, longest], lengths [batch]).
+    """Merge equal adjacent labels. Return (labels [batch, longest], lengths [batch]).
 
-    labels: [batch, max], of which only the first `seq_length` [batch] of each row are used. The
-    resulting rows are padded with 0 to the longest of them.
+    labels: [batch, max]. Only the first `seq_length[i]` labels of row i are used. The resulting
+    rows are padded with 0 to the longest of them.
     """
     with op_scope(name, "collapse_repeated_labels", labels, seq_length):
         source = convert_to_tensor(labels, name="labels")

@@ -1,7 +1,8 @@
-"""Weights of losses and metrics: their shapes, and those of labels and predictions.
+"""Weights of losses and metrics: checks and conversions of the shapes of weights, labels and
+predictions.
 
-The broadcasting rules for weights are stricter than NumPy's: weights are a scalar, or have the
-rank of the values, with each size equal to the values' or 1.
+The broadcasting rules for weights are stricter than NumPy's: weights are a scalar, or have the rank
+of the values, with each size equal to the values' or 1.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
 
 
 def broadcast_weights(weights: Any, values: Any) -> Tensor:
-    """Broadcast the weights to `values`; errors are those of `assert_broadcastable`."""
+    """Broadcast the weights to `values`. Raises the same errors as `assert_broadcastable`."""
     with op_scope(None, "broadcast_weights", weights, values) as scope:
         weighed = convert_to_tensor(values, name="values")
         weights_tensor = convert_to_tensor(weights, weighed.dtype.base_dtype, name="weights")
@@ -108,12 +109,13 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
 def remove_squeezable_dimensions(
     labels: Any, predictions: Any, rank_difference: int = 0, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return labels and predictions; if one of them has an extra last dimension, it is dropped.
+    """Return labels and predictions. If labels or predictions have an extra last dimension of size
+    1, it is removed.
 
-    rank_difference: the expected rank of predictions minus that of labels; if the actual difference
-    is larger by one, predictions lose their last dimension; if it is smaller by one, labels do.
-    Unknown ranks are compared in the run, which raises InvalidArgumentError for a last dimension
-    that is not 1.
+    rank_difference: the expected rank of predictions minus the expected rank of labels. If the
+    actual difference is larger by one, predictions lose their last dimension. If it is smaller by
+    one, labels lose their last dimension. Unknown ranks are compared in the run, which raises
+    InvalidArgumentError for a last dimension that is not 1.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
         target, prediction = convert_to_tensor(labels), convert_to_tensor(predictions)

@@ -216,7 +216,7 @@ def native(function: str, images: int, extra: Callable[[Signature], int]) -> Row
 
 
 def no_moments(signature: Signature) -> int:
-    """Return 0; raise NotImplementedError if training has nonempty mean or variance inputs.
+    """Return 0. Raises NotImplementedError if training has nonempty mean or variance inputs.
 
     In that case, the NumPy kernel runs instead, and raises the error.
     """

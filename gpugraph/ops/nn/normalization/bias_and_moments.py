@@ -33,7 +33,7 @@ from gpugraph.ops.reductions.reduction_ops import SUM
 
 
 def _channel_axis(attrs: Any, rank: int) -> int:
-    """Return the channel axis of a tensor of this rank; raise ValueError for a rank below 2."""
+    """Return the channel axis of a tensor of this rank. Raises ValueError for a rank below 2."""
     if rank < 2:
         raise ValueError(f"Shape must be at least rank 2 but is rank {rank}")
     data_format = attrs["data_format"]

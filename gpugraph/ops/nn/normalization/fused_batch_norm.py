@@ -255,7 +255,7 @@ def _subtract_statistics_part(
 
 
 def _channel_count(context: InferContext, channels: int | None, vectors: Sequence[int]) -> Any:
-    """Return the number of channels of the images and of the inputs `vectors`; raise ValueError if
+    """Return the number of channels of the images and of the inputs `vectors`. Raises ValueError if
     they differ.
     """
     for index in vectors:
@@ -323,7 +323,7 @@ _ATTRS = {
 
 
 def _declare(version: _Version) -> Any:
-    """Declare one version of the op and its gradient; return the function of the op."""
+    """Declare one version of the op and its gradient. Return the function of the op."""
     u = version.by_channel
     reserves = [f"reserve_space_{number}: {u}" for number in range(1, 4 if version.third else 3)]
     backward = f"FusedBatchNormGrad{version.suffix}"

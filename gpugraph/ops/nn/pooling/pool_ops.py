@@ -327,7 +327,7 @@ _GRADIENT_INPUTS = "orig_input: T, orig_output: T, grad: T"
 def _declare_max(
     layout: Layout, name: str, grad_name: str, grad_grad_name: str, types: Sequence[DType]
 ) -> OpFunction:
-    """Declare max pooling, its gradient and the gradient's gradient; return the first op's
+    """Declare max pooling, its gradient and the gradient's gradient. Return the first op's
     function.
     """
     attrs = _attrs(layout)
@@ -367,7 +367,7 @@ def _declare_max(
 
 
 def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) -> OpFunction:
-    """Declare mean pooling and its gradient, each the gradient of the other; return the first op's
+    """Declare mean pooling and its gradient, each the gradient of the other. Return the first op's
     function.
     """
     attrs = _attrs(layout)

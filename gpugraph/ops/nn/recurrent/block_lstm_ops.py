@@ -90,7 +90,7 @@ def _peephole_slopes(d_gates: Sequence[Any], before: Any, state: Any) -> list[An
 
 
 def _sizes(context: InferContext, first: int) -> tuple[list[int | None], int | None]:
-    """Check the inputs from index `first` on; return the sizes of x and the size of the state.
+    """Check the inputs from index `first` on. Return the sizes of x and the size of the state.
 
     The last size of x is the number of inputs.
     """

@@ -80,7 +80,7 @@ def check_strides_and_rates(strides: list[int], rates: list[int]) -> None:
 
 
 def spatial_rank(source: Tensor) -> int:
-    """Return the number of spatial dimensions; raise ValueError unless the input's rank is 3, 4 or
+    """Return the number of spatial dimensions. Raises ValueError unless the input's rank is 3, 4 or
     5.
     """
     rank = source.shape.rank
@@ -102,7 +102,7 @@ def format_of_rank(data_format: str | None, count: int) -> str:
 
 
 def image_format(data_format: str | None) -> str:
-    """Return the data format of images, "NHWC" by default; raise ValueError unless "NHWC" or
+    """Return the data format of images, "NHWC" by default. Raises ValueError unless "NHWC" or
     "NCHW".
     """
     layout = data_format or "NHWC"
@@ -129,7 +129,7 @@ class SequenceFormat(NamedTuple):
 
 
 def sequence_format(data_format: str | None) -> SequenceFormat:
-    """Return the form of sequences for a data format; raise ValueError for an unknown format."""
+    """Return the form of sequences for a data format. Raises ValueError for an unknown format."""
     if data_format in (None, "NHWC", "NWC"):
         return SequenceFormat(1, "NHWC")
     if data_format in ("NCHW", "NCW"):

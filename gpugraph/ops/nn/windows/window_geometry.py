@@ -221,7 +221,7 @@ class Layout(NamedTuple):
         return Attr("string", self.last, allowed=(self.last, self.first))
 
     def channels_last(self, attrs: Attrs) -> bool:
-        """Return whether the data format has channels last; raise ValueError if it is unknown."""
+        """Return whether the data format has channels last. Raises ValueError if it is unknown."""
         data_format = text(attrs["data_format"])
         if data_format not in (self.last, self.first):
             raise ValueError(
@@ -320,7 +320,7 @@ class Layout(NamedTuple):
     def out_sizes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
     ) -> tuple[Size, ...]:
-        """Return the number of windows along each spatial axis; None if it is unknown."""
+        """Return the number of windows along each spatial axis. If it is unknown, return None."""
         axes = self.plan_axes(attrs, sizes, window)
         if (
             text(attrs["padding"]) == "SAME"

@@ -67,7 +67,9 @@ class Geometry(NamedTuple):
         }
 
     def pack(self, channels: int | None = None, max_width: int = 4) -> int:
-        """Return the number of channels per load from memory; 1 if channels are not last."""
+        """Return the number of channels per load from memory. If channels are not last, return
+        1.
+        """
         return (
             pack_width(self.channels if channels is None else channels, max_width)
             if self.last
@@ -94,7 +96,7 @@ def geometry_of(
 ) -> Geometry:
     """Return the geometry of windows over images or volumes of `shape`.
 
-    window: the window's sizes, for convolution; by default attr ksize, for pooling.
+    window: the window's sizes, for convolution, by default attr ksize, for pooling.
     """
     attrs = signature.attrs
     if window is None and layout.pools_depth(attrs):

@@ -144,7 +144,7 @@ def predictions(
     size: list[int], keep_prob: float, spatial_squeeze: bool, prediction_fn: Any = softmax,
     features: str | None = None,
 ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
-    """Add the final layers of an inception network; return the logits and the dict of outputs.
+    """Add the final layers of an inception network. Return the logits and the dict of outputs.
 
     The layers are a pooling with windows of `size`, a dropout and a convolution; `names` has their
     names in this order. features: the key in `end_points` for the outputs of the dropout.

@@ -120,8 +120,8 @@ class Bidirectional(Wrapper):
         return listed if len(listed) > 1 else listed[0]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask if the layers return the outputs of all steps; None for last
-        outputs and for states.
+        """Return the inputs' mask if the layers return the outputs of all steps. Return None for
+        last outputs and for states.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         outputs = [output_mask] if self.merge_mode else [output_mask, output_mask]
@@ -208,7 +208,7 @@ class Bidirectional(Wrapper):
         """Set the states of the two layers to zero, or to the given arrays.
 
         states: arrays for the forward layer, then for the backward layer. Raises AttributeError for
-        a layer that is not stateful; raises ValueError for states that are not a list.
+        a layer that is not stateful. Raises ValueError for states that are not a list.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")

@@ -83,7 +83,7 @@ class LayerOfCell(RNN):
         self._argument_names += ("activity_regularizer",)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor: those of the cell and those of RNN."""
+        """Return the arguments of the constructor: the arguments of the cell and of RNN."""
         config = super().get_config()
         of_cell = config.pop("cell")["config"]
         return {**config, **{name: of_cell[name] for name in _arguments_of(self.cell_class)}}

@@ -120,7 +120,7 @@ class RNN(ConfiguredLayer):
     def reset_states(self, states: Any = None) -> None:
         """Set the states of a stateful layer to zeros, or to `states`, a list of arrays.
 
-        Raises AttributeError for a layer that is not stateful; raises ValueError for an unknown
+        Raises AttributeError for a layer that is not stateful. Raises ValueError for an unknown
         batch size and for arrays of a wrong number or shape.
         """
         if not self.stateful:
@@ -202,8 +202,8 @@ class RNN(ConfiguredLayer):
         return [*flatten(outputs), *(known_shape(batch, size) for size in flatten(self._sizes()))]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask if the outputs are those of all steps; None for a last output and
-        for states.
+        """Return the inputs' mask if the outputs are those of all steps. Return None for a last
+        output and for states.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         return (

@@ -21,7 +21,7 @@ from gpugraph.library.keras.layers.recurrent.state_sizes import (
 
 
 class StackedRNNCells(Layer):
-    """A cell that contains cells, each of which receives the outputs of the previous cell.
+    """A cell that consists of several cells. Each cell receives the outputs of the previous cell.
 
     Its states are the states of all its cells.
 
@@ -54,7 +54,7 @@ class StackedRNNCells(Layer):
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> tuple[Any, ...]:
-        """Return a tuple with the initial states of each cell; see `initial_state_of`."""
+        """Return a tuple with the initial states of each cell. See `initial_state_of`."""
         return tuple(initial_state_of(cell, inputs, batch_size, dtype) for cell in self._by_state())
 
     def build(self, input_shape: Any) -> None:
@@ -119,7 +119,7 @@ def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -
     No name scope is opened. A Keras cell receives a list of states, a cell of `tf.nn.rnn_cell` the
     state itself.
 
-    further: additional keyword arguments; each cell receives those that its `call` accepts.
+    further: additional keyword arguments. Each cell receives the arguments that its `call` accepts.
     """
     nested = is_nested(states)
     if is_plain_state(cell):
