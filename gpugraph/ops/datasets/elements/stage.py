@@ -21,6 +21,7 @@ from gpugraph.base.dtypes import OBJECTS, DType, as_dtype
 from gpugraph.base.errors import CancelledError, invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.resource_handles import handle_maker
+from gpugraph.ops.datasets.elements.split_functions import parts_of
 from gpugraph.ops.datasets.elements.vectorized_functions import rows_of
 from gpugraph.plan import check_run
 
@@ -289,7 +290,7 @@ class Function:
     """
 
     def __init__(self, call: Any, captured: Sequence[Any]) -> None:
-        self.call = call
+        self.call, self.captured = call, captured
         graph = call.function.graph
         rest = iter(captured)
         self.values = []
@@ -301,6 +302,14 @@ class Function:
         self.python: Callable[..., Any] | None = graph.python_call
         outputs = graph.outputs
         self.shortcut = _shortcut(graph.inputs, outputs) if not graph.controls else None
+
+    def parts(self) -> tuple[Function, Function] | None:
+        """Return the two parts of a function that draws random numbers (`split_functions`)."""
+        parts = parts_of(self.call.function)
+        if parts is None:
+            return None
+        first, rest = (Function(self.call.of(part), self.captured) for part in parts)
+        return first, rest
 
     def started(self, pipeline: Pipeline) -> Callable[[Element], Element]:
         """Return the function for one iteration: a sequence of arrays in, a tuple of arrays out."""
