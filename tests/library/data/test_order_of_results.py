@@ -174,3 +174,20 @@ def test_an_error_in_a_thread_names_the_line_of_a_function_that_draws():
         pytest.raises(tf.errors.InvalidArgumentError, match=r"in function\)"),
     ):
         session.run(following)
+
+
+def test_each_place_of_a_function_draws_its_own_numbers():
+    d = D.range(3).map(lambda x: tf.random.uniform([], 0, 1000, tf.int32, seed=5))
+    one = outcomes(d, 3)
+    assert outcomes(D.zip((d, d)), 3) == [[number, number] for number in one]
+    twice = outcomes(d.concatenate(d).repeat(2), 12)
+    assert twice[:6] == one * 2
+    assert twice[6:] == outcomes(d.repeat(2), 6)[3:] * 2
+
+
+def test_ignored_errors_of_a_number_of_elements_end():
+    wrong = D.range(3).apply(tf.data.experimental.assert_cardinality(5))
+    assert outcomes(wrong.apply(tf.data.experimental.ignore_errors()), 4) == [
+        *range(3),
+        "OutOfRangeError",
+    ]

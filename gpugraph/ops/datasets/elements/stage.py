@@ -37,9 +37,10 @@ SLICE_S = 0.05
 class Pipeline:
     """What the iterations of one iterator have in common: whether it has ended.
 
-    calls: by function, the call that all its iterations share, as it has the states of the
-    function's ops: the positions in random streams go on from pass to pass. restored: by the name
-    of a function that is not called yet, the positions at which its streams go on.
+    calls: by function and place (`Function.place`), the call that all its iterations share, as it
+    has the states of the function's ops: the positions in random streams go on from pass to pass.
+    restored: by the name of a function that is not called yet, and its place, the positions at
+    which its streams go on.
     """
 
     def __init__(self) -> None:
@@ -49,14 +50,15 @@ class Pipeline:
         self.watch: Any = None  # a `pipeline_watch.Watch` that measures the iterations
         self._paused: list[Any] = []
 
-    def call_of(self, call: Any) -> Any:
-        """Return the iterator's own call of a function."""
-        if call.function not in self.calls:
-            new = self.calls.setdefault(call.function, call.again())
-            positions = self.restored.pop(call.function.name, None)
+    def call_of(self, call: Any, place: int = 0) -> Any:
+        """Return the iterator's own call of a function at a place."""
+        key = call.function, place
+        if key not in self.calls:
+            new = self.calls.setdefault(key, call.again())
+            positions = self.restored.pop(_text_of(key), None)
             if positions is not None:
                 new.go_to(positions)
-        return self.calls[call.function]
+        return self.calls[key]
 
     def pause(self, buffer: Any) -> None:
         """Keep the thread of a buffer from reading until the end of `saved`."""
@@ -70,7 +72,7 @@ class Pipeline:
         """
         try:
             place = elements.save()
-            calls = {call.function.name: call.positions() for call in self.calls.values()}
+            calls = {_text_of(key): call.positions() for key, call in self.calls.items()}
             return [place, [[name, streams] for name, streams in calls.items() if streams]]
         finally:
             paused, self._paused = self._paused, []
@@ -82,8 +84,8 @@ class Pipeline:
         place, streams = state
         elements.restore(place)
         self.restored = dict(streams)
-        for call in self.calls.values():
-            positions = self.restored.pop(call.function.name, None)
+        for key, call in self.calls.items():
+            positions = self.restored.pop(_text_of(key), None)
             if positions is not None:
                 call.go_to(positions)
 
@@ -107,6 +109,12 @@ class Pipeline:
         """Wait on a condition for a while, and check."""
         condition.wait(SLICE_S)
         self.check()
+
+
+def _text_of(key: tuple[Any, int]) -> str:
+    """Return the name of a function at a place."""
+    function, place = key
+    return f"{function.name}/{place}" if place else str(function.name)
 
 
 class Stage:
@@ -144,7 +152,8 @@ class Stage:
         """Return a dataset that starts its own iterations, not shared with other readers of it.
 
         TensorFlow does so when it rewrites a dataset for an iterator: a shuffled dataset from which
-        an iterator reads twice (`zip((d, d))`) has the same order in both places.
+        an iterator reads twice (`zip((d, d))`) has the same order in both places, and a function
+        with seeds draws the same numbers.
         """
         copies = {
             name: new for name, value in vars(self).items() if (new := _apart(value)) is not value
@@ -184,7 +193,7 @@ def _started(elements: Callable[[Any, Pipeline], Elements]) -> Callable[[Any, Pi
 
 def _apart(value: Any) -> Any:
     """Return an attribute of a dataset, in which datasets are `apart`."""
-    if isinstance(value, Stage):
+    if isinstance(value, (Stage, Function)):
         return value.apart()
     if isinstance(value, list) and value and isinstance(value[0], Stage):
         parts = [part.apart() for part in value]
@@ -287,7 +296,10 @@ class Function:
 
     call: a `FunctionCall` of the session. captured: the values of the captured tensors, in order,
     except for handles of variables. The function's graph has captured constants and handles itself.
+    place: the number of the place among those in which an iterator calls the function.
     """
+
+    place = 0
 
     def __init__(self, call: Any, captured: Sequence[Any]) -> None:
         self.call, self.captured = call, captured
@@ -309,13 +321,18 @@ class Function:
         if parts is None:
             return None
         first, rest = (Function(self.call.of(part), self.captured) for part in parts)
+        rest.place = self.place
         return first, rest
+
+    def apart(self) -> Function:
+        """Return the function with random streams of its own, if it has any."""
+        return copy(self) if self.call.function.graph.has_seeds else self
 
     def started(self, pipeline: Pipeline) -> Callable[[Element], Element]:
         """Return the function for one iteration: a sequence of arrays in, a tuple of arrays out."""
         if self.shortcut is not None:
             return self.shortcut
-        call, values = pipeline.call_of(self.call), self.values
+        call, values = pipeline.call_of(self.call, self.place), self.values
         outputs = enumerate(self.call.function.graph.outputs)
         objects = [slot for slot, tensor in outputs if tensor.dtype.base_dtype in OBJECTS]
         if objects:
