@@ -25,10 +25,16 @@ CALL_NS = 1_000
 
 _BYTE_NS = WORTHWHILE_NS / WORTHWHILE_BYTES
 
+_OBJECT_NS = 500
+"""The time in nanoseconds that Python takes for a string: ops on strings loop over them."""
+
 
 def numpy_nanoseconds(arrays: Iterable[Any], calls: int = 1) -> float:
     """Estimate how many nanoseconds NumPy takes for `calls` calls over these arrays."""
-    return calls * CALL_NS + _BYTE_NS * sum(array.nbytes for array in arrays)
+    return calls * CALL_NS + sum(
+        _OBJECT_NS * array.size if array.dtype.hasobject else _BYTE_NS * array.nbytes
+        for array in arrays
+    )
 
 
 SLOWER = 1.3

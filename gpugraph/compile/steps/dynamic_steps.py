@@ -6,6 +6,7 @@ binds its kernel and calls it. Then the step frees the tensors that no later ste
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ from gpugraph.compile.steps.run_time_native import RunTimeNative, plain_reason, 
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.inference_errors import inference_error
 from gpugraph.devices import Block, Device, VariableState
+from gpugraph.devices.native import one_blas_thread
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import reference
@@ -46,6 +48,7 @@ class DynamicStep:
         self.jit = arrays.jit
         self.kept = arrays.holdings.memory.kept
         self.native = self._native(arrays, bound)
+        self.multiplies = node.type in _PRODUCTS and not self.device.has_kernels
         self.plain = StepCode("plain", plain_reason(bound, arrays.jit, "sizes are left open"))
         self.reserved: list[Block] = []  # written by this run
         self.counted = counted_outputs(node)
@@ -134,7 +137,11 @@ class DynamicStep:
     def _compute(self, context: KernelBinding, arrays: list[Any]) -> Any:
         """Run the kernel, by native code if it is compiled, and return its result."""
         if self.native is None:
-            return bind_on_device(self.bound, context, arrays)()
+            run = bind_on_device(self.bound, context, arrays)
+            if self.multiplies and _multiplications(arrays) < _WORTH_TWO_THREADS:
+                with one_blas_thread():  # further threads would spin
+                    return run()
+            return run()
         return self.native.run(
             context, arrays, lambda: bind_on_device(self.bound, context, arrays)()
         )
@@ -212,6 +219,21 @@ class DynamicStep:
                 f"has shape {list(shape)}"
             )
         return result
+
+
+_PRODUCTS = frozenset((
+    *("MatMul", "BatchMatMul", "BatchMatMulV2", "SparseMatMul", "Einsum", "BiasAddGrad"),
+    *("Softmax", "LogSoftmax", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"),
+))  # fmt: skip
+"""The op types that NumPy computes by its BLAS."""
+
+_WORTH_TWO_THREADS = 30_000_000
+"""The number of multiplications from which on two threads of a BLAS take less time than one."""
+
+
+def _multiplications(arrays: Sequence[Any]) -> float:
+    """Return the number of multiplications of a product: m * n * k, of arrays m*k, k*n and m*n."""
+    return math.sqrt(math.prod(float(array.size) for array in arrays))
 
 
 def names_of(unit: Unit, node: Node) -> list[str]:

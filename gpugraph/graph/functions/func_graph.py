@@ -68,6 +68,7 @@ class FuncGraph(Graph):
         self.structured_outputs: Any = None
         self.captures_by_value = False
         self.rows_function: Any = None
+        self.parts: Any = None
         self.python_call: Callable[..., Any] | None = None
         self._copies: dict[Operation, Operation] = {}  # of captures by value
         self.seed = outer_graph.seed

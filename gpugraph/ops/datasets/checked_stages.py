@@ -193,21 +193,25 @@ class Asserted(Passed):
 
 
 class AssertedElements(ThroughRows):
-    """An iteration that raises FailedPreconditionError if the number of elements is not the
-    declared one.
+    """An iteration that raises FailedPreconditionError for a wrong number of elements.
+
+    An error at the end is raised once, so that datasets behind this one that ignore it end.
     """
 
-    kept = ("position", "source")
+    kept = ("position", "is_over", "source")
 
     def __init__(self, source: Elements, number: int) -> None:
         super().__init__(source)
-        self.number, self.position = number, 0
+        self.number, self.position, self.is_over = number, 0, False
 
     def next(self) -> Element | None:
         """Return the next element."""
-        element = self.source.next()
+        element = None if self.is_over else self.source.next()
         if element is not None:
             self.position += 1
+        elif self.is_over:
+            return None
+        self.is_over = element is None
         is_too_many = element is not None and 0 <= self.number < self.position
         if is_too_many or (element is None and self.position != self.number):
             raise _wrong_number(self.number, self.position, is_too_many)
@@ -218,10 +222,11 @@ class AssertedElements(ThroughRows):
         all.
         """
         left = self.number - self.position
-        if left <= 0:
+        if left <= 0 or self.is_over:
             return super().next_rows(count)
         columns = self.source.next_rows(min(count, left))
         if columns is None:
+            self.is_over = True
             raise _wrong_number(self.number, self.position, False)
         self.position += length(columns)
         return columns

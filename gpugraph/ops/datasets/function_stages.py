@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from gpugraph.base.errors import OpError, OutOfRangeError, invalid_argument
@@ -39,6 +40,9 @@ class Mapped(Stage):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the results."""
+        in_order = self.function.call.function.graph.has_seeds
+        if in_order and self.calls != 1 and (parts := self.function.parts()) is not None:
+            return self._in_parts(*parts).elements(pipeline)
         source = self.source.elements(pipeline)
         is_large = (row_bytes(self.source.types, self.source.shapes, 64) or 0) > _LARGE_ROW
         has_rows = source.has_rows and (self.calls == 1 or not is_large)
@@ -46,9 +50,19 @@ class Mapped(Stage):
         if on_rows is not None:
             return MappedBlocks(source, on_rows, self.function.started(pipeline))
         is_serial = self.calls == 1 or self.function.shortcut is not None
-        if is_serial or self.function.call.function.graph.has_seeds:
+        if is_serial or in_order:
             return MappedElements(self, source, pipeline)
         return ParallelElements(self, source, pipeline)
+
+    def _in_parts(self, first: Function, rest: Function) -> Mapped:
+        """Return this dataset as two: threads compute the first, one thread draws the numbers."""
+        ahead, ordered = copy(self), copy(self)
+        ahead.function = first
+        tensors = first.call.function.graph.outputs
+        ahead.types = tuple(tensor.dtype.base_dtype for tensor in tensors)
+        ahead.shapes = tuple(tensor.shape for tensor in tensors)
+        ordered.source, ordered.function, ordered.calls = ahead, rest, 1
+        return ordered
 
     def cardinality(self) -> int:
         """Return the cardinality of the source. If the function may end the dataset, return

@@ -17,6 +17,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.control.optional_ops import Optional
 from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, HOST, TYPES
+from gpugraph.ops.datasets.elements.function_places import number_places
 from gpugraph.ops.datasets.elements.pipeline_watch import Watch
 from gpugraph.ops.datasets.elements.positions import packed, unpacked
 from gpugraph.ops.datasets.elements.stage import (
@@ -69,6 +70,7 @@ class IteratorResource:
         self._check(stage)
         self.end_of_session()
         pipeline, stage = Pipeline(), stage.apart()
+        number_places(stage)
         if WATCH_ALL.is_on or self.watch is not None:
             pipeline.watch = self.watch = Watch(self.name)
             self.watch.stage = stage

@@ -77,9 +77,9 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     functions: list[str] = []
     launch = HostModule.launch
 
-    def noted(self: HostModule, function: str, *arguments: Any) -> None:
+    def noted(self: HostModule, function: str, *arguments: Any, **options: Any) -> None:
         functions.append(self.name)
-        launch(self, function, *arguments)
+        launch(self, function, *arguments, **options)
 
     monkeypatch.setattr(HostModule, "launch", noted)
     return functions

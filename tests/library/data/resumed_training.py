@@ -110,13 +110,13 @@ def train(way, folder, steps, file):
     estimator = SimpleNamespace(config=config, model_dir=folder)
     hooks = [
         tf.train.StopAtStepHook(last_step=steps),
-        Log(file, fetches),
         tf.data.experimental.CheckpointInputPipelineHook(estimator),
     ]
     with tf.train.MonitoredTrainingSession(
         checkpoint_dir=folder, hooks=hooks, save_checkpoint_steps=EVERY,
         save_checkpoint_secs=None, save_summaries_steps=None, save_summaries_secs=None,
         log_step_count_steps=None,
+        chief_only_hooks=[Log(file, fetches)],  # before the checkpoint that contains the step
     ) as session:  # fmt: skip
         while not session.should_stop():
             session.run(training)

@@ -135,3 +135,59 @@ def test_an_order_without_a_seed_is_kept_where_it_should_be():
     shuffled = D.range(50).shuffle(50)
     pairs = outcomes(D.zip((shuffled, shuffled.map(lambda x: -x))), 50)
     assert all(one == -other for one, other in pairs)
+
+
+def drawn(calls):
+    def function(x):
+        weights = tf.random.normal([5, 5], seed=3)
+        product = tf.matmul(tf.fill([x % 5 + 1, 5], tf.cast(x, tf.float32)), [[0.5] * 5] * 5)
+        return tf.random.shuffle(tf.matmul(product, weights), seed=1), x, product[0]
+
+    iterator = D.range(20).map(function, calls).make_initializable_iterator()
+    saver = tf.train.Saver([tf.data.experimental.make_saveable_from_iterator(iterator)])
+    return iterator, iterator.get_next(), saver
+
+
+def test_threads_draw_random_numbers_in_the_order_of_elements(tmp_path):
+    (one, following, _), (several, others, saver) = drawn(None), drawn(3)
+    with tf.Session() as session:
+        session.run([one.initializer, several.initializer])
+        for number in range(20):
+            expected, found = session.run([following, others])
+            for pair in zip(expected, found):
+                np.testing.assert_array_equal(*pair)
+            if number == 9:
+                path = saver.save(session, str(tmp_path / "position"))
+            if number == 10:
+                at_ten = found
+        saver.restore(session, path)
+        np.testing.assert_array_equal(session.run(others)[0], at_ten[0])
+
+
+def test_an_error_in_a_thread_names_the_line_of_a_function_that_draws():
+    def function(text):
+        return tf.io.decode_csv(text, [[0.0]])[0] + tf.random.uniform([], seed=2)
+
+    following = D.from_tensors("x").map(function, 2).make_one_shot_iterator().get_next()
+    with (
+        tf.Session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match=r"in function\)"),
+    ):
+        session.run(following)
+
+
+def test_each_place_of_a_function_draws_its_own_numbers():
+    d = D.range(3).map(lambda x: tf.random.uniform([], 0, 1000, tf.int32, seed=5))
+    one = outcomes(d, 3)
+    assert outcomes(D.zip((d, d)), 3) == [[number, number] for number in one]
+    twice = outcomes(d.concatenate(d).repeat(2), 12)
+    assert twice[:6] == one * 2
+    assert twice[6:] == outcomes(d.repeat(2), 6)[3:] * 2
+
+
+def test_ignored_errors_of_a_number_of_elements_end():
+    wrong = D.range(3).apply(tf.data.experimental.assert_cardinality(5))
+    assert outcomes(wrong.apply(tf.data.experimental.ignore_errors()), 4) == [
+        *range(3),
+        "OutOfRangeError",
+    ]

@@ -22,6 +22,7 @@ from gpugraph.base.dtypes import OBJECTS, DType, as_dtype
 from gpugraph.base.errors import CancelledError, invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.resource_handles import handle_maker
+from gpugraph.ops.datasets.elements.split_functions import parts_of
 from gpugraph.ops.datasets.elements.vectorized_functions import rows_of
 from gpugraph.plan import check_run
 
@@ -38,10 +39,10 @@ class Pipeline:
     """The state that all iterations of one iterator share: its function calls, and whether it has
     ended.
 
-    calls: a dict from function to the call that all iterations share. The call holds the states of
-    the function's ops, such as positions in random streams, which continue from pass to pass.
-    restored: a dict from function name to the restored positions of its streams, for functions that
-    were not called yet.
+    calls: by function and place (`Function.place`), the call that all its iterations share, as it
+    has the states of the function's ops: the positions in random streams go on from pass to pass.
+    restored: by the name of a function that is not called yet, and its place, the positions at
+    which its streams go on.
     """
 
     def __init__(self) -> None:
@@ -51,14 +52,15 @@ class Pipeline:
         self.watch: Any = None  # a `pipeline_watch.Watch` that measures the iterations
         self._paused: list[Any] = []
 
-    def call_of(self, call: Any) -> Any:
-        """Return the iterator's own copy of a function call."""
-        if call.function not in self.calls:
-            new = self.calls.setdefault(call.function, call.again())
-            positions = self.restored.pop(call.function.name, None)
+    def call_of(self, call: Any, place: int = 0) -> Any:
+        """Return the iterator's own call of a function at a place."""
+        key = call.function, place
+        if key not in self.calls:
+            new = self.calls.setdefault(key, call.again())
+            positions = self.restored.pop(_text_of(key), None)
             if positions is not None:
                 new.go_to(positions)
-        return self.calls[call.function]
+        return self.calls[key]
 
     def pause(self, buffer: Any) -> None:
         """Stop the thread of `buffer` from reading until `saved` ends."""
@@ -72,7 +74,7 @@ class Pipeline:
         """
         try:
             place = elements.save()
-            calls = {call.function.name: call.positions() for call in self.calls.values()}
+            calls = {_text_of(key): call.positions() for key, call in self.calls.items()}
             return [place, [[name, streams] for name, streams in calls.items() if streams]]
         finally:
             paused, self._paused = self._paused, []
@@ -84,8 +86,8 @@ class Pipeline:
         place, streams = state
         elements.restore(place)
         self.restored = dict(streams)
-        for call in self.calls.values():
-            positions = self.restored.pop(call.function.name, None)
+        for key, call in self.calls.items():
+            positions = self.restored.pop(_text_of(key), None)
             if positions is not None:
                 call.go_to(positions)
 
@@ -109,6 +111,12 @@ class Pipeline:
         """Wait on `condition` for a short time, then call `check`."""
         condition.wait(SLICE_S)
         self.check()
+
+
+def _text_of(key: tuple[Any, int]) -> str:
+    """Return the name of a function at a place."""
+    function, place = key
+    return f"{function.name}/{place}" if place else str(function.name)
 
 
 class Stage:
@@ -145,8 +153,9 @@ class Stage:
     def apart(self) -> Stage:
         """Return a copy of this dataset that no other dataset reads.
 
-        TensorFlow makes such copies when it rewrites a dataset for an iterator. For example, if an
-        iterator reads a shuffled dataset twice (`zip((d, d))`), both passes have the same order.
+        TensorFlow does so when it rewrites a dataset for an iterator: a shuffled dataset from which
+        an iterator reads twice (`zip((d, d))`) has the same order in both places, and a function
+        with seeds draws the same numbers.
         """
         copies = {
             name: new for name, value in vars(self).items() if (new := _apart(value)) is not value
@@ -189,8 +198,8 @@ def _started(elements: Callable[[Any, Pipeline], Elements]) -> Callable[[Any, Pi
 
 
 def _apart(value: Any) -> Any:
-    """Return an attribute of a dataset with each dataset in it replaced by its `apart` copy."""
-    if isinstance(value, Stage):
+    """Return an attribute of a dataset, in which datasets are `apart`."""
+    if isinstance(value, (Stage, Function)):
         return value.apart()
     if isinstance(value, list) and value and isinstance(value[0], Stage):
         parts = [part.apart() for part in value]
@@ -294,12 +303,15 @@ def restored(current: Any, part: Any) -> Any:
 class Function:
     """A function of the program with its captured values. A stage calls it.
 
-    call: a `FunctionCall` of the session. captured: the values of the captured tensors, in order.
-    Handles of variables are left out, because the function's graph contains them.
+    call: a `FunctionCall` of the session. captured: the values of the captured tensors, in order,
+    except for handles of variables. The function's graph has captured constants and handles itself.
+    place: the number of the place among those in which an iterator calls the function.
     """
 
+    place = 0
+
     def __init__(self, call: Any, captured: Sequence[Any]) -> None:
-        self.call = call
+        self.call, self.captured = call, captured
         graph = call.function.graph
         rest = iter(captured)
         self.values = []
@@ -312,13 +324,26 @@ class Function:
         outputs = graph.outputs
         self.shortcut = _shortcut(graph.inputs, outputs) if not graph.controls else None
 
+    def parts(self) -> tuple[Function, Function] | None:
+        """Return the two parts of a function that draws random numbers (`split_functions`)."""
+        parts = parts_of(self.call.function)
+        if parts is None:
+            return None
+        first, rest = (Function(self.call.of(part), self.captured) for part in parts)
+        rest.place = self.place
+        return first, rest
+
+    def apart(self) -> Function:
+        """Return the function with random streams of its own, if it has any."""
+        return copy(self) if self.call.function.graph.has_seeds else self
+
     def started(self, pipeline: Pipeline) -> Callable[[Element], Element]:
         """Return the function for one iteration: a callable from a sequence of arrays to a tuple of
         arrays.
         """
         if self.shortcut is not None:
             return self.shortcut
-        call, values = pipeline.call_of(self.call), self.values
+        call, values = pipeline.call_of(self.call, self.place), self.values
         outputs = enumerate(self.call.function.graph.outputs)
         objects = [slot for slot, tensor in outputs if tensor.dtype.base_dtype in OBJECTS]
         if objects:

@@ -1,0 +1,19 @@
+"""The places in which an iterator calls a function: each has its own random streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.ops.datasets.elements.stage import Function, Stage
+
+
+def number_places(stage: Stage, numbers: dict[Any, int] | None = None) -> None:
+    """Number the places of functions with random streams in a dataset that is `apart`."""
+    numbers = {} if numbers is None else numbers
+    for value in vars(stage).values():
+        if isinstance(value, Function) and value.call.function.graph.has_seeds:
+            function = value.call.function
+            value.place = numbers.get(function, 0)
+            numbers[function] = value.place + 1
+    for source in stage.inputs():
+        number_places(source, numbers)

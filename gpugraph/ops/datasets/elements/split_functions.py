@@ -1,0 +1,104 @@
+"""Functions that draw random numbers, split in two: the costly part before any draw, and the rest.
+
+Random numbers must be drawn in the order of the elements, so one thread calls such a function. But
+decoding, parsing and products that need no random number may run in several threads ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.functions.func_graph import FuncGraph
+from gpugraph.graph.functions.graph_function import GraphFunction
+
+_COSTLY = ("Decode", "Parse", "Resize", "Crop", "MatMul", "BatchMatMul", "Conv", "DepthwiseConv")
+"""The first letters of op types that take longer than a thread."""
+
+
+def parts_of(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | None:
+    """Return the part that threads may compute ahead, and the rest, whose arguments are the first
+    part's results. Return None if there is no costly first part. It is computed once.
+    """
+    graph = function.graph
+    if graph.parts is None:
+        graph.parts = _split(function) or False
+    return graph.parts or None
+
+
+def _split(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | None:
+    graph = function.graph
+    captured = list(graph.captures.values())
+    is_plain = all(tensor.op.type == "Placeholder" for tensor in captured)
+    if graph.controls or not is_plain or any(op._control_flow_context for op in graph._ops):
+        return None
+    given = {tensor.op for tensor in (*graph.inputs, *captured)}
+    late = _late(graph, given)
+    by_element = _dependents(graph, {tensor.op for tensor in graph.inputs})
+    early = [op for op in graph._ops if op in by_element and op not in late]
+    if not any(op.type.startswith(_COSTLY) for op in early):
+        return None
+    needed = [tensor for op in graph._ops if op in late for tensor in op._inputs]
+    handed = list(dict.fromkeys(t for t in (*needed, *graph.outputs) if t.op in early))
+    if not handed:
+        return None
+    first = _copy(graph, "first", graph.inputs, late, handed)
+    rest = _copy(graph, "rest", handed, set(early), graph.outputs)
+    return GraphFunction(first.name, first), GraphFunction(rest.name, rest)
+
+
+def _late(graph: FuncGraph, given: set[Operation]) -> set[Operation]:
+    """Return the ops that have or follow an effect, or that have to do with an order of ops."""
+    found: set[Operation] = set()
+    for op in graph._ops:
+        if op.control_inputs:
+            found.update((op, *op.control_inputs))
+        elif op._op_def.is_stateful and op not in given:
+            found.add(op)
+    return _dependents(graph, found)
+
+
+def _dependents(graph: FuncGraph, ops: set[Operation]) -> set[Operation]:
+    """Return the ops and all that use their results."""
+    found = set(ops)
+    for op in graph._ops:
+        if any(tensor.op in found for tensor in op._inputs):
+            found.add(op)
+    return found
+
+
+def _copy(
+    graph: FuncGraph, part: str, inputs: Sequence[Tensor], omitted: set[Operation],
+    outputs: Sequence[Tensor],
+) -> FuncGraph:  # fmt: skip
+    """Return a graph of the ops that are not omitted."""
+    result = FuncGraph(f"{graph.name}_{part}", graph.outer_graph)
+    copies: dict[Tensor, Tensor] = {}
+    operations: dict[Operation, Operation] = {}
+    with result.as_default():
+        for tensor in inputs:
+            copies[tensor] = result.add_input(tensor.dtype, tensor.shape, tensor.op.name)
+        for outer, inner in graph.captures.items():
+            copy = result._placeholder(inner.dtype, inner.shape, inner.op.name)
+            copies[inner] = result.captures[outer] = copy
+        for op in graph._ops:
+            if op not in omitted and not any(tensor in copies for tensor in op._outputs):
+                operations[op] = _again(result, op, copies, operations)
+        result.outputs = [copies[tensor] for tensor in outputs]
+    return result
+
+
+def _again(
+    graph: FuncGraph, op: Operation, copies: dict[Tensor, Tensor],
+    operations: dict[Operation, Operation],
+) -> Operation:  # fmt: skip
+    """Return a copy of an op, which has its name and the user's line."""
+    types: list[Any] = [tensor._dtype for tensor in op._outputs]
+    inputs = [copies[tensor] for tensor in op._inputs]
+    with graph.control_dependencies([operations[other] for other in op.control_inputs]):
+        copy = graph._make(op._op_def, inputs, types, dict(op._attrs), f"{op.name}/")
+    copy.origin = op.origin
+    copies.update(zip(op._outputs, copy._outputs, strict=True))
+    return copy
