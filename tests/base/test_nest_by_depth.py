@@ -78,7 +78,10 @@ def test_a_traversed_structure_has_bools_down_to_where_the_function_allows() -> 
     value = {"x": [1, (2, 3)], "y": Pair(4, [5])}
     traverse = get_traverse_shallow_structure
     assert traverse(lambda part: part is value, value) == {"x": False, "y": False}
-    assert traverse(lambda part: True, value) == {"x": [True, (True, True)], "y": Pair(True, [True])}
+    assert traverse(lambda part: True, value) == {
+        "x": [True, (True, True)],
+        "y": Pair(True, [True]),
+    }
     only_x = traverse(lambda part: {"x": True, "y": False} if part is value else True, value)
     assert only_x == {"x": [True, (True, True)], "y": False}
     with pytest.raises(TypeError, match="returned a non-bool scalar: 3"):
