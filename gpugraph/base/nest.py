@@ -95,7 +95,7 @@ def _composed(structure: Any, leaves: Iterator[Any]) -> Iterator[Any]:
 def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
     if not is_nested(structure):
         return next(leaves)
-    return _like(structure, [_packed(part, leaves) for part in parts_of(structure)])
+    return structure_like(structure, [_packed(part, leaves) for part in parts_of(structure)])
 
 
 def map_structure(
@@ -221,7 +221,7 @@ def _keys(structure: Mapping[Any, Any]) -> list[Any]:
         raise TypeError(f"nest only supports dicts with sortable keys: {error}") from None
 
 
-def _like(structure: Any, parts: list[Any]) -> Any:
+def structure_like(structure: Any, parts: list[Any]) -> Any:
     """Return a structure of the type of `structure` with the items `parts`."""
     kind = type(structure)
     if isinstance(structure, Mapping):

@@ -7,7 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from gpugraph.base.nest import assert_same_structure, flatten, is_nested, pack_sequence_as, parts_of
+from gpugraph.base.nest import (
+    assert_same_structure,
+    flatten,
+    is_nested,
+    pack_sequence_as,
+    parts_of,
+    structure_like,
+)
 
 
 def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
@@ -69,6 +76,52 @@ def map_structure_up_to(
         raise ValueError("Cannot map over no sequences")
     columns = [flatten_up_to(shallow_tree, tree, check_types) for tree in inputs]
     return pack_sequence_as(shallow_tree, [func(*row) for row in zip(*columns)])
+
+
+def get_traverse_shallow_structure(
+    traverse_fn: Callable[[Any], Any], structure: Any, expand_composites: bool = False
+) -> Any:
+    """Return a structure of bools as deep as `traverse_fn` allows, for `map_structure_up_to`.
+
+    traverse_fn: returns whether to go into a structure: a bool, or a structure of one level with a
+    bool for each part.
+    expand_composites: composite tensors are leaves in either case.
+    """
+    allowed = traverse_fn(structure)
+    if not is_nested(structure):
+        if not isinstance(allowed, bool):
+            raise TypeError(
+                f"traverse_fn returned structure: {allowed} for non-structure: {structure}"
+            )
+        return allowed
+    parts = parts_of(structure)
+    if isinstance(allowed, bool):
+        if not allowed:
+            return False
+        choices = [True] * len(parts)
+    elif not is_nested(allowed):
+        raise TypeError(f"traverse_fn returned a non-bool scalar: {allowed} for input: {structure}")
+    else:
+        assert_shallow_structure(allowed, structure)
+        choices = list(parts_of(allowed))
+    if not all(isinstance(choice, bool) for choice in choices):
+        raise TypeError(
+            f"traverse_fn didn't return a depth=1 structure of bools. It returned {allowed} "
+            f"for structure: {structure}"
+        )
+    inner = [
+        choice and get_traverse_shallow_structure(traverse_fn, part, expand_composites)
+        for choice, part in zip(choices, parts)
+    ]
+    return structure_like(structure, inner)
+
+
+def is_named_tuple(instance: Any, strict: bool = False) -> bool:
+    """Return whether a value is a named tuple; with `strict`, of a class without further bases."""
+    fields = getattr(instance, "_fields", None)
+    is_tuple = isinstance(instance, tuple) and isinstance(fields, tuple)
+    is_direct = not strict or type(instance).__base__ is tuple
+    return is_tuple and is_direct and all(isinstance(field, str) for field in fields or ())
 
 
 def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:

@@ -87,6 +87,7 @@ python.feature_column.dense_features_v2:
 python.feature_column.serialization: gpugraph.library.keras.feature_column_configs
 python.feature_column.utils: gpugraph.tensorflow_import.private_feature_columns
 python.framework.common_shapes: gpugraph.ops.framework.shape_functions
+    broadcast_shape=gpugraph.base.shapes.broadcast_shapes
 python.framework.auto_control_deps:
     gpugraph.building.control_flow.automatic_control_dependencies
 python.framework.func_graph: gpugraph.graph.functions.func_graph
@@ -216,6 +217,7 @@ python.ops.special_math_ops: tf tf.math
 python.ops.spectral_ops: tf.spectral tf.signal
 python.ops.stateless_random_ops: tf.random
 python.ops.string_ops: tf tf.strings gen
+python.ops.unconnected_gradients: UnconnectedGradients=tf.UnconnectedGradients
 python.ops.variable_scope: tf
     _pure_variable_scope=gpugraph.building.variable_scope.scope_entry_and_reuse.pure_variable_scope
 python.ops.variables: tf RefVariable=tf.Variable VariableV1=tf.Variable
@@ -253,6 +255,7 @@ python.util.(all_util deprecation keyword_args tf_decorator):
 python.util.compat: tf.compat
 python.util.function_utils: gpugraph.building.compatibility.python_inspection
 python.util.nest: tf.nest gpugraph.base.nest_by_depth is_sequence=tf.nest.is_nested
+    _is_namedtuple=gpugraph.base.nest_by_depth.is_named_tuple
 python.util.tf_contextlib: contextlib
 python.util.tf_export: tf_export=gpugraph.building.compatibility.deprecation_decorators.unchanged
     estimator_export=gpugraph.building.compatibility.deprecation_decorators.unchanged

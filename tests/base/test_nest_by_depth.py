@@ -10,6 +10,8 @@ from gpugraph.base.nest_by_depth import (
     flatten_dict_items,
     flatten_up_to,
     flatten_with_joined_string_paths,
+    get_traverse_shallow_structure,
+    is_named_tuple,
     map_structure_up_to,
 )
 
@@ -69,3 +71,31 @@ def test_paths() -> None:
         ("y/b/q", 4),
     ]
     assert flatten_with_joined_string_paths(structure, ".")[3] == ("y.b.q", 4)
+
+
+def test_a_traversed_structure_has_bools_down_to_where_the_function_allows() -> None:
+    Pair = namedtuple("Pair", "a b")
+    value = {"x": [1, (2, 3)], "y": Pair(4, [5])}
+    traverse = get_traverse_shallow_structure
+    assert traverse(lambda part: part is value, value) == {"x": False, "y": False}
+    assert traverse(lambda part: True, value) == {
+        "x": [True, (True, True)],
+        "y": Pair(True, [True]),
+    }
+    only_x = traverse(lambda part: {"x": True, "y": False} if part is value else True, value)
+    assert only_x == {"x": [True, (True, True)], "y": False}
+    with pytest.raises(TypeError, match="returned a non-bool scalar: 3"):
+        traverse(lambda part: 3, value)
+    with pytest.raises(TypeError, match="for non-structure: 1"):
+        traverse(lambda part: [True, True], [1, (2, 3)])
+    with pytest.raises(TypeError, match="depth=1 structure of bools"):
+        traverse(lambda part: [1, True], [1, (2, 3)])
+
+
+def test_named_tuples_are_found_by_their_fields() -> None:
+    Pair = namedtuple("Pair", "a b")
+    Further = type("Further", (Pair,), {})
+    assert is_named_tuple(Pair(1, 2), strict=True)
+    assert is_named_tuple(Further(1, 2))
+    assert not is_named_tuple(Further(1, 2), strict=True)
+    assert not is_named_tuple((1, 2))

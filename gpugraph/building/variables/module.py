@@ -24,7 +24,7 @@ class Module(AutoTrackable):
     The constructor raises ValueError for a name that is not an identifier.
     """
 
-    _unsearched: frozenset[str] = frozenset({"_tracked"})
+    _TF_MODULE_IGNORED_PROPERTIES: frozenset[str] = frozenset({"_tracked"})
     """Attributes whose values are not searched for variables and modules."""
 
     def __init__(self, name: str | None = None) -> None:
@@ -77,7 +77,7 @@ class Module(AutoTrackable):
         while waiting:
             module = waiting.pop(0)
             for name in sorted(vars(module)):
-                if name in module._unsearched:
+                if name in module._TF_MODULE_IGNORED_PROPERTIES:
                     continue
                 for value in leaves(vars(module)[name]):
                     if id(value) not in seen:

@@ -116,6 +116,8 @@ PIL.Image: ANTIALIAS=PIL.Image.LANCZOS LINEAR=PIL.Image.BILINEAR CUBIC=PIL.Image
 PIL.ImageDraw: ImageDraw.textsize=own.of_images.textsize
 PIL.ImageFont: FreeTypeFont.getsize=own.of_images.getsize ImageFont.getsize=own.of_images.getsize
 PIL: PILLOW_VERSION=PIL.__version__
+gast: Num=gast.Constant Str=gast.Constant Bytes=gast.Constant NameConstant=gast.Constant
+    Ellipsis=gast.Constant
 h5py: Dataset.value=own.of_data_files.DATASET_VALUE
 matplotlib.cm: get_cmap=matplotlib.pyplot.get_cmap spectral=matplotlib.cm.nipy_spectral
 matplotlib.pyplot: hold=own.of_python.do_nothing

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 from gpugraph.tensorflow_import.dropped_names.dropped_imports import _value
 from gpugraph.tensorflow_import.dropped_names.dropped_table import ADDED, NEW_MODULES
+from gpugraph.tensorflow_import.dropped_names.of_numpy import issubdtype_of_the_time
 
 PROGRAM = """
 import collections, inspect, time, unittest
@@ -55,6 +57,32 @@ def test_a_switch_turns_it_off(tmp_path) -> None:
 
 def test_a_program_of_today_is_told_nothing(tmp_path) -> None:
     assert run(tmp_path, "import collections.abc, numpy").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("types", "kind", "others"),
+    [
+        ([np.float16, np.float32, "float64"], float, [np.int32, np.complex64, np.bool_]),
+        ([np.int8, np.int32, np.int64], int, [np.uint8, np.float64, np.bool_]),
+        ([np.complex64, np.complex128], complex, [np.float32]),
+        ([np.dtype("U3")], str, [np.dtype("S3")]),
+        ([np.float32, np.uint8], np.number, [np.bool_]),
+        ([np.float64], np.float64, [np.float32]),
+        ([np.bool_], bool, [np.int8]),
+    ],
+)
+def test_python_types_are_kinds_of_all_sizes_in_issubdtype(types, kind, others) -> None:
+    issubdtype = issubdtype_of_the_time(np.issubdtype)
+    assert [issubdtype(dtype, kind) for dtype in types] == [True] * len(types)
+    assert not any(issubdtype(dtype, kind) for dtype in others)
+
+
+def test_a_program_of_the_time_calls_the_old_issubdtype(tmp_path) -> None:
+    calls = "np.issubdtype(np.float32, float), np.issubdtype('i2', int)"
+    program = f"import numpy as np; print({calls})"
+    assert run(tmp_path, program).stdout == "True True\n"
+    switched_off = run(tmp_path, program, GPUGRAPH_DROPPED_NAMES="0")
+    assert switched_off.stdout == "False False\n"
 
 
 BUILT_IN = (*sys.stdlib_module_names, "numpy", "builtins", "own")

@@ -15,6 +15,7 @@ from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.platform import logging
 
 _POLL_S = 0.05  # interval at which `join` checks whether a stop was requested
+_START_S = 1.0  # time within which `join` expects that given threads are started
 _FIRST_JOIN_S = 0.001
 _LONGEST_JOIN_S = 0.1
 
@@ -120,8 +121,7 @@ class Coordinator:
         """
         with self._lock:
             waited = self._registered_threads.union(threads or ())
-        while not self.should_stop() and (alive := _alive(waited)):
-            alive[0].join(_POLL_S)
+        self._wait_until_ended(waited)
         _join_all(waited, stop_grace_period_secs)
         stragglers = [thread.name for thread in waited if thread.is_alive()]
         with self._lock:
@@ -134,6 +134,20 @@ class Coordinator:
                 if not ignore_live_threads:
                     raise RuntimeError(text)
                 logging.info("%s", text)
+
+    def _wait_until_ended(self, threads: Iterable[threading.Thread]) -> None:
+        """Wait until a stop is requested, or all threads have ended.
+
+        A thread that its caller is about to start has a second to start.
+        """
+        starts = monotonic() + _START_S
+        while not self.should_stop():
+            if alive := _alive(threads):
+                alive[0].join(_POLL_S)
+            elif monotonic() < starts and any(thread.ident is None for thread in threads):
+                self.wait_for_stop(_FIRST_JOIN_S)
+            else:
+                return
 
     def raise_requested_exception(self) -> None:
         """Raise the exception with which a thread has requested a stop, if there is one."""

@@ -85,3 +85,14 @@ def test_what_is_no_exception_is_an_error_of_join():
     coord.request_stop("an exception")
     with pytest.raises(ValueError, match="ex must be a tuple"):
         coord.join()
+
+
+def test_join_waits_for_threads_that_are_about_to_start() -> None:
+    coordinator = tf.train.Coordinator()
+    ended: list[int] = []
+    late = threading.Thread(target=ended.append, args=(1,))
+    starter = threading.Timer(0.05, late.start)
+    starter.start()
+    coordinator.join([late])
+    assert ended == [1]
+    starter.join()
