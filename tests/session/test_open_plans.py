@@ -104,6 +104,25 @@ def test_products_change_their_library_with_their_sizes() -> None:
         assert opened(session)
 
 
+def test_reductions_over_an_axis_between_others_are_native_for_all_sizes() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, None, 24])
+        whole = tf.cast(x * 100.0, tf.int32)
+        kinds = tf.reduce_sum, tf.reduce_mean, tf.reduce_max, tf.reduce_min, tf.reduce_prod
+        fetches = [reduce(x + 1.0, 1) for reduce in kinds]
+        fetches += [tf.reduce_sum(whole, 1), tf.reduce_max(tf.reshape(x, [-1, 7, 3, 8]), [1, 2])]
+    sizes = [(7, 9), (14, 12), (21, 30), (28, 2), (7, 600)]
+    feeds = [lambda shape=shape: {x: value_of((*shape, 24))} for shape in sizes]
+    with check(graph, fetches, feeds) as session:
+        (plan,) = opened(session)
+        assert not plan.program.by_python
+        got = session.run(fetches, feeds[3]())
+        fed = feeds[3]()[x]
+    np.testing.assert_array_equal(got[0], (fed + 1).sum(1))
+    np.testing.assert_array_equal(got[2], (fed + 1).max(1))
+    np.testing.assert_array_equal(got[6], fed.reshape(-1, 7, 3, 8).max((1, 2)))
+
+
 def training() -> tuple[tf.Graph, list[Any], list[Any]]:
     """Return the graph of a training step, its placeholders and its fetches."""
     with tf.Graph().as_default() as graph:

@@ -180,10 +180,15 @@ class Inference:
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
         """Mark the node as one that never has a value, and return unknown shapes for its
-        outputs.
+        outputs, except for references to the variable that it would write.
         """
         self.failing.add(node.id)
-        return [_UNKNOWN] * len(node.output_types)
+        decl = DECLARATIONS.get(node.type)
+        if decl is None or not decl.writes:
+            return [_UNKNOWN] * len(node.output_types)
+        edge = node.input_edge(min(decl.writes))
+        variable = self.unit.shapes[edge.src.id][edge.src_output]
+        return [variable if dtype.is_ref_dtype else _UNKNOWN for dtype in node.output_types]
 
     def _is_conditional(self, node: Node) -> bool:
         """Return whether some runs may skip the node because it is in a branch or a loop."""

@@ -70,6 +70,7 @@ class OpenPlan:
         self._values_of, self._lock = values_of, lock
         self._sets: OrderedDict[SetKey, BoundSet] = OrderedDict()
         self._current: SetKey | None = None
+        self._last: dict[Shapes, SetKey] = {}  # by fed shapes, the set that their last run had
         self._reported = {name: unit.trace.reported[name] for name in unit.trace.report_names}
         opened = unit.parts.unit
         self._open = OpenBinder.of(binder, unit.parts)
@@ -126,6 +127,9 @@ class OpenPlan:
         The caller must hold the plan's lock. Raises UnfitShapesError if the shapes need another
         plan, and ResourceExhaustedError if there is too little memory.
         """
+        last = self._last.get(shapes)
+        if last is not None:  # its words up to the first report are those of this run too
+            self._reported.update(zip(self._reported, last[1]))
         key = shapes, tuple(self._reported.values())
         if key != self._current:
             self._current = None
@@ -160,6 +164,7 @@ class OpenPlan:
             if values is None:
                 raise UnfitShapesError
             if self._needs_memory(values, self._layout(values)[2].size):
+                self._last.pop(key[0], None)
                 raise UnfitReportError(is_larger=True)
         self._select(key, self._sets.get(current), since)
 
@@ -169,7 +174,10 @@ class OpenPlan:
             bound_set = self._bind(key, before, since)
             self._sets[key] = bound_set
             while len(self._sets) > MOST_SETS:
-                self._sets.popitem(last=False)[1].release()
+                dropped, unused = self._sets.popitem(last=False)
+                unused.release()
+                if self._last.get(dropped[0]) == dropped:
+                    del self._last[dropped[0]]
         else:
             self._sets.move_to_end(key)
             self._words.blocks.write(self._words.written, bound_set.words)
@@ -186,7 +194,7 @@ class OpenPlan:
             bound_set.accesses,
         )
         self.plan.set_ends(bound_set.feeds, bound_set.fetches, bound_set.key)
-        self._current = key
+        self._current = self._last[key[0]] = key
 
     def described(self, shapes: Shapes) -> Plan:
         """Return a copy of the plan with the reports and arenas for a set of shapes."""
@@ -222,6 +230,7 @@ class OpenPlan:
 
     def release(self) -> None:
         """Release the memory of the steps of all sets."""
+        self._last.clear()
         while self._sets:
             self._sets.popitem()[1].release()
 

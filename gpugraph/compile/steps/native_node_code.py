@@ -59,7 +59,7 @@ from gpugraph.kernel import (
 )
 from gpugraph.ops.framework.kernel_registry import is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.ops.fusion.op_expressions import Expressions, build, expressions_of
+from gpugraph.ops.fusion.op_expressions import Expressions, axis_source, build, expressions_of
 
 NativeCall = Callable[[], int]
 
@@ -192,10 +192,9 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
 
     known: the programs of other steps. An equal program is shared; a new one is added.
     """
-    arrays = step.arrays
+    arrays, native = step.arrays, step.native
     if not all(array.flags.c_contiguous for array in arrays):
         raise NotNativeError("an array is not C-ordered")
-    native = step.native
     takes_empty = isinstance(native, RowSource) and native.takes_empty
     if not takes_empty and not all(array.size for array in arrays):
         raise NotNativeError("a tensor is empty")
@@ -213,7 +212,7 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
             return stages_piece(native, step.context, arrays, step.new_scratch, step.new_array)
         if isinstance(native, RowSource):
             return row_piece(native, step.context, arrays, step.new_scratch)
-        return _program(native, step, {} if known is None else known)
+        return _program_or_source(native, step, {} if known is None else known)
     except NotImplementedError as error:
         raise NotNativeError(str(error)) from error
 
@@ -283,8 +282,7 @@ def row_piece(
 
 
 def _copies(native: ViewCopies, step: Candidate) -> Calls:
-    pairs = native.views(step.context, *step.arrays)
-    return Calls([move(source, target) for source, target in pairs])
+    return Calls([move(*pair) for pair in native.views(step.context, *step.arrays)])
 
 
 def _products(native: MatrixProducts, step: Candidate) -> Piece:
@@ -332,6 +330,16 @@ def program_of(
         is_whole = prod(fusion.shape(value)) == array.size
         fusion.output(value, None if is_whole else array.shape)
     return fusion.finish()
+
+
+def _program_or_source(native: Expressions, step: Candidate, known: Programs) -> Piece:
+    try:
+        return _program(native, step, known)
+    except NotNativeError:
+        source = axis_source(native, step.context)
+        if source is None:
+            raise
+        return row_piece(source, step.context, step.arrays, step.new_scratch)
 
 
 def _program(native: Expressions, step: Candidate, known: Programs) -> Piece:

@@ -41,8 +41,10 @@ def check_shape(state: VariableState, node: Node) -> None:
     """Raise InvalidArgumentError if the last assignment or plan gave the variable another shape."""
     declared, block = node.attrs["shape"].as_list(), state.block
     held = declared if block is None else list(block.array.shape)
+    if declared == held:
+        return
     assign = _assignment(node)
-    if declared == held or (assign is not None and node.attrs.get("_by_handle")):
+    if assign is not None and node.attrs.get("_by_handle"):
         return
     if assign is not None:
         raise _refusal(

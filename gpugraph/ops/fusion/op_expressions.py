@@ -6,9 +6,11 @@ An op declares them by its `Elementwise` or `Reduction` kernel for a GPU, or by 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from math import prod
 from typing import Any
 
-from gpugraph.kernel import Builder, Decomposition, Elementwise, Reduction, Signature
+from gpugraph.kernel import Builder, Decomposition, Elementwise, Reduction, RowSource, Signature
 from gpugraph.ops.framework.kernel_registry import find_kernel, is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
@@ -47,3 +49,32 @@ def build(
         return [builder.reduce(expressions, inputs[0])]
     axes = reduced_axes(signature.value(1), len(signature.input_shapes[0]))
     return [builder.reduce(expressions, inputs[0], sorted(axes))]
+
+
+def axis_source(expressions: Expressions, signature: Signature) -> RowSource | None:
+    """Return the C function of a reduction over one axis, or neighbouring ones, with axes that are
+    kept on both sides; None for any other op.
+    """
+    if not isinstance(expressions, Reduction) or len(signature.input_types) == 1:
+        return None
+    sizes = signature.input_shapes[0]
+    axes = reduced_axes(signature.value(1), len(sizes))
+    groups = [
+        (is_reduced, prod(sizes[axis] for axis in members))
+        for is_reduced, members in groupby(range(len(sizes)), axes.__contains__)
+    ]
+    if [is_reduced for is_reduced, _ in groups] != [False, True, False]:
+        return None
+    texts = {
+        "GG_MAP": expressions.map,
+        "GG_COMBINE": expressions.combine,
+        "GG_FINISH": expressions.finish,
+    }
+    numbers = [size for _, size in groups]
+    return RowSource(
+        "host_axis_reduction.h",
+        "gg_reduce_axis",
+        lambda _: numbers,
+        macros=lambda _: texts,
+        is_exact=False,
+    )

@@ -6,9 +6,11 @@ parameters hold only the weights and their columns.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,8 +56,33 @@ def _table(matrix: Any) -> list[int]:
 
 def _kept(matrix: Any) -> int:
     """Return the maximum distance between two weights of a row, plus 1."""
-    spans = [np.flatnonzero(row) for row in matrix]
-    return max([1, *(int(span[-1] - span[0]) + 1 for span in spans if len(span))])
+    used = matrix[matrix.any(axis=1)] != 0
+    if not len(used):
+        return 1
+    spans = used.shape[1] - used[:, ::-1].argmax(axis=1) - used.argmax(axis=1)
+    return int(spans.max())
+
+
+class _Axis(NamedTuple):
+    """The weights along one axis: their table, `_kept`, and how many columns have any."""
+
+    table: Any
+    kept: int
+    used: int
+
+
+@lru_cache(256)
+def _axis(
+    matrix: Matrix, size: int, new: int, aligns: bool, is_centered: bool, is_back: bool
+) -> _Axis:
+    """Return the weights from `size` to `new` pixels for these attrs, or of the gradient. Images
+    whose sizes vary have few sizes along each axis.
+    """
+    attrs = {"align_corners": aligns, "half_pixel_centers": is_centered}
+    weights = matrix(size, new, attrs)
+    weights = weights.T if is_back else weights
+    used = int(np.count_nonzero(weights.any(axis=0)))
+    return _Axis(np.array(_table(weights), np.int64), _kept(weights), used)
 
 
 def resized(matrix: Matrix, is_back: bool = False, has_original: bool = False) -> RowSource:
@@ -68,18 +95,16 @@ def resized(matrix: Matrix, is_back: bool = False, has_original: bool = False) -
         small, large = (target, source) if is_back else (source, target)
         if min(*source, *target) <= 0 or signature.output_types[0] not in PIXELS[:2]:
             raise NotImplementedError("there are no images, or they are not float32 or float64")
-        matrices = [
-            matrix(size, new, signature.attrs)
+        attrs = signature.attrs
+        options = bool(attrs.get("align_corners")), bool(attrs.get("half_pixel_centers")), is_back
+        rows, columns = (
+            _axis(matrix, operator.index(size), operator.index(new), *options)
             for size, new in zip(small[1:3], large[1:3], strict=True)
-        ]
-        if is_back:
-            matrices = [weights.T for weights in matrices]
-        rows, columns = matrices
-        used = int(np.count_nonzero(rows.any(axis=0)))
-        first = int(used <= target[1])
+        )
+        first = int(rows.used <= target[1])
         kind = pixel_kind(signature.input_types[0])
-        numbers = [source[0], *source[1:], *target[1:3], kind, first, _kept(rows)]
-        return [*numbers, *_table(rows), *_table(columns)]
+        numbers = [source[0], *source[1:], *target[1:3], kind, first, rows.kept]
+        return [*numbers, *rows.table.tolist(), *columns.table.tolist()]
 
     name = "gg_resize_back" if has_original else "gg_resize"
     return RowSource("host_resize.h", name, parameters, element=-1, is_exact=False)

@@ -140,3 +140,15 @@ def test_an_assertion_that_a_node_waits_for_fails_before_it():
             session.run(total, {x: [1.0, 2.0], y: [1.0, 2.0, 3.0]})
         with pytest.raises(tf.errors.InvalidArgumentError, match="Incompatible shapes"):
             session.run(total, {x: [1.0] * 10, y: [1.0, 2.0, 3.0]})
+
+
+def test_a_variable_that_an_op_without_a_value_would_write_is_fetched_by_its_shape() -> None:
+    x, w = tf.placeholder(tf.float32, [None]), tf.Variable(tf.ones([4]))
+    y = tf.while_loop(lambda y: tf.reduce_max(y) > 0.5, lambda y: y * 0.5, [x])[0]
+    update = tf.assign_sub(w, w * (x + y + tf.placeholder_with_default(tf.ones([3]), [None]))[:1])
+    with tf.Session() as session:
+        session.run(w.initializer)
+        for _ in range(2):
+            with pytest.raises(InvalidArgumentError, match=r"^Incompatible shapes: \[2\] vs"):
+                session.run([update, tf.reduce_sum(y)], {x: [1.0, 2.0]})
+        assert session.run(w).tolist() == [1.0] * 4
