@@ -46,11 +46,13 @@ def cond(
     Returns the structure; operations become bool tensors.
 
     Raises TypeError for functions that aren't callable, a Python bool as `pred`, or structures of
-    different types. Raises ValueError for structures or dtypes that differ, and for functions that
+    different types; raise ValueError for structures or dtypes that differ, and for functions that
     return nothing.
 
-    >>> x = tf.placeholder(tf.float32, []) >>> y = tf.cond(x > 0, lambda: x * 2, lambda: -x) >>>
-    session.run(y, {x: -3}) np.float32(3.0)
+    >>> x = tf.placeholder(tf.float32, [])
+    >>> y = tf.cond(x > 0, lambda: x * 2, lambda: -x)
+    >>> session.run(y, {x: -3})
+    np.float32(3.0)
     """
     true_fn = _argument(true_fn, fn1, "true_fn", "fn1")
     false_fn = _argument(false_fn, fn2, "false_fn", "fn2")

@@ -111,15 +111,15 @@ def map_fn(
     """Apply `fn` to each element of `elems` along its first axis, and stack the results.
 
     elems: a tensor, or a structure of tensors of the same first size; `fn` receives the elements in
-    that structure. dtype: the dtypes of the results of `fn`, in their structure, by default those
+    that structure. dtype: the dtypes of the results of `fn`, in their structure; by default those
     of `elems`. infer_shape: whether all results must have the same shape.
 
     Raises TypeError if `fn` is not callable or its result is of another structure type, and
     ValueError for scalars and results of another structure. A run raises InvalidArgumentError for
     results of other dtypes, or of differing shapes.
 
-    >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3]))) array([1, 4, 9],
-    dtype=int32)
+    >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])))
+    array([1, 4, 9], dtype=int32)
     """
     _check_callable(fn)
     with name_scope(name, "map", flatten(elems)):

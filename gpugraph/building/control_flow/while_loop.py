@@ -60,11 +60,12 @@ def while_loop(
     Returns the final values in the structure of `body`'s result.
 
     Raises TypeError for functions that aren't callable, `parallel_iterations` below 1, and results
-    of another structure type or dtype. Raises ValueError for no loop variables, for results of
+    of another structure type or dtype; raise ValueError for no loop variables, for results of
     another structure or of a shape that violates its invariant.
 
-    >>> _, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0]) >>>
-    session.run(total) np.int32(10)
+    >>> _, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0])
+    >>> session.run(total)
+    np.int32(10)
     """
     if isinstance(loop_vars, Tensor):
         raise TypeError(f"loop_vars must be a list or tuple of tensors, not the tensor {loop_vars}")

@@ -94,12 +94,14 @@ def gradients(
     gate_gradients: whether the gradients at an op's inputs become available only when all of them
     are computed. Every aggregation_method computes the same sum, one AddN.
 
-    Raises LookupError for an op of an undeclared type. Raises ValueError for `grad_ys` of another
-    length, or of a shape that the backward pass rejects, and for tensors of several graphs. Raises
+    Raises LookupError for an op of an undeclared type; raise ValueError for `grad_ys` of another
+    length, or of a shape that the backward pass rejects, and for tensors of several graphs; raise
     TypeError for `grad_ys` of another kind than `ys`, and for complex `ys` without `grad_ys`.
 
-    >>> x = tf.placeholder(tf.float32, []) >>> (slope,) = tf.gradients(x ** 3, x) >>>
-    session.run(slope, {x: 2}) np.float32(12.0)
+    >>> x = tf.placeholder(tf.float32, [])
+    >>> (slope,) = tf.gradients(x ** 3, x)
+    >>> session.run(slope, {x: 2})
+    np.float32(12.0)
     """
     if unconnected_gradients not in ("none", "zero"):
         raise ValueError(

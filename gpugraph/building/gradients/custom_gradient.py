@@ -37,12 +37,14 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     If `f` reads trainable variables, `grad_fn` is also called with `variables=`, a list of them. It
     then returns (gradients at `args`, a list of gradients at the variables).
 
-    Raises ValueError for keyword arguments and for a wrong number of gradients. Raises TypeError if
+    Raises ValueError for keyword arguments and for a wrong number of gradients; raise TypeError if
     `f` does not return such a pair or creates variables other than resource variables, and if it
     reads variables but `grad_fn` does not accept them.
 
-    >>> double = tf.custom_gradient(lambda x: (x, lambda dy: 2 * dy)) >>> x = tf.constant(1.0) >>>
-    session.run(tf.gradients(double(x), x)) [np.float32(2.0)]
+    >>> double = tf.custom_gradient(lambda x: (x, lambda dy: 2 * dy))
+    >>> x = tf.constant(1.0)
+    >>> session.run(tf.gradients(double(x), x))
+    [np.float32(2.0)]
     """
     if not callable(f):
         raise TypeError(f"custom_gradient takes a function, not {f!r}")

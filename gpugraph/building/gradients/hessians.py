@@ -25,7 +25,7 @@ def hessians(
     """Return the second derivatives of the sum of `ys` with respect to each of `xs` separately.
 
     Shape of each: x.shape + x.shape. Raises LookupError if the first gradient contains an op
-    without a gradient. Raises ValueError for an x on which neither the ys nor the first gradient
+    without a gradient; raises ValueError for an x on which neither the ys nor the first gradient
     depends. `name` has no effect, as in TensorFlow.
 
     >>> x = tf.placeholder(tf.float32, [2])

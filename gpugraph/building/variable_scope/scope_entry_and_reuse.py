@@ -103,10 +103,13 @@ class variable_scope:
     constraint: also a default of `get_variable`, but not inherited.
     auxiliary_name_scope: False opens no name scope.
 
-    Raises TypeError if there is no name, or if it is neither a string nor a scope. Raises
+    Raises TypeError if there is no name, or if it is neither a string nor a scope; raises
     ValueError for an invalid `reuse`, and for reuse under a default name.
 
-    >>> with tf.variable_scope("layer"): ... w = tf.get_variable("w", [2]) >>> w.name 'layer/w:0'
+    >>> with tf.variable_scope("layer"):
+    ...     w = tf.get_variable("w", [2])
+    >>> w.name
+    'layer/w:0'
     """
 
     def __init__(

@@ -21,10 +21,10 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables in the collection GLOBAL_VARIABLES. If `scope` is given, return only
-    variables whose names match it.
+    """Return the variables of collection GLOBAL_VARIABLES, or those whose names match `scope`.
 
-    >>> v = tf.Variable(1.0, name="v") >>> [variable.name for variable in tf.global_variables()]
+    >>> v = tf.Variable(1.0, name="v")
+    >>> [variable.name for variable in tf.global_variables()]
     ['v:0']
     """
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)

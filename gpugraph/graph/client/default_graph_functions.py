@@ -155,10 +155,13 @@ class name_scope:
 
     values: input tensors of the function, all of one graph, which becomes the default graph inside.
 
-    Raises TypeError if `default_name` is not a string. Raises ValueError if both names are None
+    Raises TypeError if `default_name` is not a string; raises ValueError if both names are None
     although there are values, or if the values belong to several graphs.
 
-    >>> with tf.name_scope("layer"): ... y = tf.constant(1.0, name="y") >>> y.name 'layer/y:0'
+    >>> with tf.name_scope("layer"):
+    ...     y = tf.constant(1.0, name="y")
+    >>> y.name
+    'layer/y:0'
     """
 
     def __init__(

@@ -278,13 +278,14 @@ def merge(
 def merge_all(
     key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
-    """Merge the summaries in collection `key` of the default graph; if the collection is empty,
-    return None.
+    """Merge the summaries in collection `key` of the default graph; return None if there are none.
 
     scope: a regular expression that the start of a summary's name must match.
 
-    >>> _ = tf.summary.scalar("loss", 0.5) >>> _ = tf.summary.scalar("accuracy", 0.9) >>>
-    len(tf.Summary.FromString(session.run(tf.summary.merge_all())).value) 2
+    >>> _ = tf.summary.scalar("loss", 0.5)
+    >>> _ = tf.summary.scalar("accuracy", 0.9)
+    >>> len(tf.Summary.FromString(session.run(tf.summary.merge_all())).value)
+    2
     """
     summaries = get_default_graph().get_collection(key, scope)
     return merge(summaries, name=name) if summaries else None

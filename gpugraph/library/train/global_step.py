@@ -67,10 +67,12 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Return the graph's global step. If it does not exist, create it.
+    """Return the graph's global step; create it if there is none.
 
-    >>> step = tf.train.get_or_create_global_step() >>> session.run(step.initializer) >>>
-    session.run(step) np.int64(0)
+    >>> step = tf.train.get_or_create_global_step()
+    >>> session.run(step.initializer)
+    >>> session.run(step)
+    np.int64(0)
     """
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step

@@ -109,13 +109,15 @@ def piecewise_constant(
 ) -> Tensor:
     """Return values[0] if x is at most boundaries[0], values[1] up to boundaries[1], and so on.
 
-    x: a scalar. boundaries: increasing numbers of x's dtype, or int32 if x is int64. values:
-    numbers of one dtype. Their count is the count of boundaries plus 1.
+    x: a scalar. boundaries: increasing numbers of x's dtype, or int32 if x is int64.
+    values: numbers of one dtype; one more than there are boundaries.
 
     Raises ValueError for other lengths and dtypes.
 
-    >>> step = tf.placeholder(tf.int32, []) >>> rate = tf.train.piecewise_constant(step, [10], [1.0,
-    0.1]) >>> session.run(rate, {step: 20}) np.float32(0.1)
+    >>> step = tf.placeholder(tf.int32, [])
+    >>> rate = tf.train.piecewise_constant(step, [10], [1.0, 0.1])
+    >>> session.run(rate, {step: 20})
+    np.float32(0.1)
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")

@@ -236,7 +236,7 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
 
 
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Return ones of `shape`, a TensorShape or an int vector. Raises TypeError for dtype string.
+    """Return ones of `shape`, a TensorShape or an int vector; raise TypeError for dtype string.
 
     >>> session.run(tf.ones([2, 2]))
     array([[1., 1.],
@@ -277,11 +277,11 @@ def zeros_like(
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Return a tensor of ones with the shape of `tensor`. Its dtype is `dtype` or, by default, the
-    dtype of `tensor`.
+    """Return ones of the shape of `tensor` and of `dtype`, by default that of `tensor`.
 
     optimize: add a constant instead of a OnesLike where the shape is known (and small).
 
-    >>> session.run(tf.ones_like([1.5, 2.5])) array([1., 1.], dtype=float32)
+    >>> session.run(tf.ones_like([1.5, 2.5]))
+    array([1., 1.], dtype=float32)
     """
     return _like(tensor, dtype, name, optimize, 1)

@@ -181,9 +181,9 @@ _expand_dims = op(
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """Insert an axis of size 1 at position `axis`. Raises ValueError outside [-rank - 1, rank].
+    """Insert an axis of size 1 at position `axis`; raise ValueError outside [-rank - 1, rank].
 
-    dim: an older name of `axis`. Raises ValueError unless exactly one of the two is passed.
+    dim: an older name of `axis`; raise ValueError unless exactly one of the two is passed.
 
     >>> session.run(tf.expand_dims([1, 2], axis=1))
     array([[1],

@@ -215,11 +215,13 @@ def split(
 ) -> Any:
     """Split `value` along `axis` into a list of tensors.
 
-    `num_or_size_splits` is the number of equal parts, or an int vector of sizes. One size may be
-    -1. num: the number of parts, needed only for a vector of unknown length. Raises ValueError if
-    the parts do not add up to the size of the axis.
+    `num_or_size_splits` is the number of equal parts or an int vector of their sizes, one of which
+    may be -1. num: the number of parts, needed only for a vector of unknown length. Raises
+    ValueError if the parts do not add up to the size of the axis.
 
-    >>> first, rest = tf.split([1, 2, 3], [1, 2]) >>> session.run(rest) array([2, 3], dtype=int32)
+    >>> first, rest = tf.split([1, 2, 3], [1, 2])
+    >>> session.run(rest)
+    array([2, 3], dtype=int32)
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)):
         return _split(axis, value, num_split=int(num_or_size_splits), name=name)

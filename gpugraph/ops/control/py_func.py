@@ -190,16 +190,16 @@ for _type, _stateful, _gradient in _KINDS:
 def py_func(
     func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None
 ) -> Any:
-    """Add an op that calls `func` with the values of `inp` in each run. Return its results as
+    """Add an op that calls `func` with the values of `inp` in each run; return its results as
     tensors.
 
     `func` receives a NumPy array for each tensor in `inp` (a NumPy scalar for a scalar, bytes for a
     string), and returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype.
     The static shapes of the results are unknown. There is no gradient. Unless `stateful`, a run may
     make one call for two calls with equal inputs, and a session calls a function without inputs
-    only once. If several functions of one run do not depend on each other, they are called in
-    threads. If a function takes long, the next function is called at the same time. The caller's
-    default graph and session are not set in those threads.
+    only once. Functions of one run that do not depend on each other are called in threads, and at
+    the same time if one takes long. The caller's default graph and session are not set in those
+    threads.
 
     Returns a list of tensors if `Tout` is a list or tuple, else one tensor. If `Tout` is empty,
     returns the operation, or an empty list unless `stateful`. Raises ValueError if `func` can't be
@@ -211,8 +211,8 @@ def py_func(
     ResourceExhaustedError (MemoryError), UnimplementedError (NotImplementedError) or UnknownError,
     with the function's traceback.
 
-    >>> session.run(tf.py_func(lambda x: x[::-1].copy(), [np.array([1, 2, 3])], tf.int64)) array([3,
-    2, 1])
+    >>> session.run(tf.py_func(lambda x: x[::-1].copy(), [np.array([1, 2, 3])], tf.int64))
+    array([3, 2, 1])
     """
     if not callable(func):
         raise ValueError(

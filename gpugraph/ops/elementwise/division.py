@@ -274,9 +274,10 @@ def _check_same(x: Tensor, y: Tensor) -> None:
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x / y, elementwise. See `truediv`.
+    """Return x / y, elementwise; see `truediv`.
 
-    >>> session.run(tf.divide([1, 2], [2, 2])) array([0.5, 1. ])
+    >>> session.run(tf.divide([1, 2], [2, 2]))
+    array([0.5, 1. ])
     """
     return truediv(x, y, name)
 

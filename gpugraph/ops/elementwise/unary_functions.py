@@ -282,9 +282,11 @@ add_kernel("Round", "GPU", Elementwise("x", Call(_round)), types={"T": INTEGRAL}
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
-    """Round x to the nearest integer, halves to the even one. Return tensors of integers unchanged.
+    """Round x to the nearest integer, halves to the even one; return tensors of integers
+    unchanged.
 
-    >>> session.run(tf.round([0.5, 1.5, 2.4])) array([0., 2., 2.], dtype=float32)
+    >>> session.run(tf.round([0.5, 1.5, 2.4]))
+    array([0., 2., 2.], dtype=float32)
     """
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
     return tensor if tensor._dtype.is_integer else _round_op(tensor, name=name)

@@ -244,13 +244,14 @@ def decode_png(
 ) -> Tensor:
     """Decode a PNG file, a string scalar, to pixels [h, w, channels], uint8 or uint16.
 
-    channels: 1 for grey, 3 for RGB, 4 for RGB and alpha, or 0 for the channels of the file.
+    channels: 1 for grey, 3 for RGB, 4 for RGB and alpha; 0 for the channels of the file.
 
     Raises TypeError for other dtypes. A run raises InvalidArgumentError for a file that is no PNG
     file, and UnimplementedError for an interlaced one.
 
-    >>> png = tf.image.encode_png(tf.zeros([2, 3, 1], tf.uint8)) >>>
-    session.run(tf.image.decode_png(png)).shape (2, 3, 1)
+    >>> png = tf.image.encode_png(tf.zeros([2, 3, 1], tf.uint8))
+    >>> session.run(tf.image.decode_png(png)).shape
+    (2, 3, 1)
     """
     wanted = _check_type(dtype, _PNG_TYPES)
     return _decode_png(contents, channels=channels, dtype=wanted, name=name)

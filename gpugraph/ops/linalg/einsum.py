@@ -167,7 +167,7 @@ def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
 
     equation: a letter for each axis of each input, with a comma between inputs, and after "->" the
     letters of the output. Without "->" the output has the letters that appear once, in alphabetical
-    order. Axes with the same letter must have the same size. If an input has a letter twice, its
+    order. Axes with the same letter must have the same size; if an input has a letter twice, its
     diagonal is taken.
 
     Raises ValueError for equations that don't fit the inputs, and for inputs of unknown rank.

@@ -51,7 +51,7 @@ def eye(
 ) -> Tensor:
     """Return identity matrices, of shape batch_shape + [num_rows, num_columns].
 
-    num_columns: by default num_rows. batch_shape: a list or vector of ints, by default [].
+    num_columns: by default num_rows. batch_shape: a list or vector of ints; by default [].
 
     >>> session.run(tf.eye(2))
     array([[1., 0.],

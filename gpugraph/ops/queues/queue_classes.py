@@ -231,14 +231,16 @@ class QueueBase:
 
 
 class FIFOQueue(QueueBase):
-    """A queue that returns elements in the order in which they were added.
+    """A queue whose elements leave in the order in which they were added.
 
-    capacity: the maximum number of elements, or -1 for no maximum. dtypes: the dtypes of the
+    capacity: the maximum number of elements; -1 for no maximum. dtypes: the dtypes of the
     components, a list or a single dtype. shapes: the components' fully defined shapes, or None.
     shared_name: within a session, queues with the same name are one queue.
 
-    >>> queue = tf.FIFOQueue(10, tf.int32) >>> session.run(queue.enqueue_many([[1, 2, 3]])) >>>
-    session.run(queue.dequeue()) np.int32(1)
+    >>> queue = tf.FIFOQueue(10, tf.int32)
+    >>> session.run(queue.enqueue_many([[1, 2, 3]]))
+    >>> session.run(queue.dequeue())
+    np.int32(1)
     """
 
     def __init__(

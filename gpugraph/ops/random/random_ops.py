@@ -184,10 +184,11 @@ def random_uniform(
 ) -> Tensor:
     """Return uniform random numbers in [minval, maxval), of shape `shape`.
 
-    maxval: 1 by default for floating point numbers. Raises ValueError without it for int32 and
+    maxval: 1 by default for floating point numbers; raise ValueError without it for int32 and
     int64. A run raises InvalidArgumentError for integers if minval >= maxval.
 
-    >>> session.run(tf.random_uniform([2], maxval=10, dtype=tf.int32, seed=1)).shape (2,)
+    >>> session.run(tf.random_uniform([2], maxval=10, dtype=tf.int32, seed=1)).shape
+    (2,)
     """
     minval, maxval, wanted = bounds(minval, maxval, dtype)
     with op_scope(name, "random_uniform", shape, minval, maxval) as scope:

@@ -73,9 +73,10 @@ def count_nonzero(
 ) -> Tensor:
     """Return the number of nonzero elements along `axis` (see `reduce_sum`), a tensor of `dtype`.
 
-    `input` is another name of `input_tensor`. Raises ValueError if both or neither are passed.
+    `input` is another name of `input_tensor`; raise ValueError if both or neither are passed.
 
-    >>> session.run(tf.count_nonzero([0, 1, 2])) np.int64(2)
+    >>> session.run(tf.count_nonzero([0, 1, 2]))
+    np.int64(2)
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     source = either(input, input_tensor, "input", "input_tensor")

@@ -144,7 +144,7 @@ def string_split(
 ) -> SparseTensor:
     """Split each string of a vector into a row of a SparseTensor [n, maximum number of parts].
 
-    sep (older name: delimiter): a string. Each of its bytes is a delimiter, by default " ". If it
+    sep (older name: delimiter): a string. Each of its bytes is a delimiter; by default " ". If it
     is empty, strings are split between all bytes. skip_empty: whether to drop empty parts. An empty
     string has no parts in either case.
 

@@ -28,11 +28,13 @@ class Coordinator:
     A thread calls `should_stop()` in its loop. Any thread may call `request_stop` with the
     exception that ended it. `join` waits for all threads, and raises that exception.
 
-    clean_stop_exception_types: the exceptions that are an ordinary end and are not raised, by
+    clean_stop_exception_types: the exceptions that are an ordinary end and are not raised; by
     default OutOfRangeError, which reports the end of an input.
 
-    >>> coordinator = tf.train.Coordinator() >>> coordinator.request_stop() >>>
-    coordinator.should_stop() True
+    >>> coordinator = tf.train.Coordinator()
+    >>> coordinator.request_stop()
+    >>> coordinator.should_stop()
+    True
     """
 
     def __init__(

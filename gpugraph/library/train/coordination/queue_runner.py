@@ -46,11 +46,13 @@ class QueueRunner:
       `import_scope`; it replaces the other arguments.
 
     Raises ValueError if the queue or the operations are missing, or if both a queue and a
-    QueueRunnerDef are passed. Raises TypeError if `queue_closed_exception_types` is not a tuple of
-    error classes.
+    QueueRunnerDef are passed; TypeError if `queue_closed_exception_types` is not a tuple of error
+    classes.
 
-    >>> queue = tf.FIFOQueue(10, tf.int32) >>> runner = tf.train.QueueRunner(queue,
-    [queue.enqueue(1)]) >>> runner.name 'fifo_queue'
+    >>> queue = tf.FIFOQueue(10, tf.int32)
+    >>> runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
+    >>> runner.name
+    'fifo_queue'
     """
 
     def __init__(
