@@ -29,6 +29,7 @@ def test_after(): pass
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("spread", [False, True])
 def test_every_test_has_its_outcome(spread: bool, tmp_path: Path) -> None:
     if spread:
@@ -76,6 +77,7 @@ def test_where_there_is_to_be_a_gpu_none_is_a_failure(tmp_path: Path) -> None:
         assert done.returncode == status and "it is gone" in done.stdout
 
 
+@pytest.mark.exhaustive
 def test_when_the_time_is_over_what_ran_is_told(tmp_path: Path) -> None:
     test = tmp_path / "test_some.py"
     test.write_text(TESTS)

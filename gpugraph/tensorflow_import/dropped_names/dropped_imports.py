@@ -7,6 +7,8 @@ imported.
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +29,7 @@ _MISSING = object()
 _CALLS = {
     "numpy": {
         "array": "own.of_numpy.array_of_the_time",
+        "fromstring": "own.of_numpy.fromstring_of_the_time",
         "asanyarray": "own.of_numpy.array_of_the_time",
         "issubdtype": "own.of_numpy.issubdtype_of_the_time",
         "reshape": "own.of_numpy.reshape_of_the_time",
@@ -105,6 +108,17 @@ def _getattr_of(module: ModuleType, names: dict[str, str]) -> Callable[[str], An
     return missing
 
 
+def _set_attribute(owner: type, name: str, value: Any) -> None:
+    """Set an attribute of a class, also of a built-in one, which refuses `setattr`."""
+    try:
+        setattr(owner, name, value)
+    except TypeError:
+        for fields in gc.get_referents(vars(owner)):
+            if isinstance(fields, dict):
+                fields[name] = value
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))
+
+
 def add_names(module: ModuleType) -> None:
     """Add the removed names to an imported module, except those that it still has."""
     name = module.__name__
@@ -116,8 +130,8 @@ def add_names(module: ModuleType) -> None:
         owner_name, _, attribute = key.partition(".")
         owner = vars(module).get(owner_name)
         if attribute and isinstance(owner, type) and not hasattr(owner, attribute):
-            with suppress(ImportError, AttributeError, TypeError):
-                setattr(owner, attribute, _value(value))
+            with suppress(ImportError, AttributeError):
+                _set_attribute(owner, attribute, _value(value))
     for key, wrapper in _CALLS.get(name, {}).items():
         function = getattr(module, key, None)
         if function is not None and (module, key) not in _REPLACED:

@@ -65,7 +65,10 @@ xml.etree.ElementTree: Element.getchildren=builtins.list
     Element.getiterator=own.of_python.element_iter
     ElementTree.getiterator=own.of_python.element_iter
 
-numpy: object=builtins.object float=builtins.float int=builtins.int bool=builtins.bool
+numpy: ndarray.tostring=own.of_numpy.array_bytes generic.tostring=own.of_numpy.array_bytes
+    ndarray.itemset=own.of_numpy.itemset ndarray.ptp=own.of_numpy.array_ptp
+    ndarray.newbyteorder=own.of_numpy.in_byte_order object=builtins.object float=builtins.float
+    int=builtins.int bool=builtins.bool
     str=builtins.str complex=builtins.complex unicode=builtins.str long=builtins.int
     float_=numpy.float64 complex_=numpy.complex128 string_=numpy.bytes_ unicode_=numpy.str_
     singlecomplex=numpy.complex64 cfloat=numpy.complex128 longfloat=numpy.longdouble

@@ -179,6 +179,45 @@ def array_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
     return array
 
 
+def array_bytes(self: Any, order: Any = "C") -> bytes:
+    """Return the bytes of an array: `ndarray.tostring`."""
+    return bytes(self.tobytes(order))
+
+
+def itemset(self: Any, *args: Any) -> None:
+    """Set one element of an array: `ndarray.itemset`. args: the indices, if any, and the value."""
+    index = args[0] if len(args) == 2 else args[:-1]
+    if isinstance(index, tuple):
+        self[index] = args[-1]
+    else:
+        self.flat[index] = args[-1]
+
+
+def array_ptp(self: Any, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    """Return the range of an array's values along an axis: `ndarray.ptp`."""
+    return np.ptp(self, axis, out, **kwargs)
+
+
+def in_byte_order(self: Any, new_order: str = "S") -> Any:
+    """Return a view of an array with another byte order: `ndarray.newbyteorder`."""
+    return self.view(self.dtype.newbyteorder(new_order))
+
+
+def fromstring_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a version of `np.fromstring` that also reads bytes, if `sep` is empty."""
+
+    def fromstring(
+        string: Any, dtype: Any = float, count: int = -1, sep: str = "", **kwargs: Any
+    ) -> Any:
+        if sep:
+            return function(string, dtype, count, sep=sep, **kwargs)
+        data = string.encode("latin-1") if isinstance(string, str) else string
+        return np.frombuffer(data, dtype, count).copy()
+
+    fromstring.__wrapped__ = function  # type: ignore[attr-defined]
+    return fromstring
+
+
 def reshape_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a version of `np.reshape` that accepts `newshape`."""
 

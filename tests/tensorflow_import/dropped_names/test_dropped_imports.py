@@ -121,3 +121,29 @@ def test_modules_that_are_gone_are_created(tmp_path) -> None:
     """
     result = run(tmp_path, program)
     assert result.stdout == "made\n", result.stderr
+
+
+ARRAY_METHODS = """
+import array
+import numpy as np
+
+a = np.arange(4, dtype=np.uint8)
+print(a.tostring(), np.fromstring(b"ab", np.uint8), np.fromstring("1 2", sep=" "), a.ptp())
+a.itemset(0, 9)
+b = np.zeros((2, 2))
+b.itemset((1, 1), 5)
+b.itemset(0, 1, 7)
+print(a.tolist(), b.tolist(), np.arange(2, dtype="<i2").newbyteorder().tolist())
+print(array.array("b", [1, 2]).tostring(), np.float32(1).tostring())
+"""
+
+
+def test_methods_of_built_in_classes(tmp_path) -> None:
+    (tmp_path / "program.py").write_text(ARRAY_METHODS)
+    command = [sys.executable, "-m", "gpugraph", "run", str(tmp_path / "program.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "b'\\x00\\x01\\x02\\x03' [97 98] [1. 2.] 3",
+        "[9, 1, 2, 3] [[0.0, 7.0], [0.0, 5.0]] [0, 256]",
+        "b'\\x01\\x02' b'\\x00\\x00\\x80?'",
+    ]

@@ -51,22 +51,22 @@ def _split(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | Non
 
 def _late(graph: FuncGraph, given: set[Operation]) -> set[Operation]:
     """Return the ops that have or follow an effect, or that have to do with an order of ops."""
-    found: set[Operation] = set()
+    effects: set[Operation] = set()
     for op in graph._ops:
         if op.control_inputs:
-            found.update((op, *op.control_inputs))
+            effects.update((op, *op.control_inputs))
         elif op._op_def.is_stateful and op not in given:
-            found.add(op)
-    return _dependents(graph, found)
+            effects.add(op)
+    return _dependents(graph, effects)
 
 
 def _dependents(graph: FuncGraph, ops: set[Operation]) -> set[Operation]:
     """Return the ops and all that use their results."""
-    found = set(ops)
+    dependents = set(ops)
     for op in graph._ops:
-        if any(tensor.op in found for tensor in op._inputs):
-            found.add(op)
-    return found
+        if any(tensor.op in dependents for tensor in op._inputs):
+            dependents.add(op)
+    return dependents
 
 
 def _copy(
