@@ -11,6 +11,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.errors import invalid_argument as refusal
 from gpugraph.base.lfs_pointers import pointer_text
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -60,9 +61,13 @@ _decode_gif = op(
 
 def _infer_crop(context: InferContext) -> Sequence[TensorShape]:
     of_rank(context.shapes[0], 0, "contents")
-    of_rank(context.shapes[1], 1, "crop_window")
-    context.shapes[1].merge_with(TensorShape.of((4,)))
-    return [TensorShape.of((None, None, context.attrs["channels"] or None))]
+    (size,) = of_rank(context.shapes[1], 1, "crop_window")
+    if size not in (None, 4):
+        raise Misfit(f"Dimension must be 4 but is {size}")
+    window = context.value(1)  # row, column, height, width
+    sizes = (-1, -1) if window is None else (int(window[2]), int(window[3]))
+    height, width = (size if size >= 0 else None for size in sizes)
+    return [TensorShape.of((height, width, context.attrs["channels"] or None))]
 
 
 def _bind_crop(context: KernelContext, contents: Any, window: Any) -> Callable[[], Any]:

@@ -61,7 +61,6 @@ contrib.metrics: names.contrib_metrics set_difference=tf.sets.set_difference
     set_union=tf.sets.set_union
 contrib.slim.metrics: names.contrib_metrics
 contrib.metrics.python.ops.metric_ops: names.contrib_metrics
-contrib.predictor: contrib.predictors.session_predictors
 contrib.rnn: IndyGRUCell=gpugraph.library.rnn.independent_gates.IndyGRUCell
     IndyLSTMCell=gpugraph.library.rnn.independent_gates.IndyLSTMCell
     best_effort_input_batch_size=gpugraph.library.rnn.independent_gates.best_effort_input_batch_size

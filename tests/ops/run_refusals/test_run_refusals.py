@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.compile.unit import compile_unit
+from gpugraph.compile.unit import inference_errors
 
 ONE = np.float32(1)
 ROW = np.ones(3, np.float32)
@@ -217,7 +217,7 @@ def test_rules_are_asked_after_a_refusal_only(monkeypatch: pytest.MonkeyPatch) -
         del context, name
         asked.append(op_type)
 
-    monkeypatch.setattr(compile_unit, "run_refusal", note)
+    monkeypatch.setattr(inference_errors, "run_refusal", note)
     with tf.Graph().as_default(), tf.Session() as session:
         x, begin = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
         part = tf.slice(x, begin, [1, 1])

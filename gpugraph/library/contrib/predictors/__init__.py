@@ -1,1 +1,0 @@
-"""`tf.contrib.predictor`: functions of arrays that a saved model or an estimator computes."""
