@@ -6,7 +6,7 @@
 Nothing is computed: the driver records each launch with the memory that it reads or writes, in
 which an array counts once for each launch. The table has a row for each kernel, with products by
 cublasLt as `cublasLt`. Times do not follow from it; it shows which kernels run how often, and how
-much memory they need at the least.
+much memory they need at minimum.
 """
 
 from __future__ import annotations

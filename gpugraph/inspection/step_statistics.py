@@ -34,7 +34,7 @@ def step_statistics(
 ) -> PlainMessage:
     """Return the steps of the run as a StepStats record.
 
-    spans: calls of pipelines of data, which are shown as a device of their own.
+    spans: calls of pipelines of data, which are shown as a separate device.
     """
     known = graph.by_name()
     live = {device: graph.live_bytes(device) for device in {n.device for n in graph.nodes}}

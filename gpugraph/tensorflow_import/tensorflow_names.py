@@ -76,7 +76,7 @@ _OPS_BY_NAME = _OpsByName()
 def canonical(path: str) -> str:
     """Replace the tree's prefix in `path` by its public module: `compat.v1.nn` becomes `nn`.
 
-    The root is "". A path that has a row of its own is returned unchanged, even below a tree. An
+    The root is "". A path that has a separate row is returned unchanged, even below a tree. An
     example is `python.keras.engine`.
     """
     if path in ROWS:

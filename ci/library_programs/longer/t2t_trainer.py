@@ -1,4 +1,4 @@
-"""tensor2tensor: a problem of its own, registered; trainer_lib trains, evaluates, and decodes by beam search."""
+"""tensor2tensor: registers a problem; trainer_lib trains, evaluates, and decodes by beam search."""
 import os
 import tempfile
 

@@ -103,7 +103,7 @@ def _view(value: Any) -> SubGraphView:
 
 
 class TransformerInfo:
-    """What became of the operations and tensors that were copied."""
+    """The copies of operations and tensors, by their originals."""
 
     def __init__(
         self, graph: Graph, ops: Mapping[Operation, Operation], tensors: Mapping[Tensor, Tensor]

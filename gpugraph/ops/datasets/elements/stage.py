@@ -334,7 +334,7 @@ class Function:
         return first, rest
 
     def apart(self) -> Function:
-        """Return the function with random streams of its own, if it has any."""
+        """Return a copy of the function with separate random streams, if it has any."""
         return copy(self) if self.call.function.graph.has_seeds else self
 
     def started(self, pipeline: Pipeline) -> Callable[[Element], Element]:
