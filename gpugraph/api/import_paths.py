@@ -177,7 +177,8 @@ def public_module(path: str) -> ModuleType:
 class _Modules(Mapping[str, ModuleType]):
     """A mapping from public paths to modules, which imports a module when it is looked up.
 
-    prefix: the text that precedes the path in each key.
+    Args:
+      prefix: the text that precedes the path in each key.
     """
 
     def __init__(self, paths: Iterable[str], prefix: str = "") -> None:

@@ -73,9 +73,10 @@ def deferred_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose imports are deferred.
 
-    fallback: called with a name that is neither among the imports nor a module of the package; it
-    returns a value or raises an AttributeError. first: the name of a module that is imported before
-    the first access to one of the names.
+    Args:
+      fallback: called with a name that is neither among the imports nor a module of the package; it
+        returns a value or raises an AttributeError.
+      first: the name of a module that is imported before the first access to one of the names.
     """
     sources = _sources(package)
     module = sys.modules[package]
@@ -121,7 +122,8 @@ def _is_module(package: ModuleType, name: str) -> bool:
 def _value(module: str, name: str, is_module: bool) -> Any:
     """Return the attribute `name` of a module, or its submodule of that name.
 
-    is_module: whether `name` denotes the submodule even if there is such an attribute.
+    Args:
+      is_module: whether `name` denotes the submodule even if there is such an attribute.
     """
     holder = importlib.import_module(module)
     if not is_module and hasattr(holder, name):

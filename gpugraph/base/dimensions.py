@@ -77,7 +77,8 @@ def _arithmetic(
 
     It returns a Dimension, or NotImplemented if the other operand is not a size.
 
-    swapped: whether `self` is the right operand, as in `__radd__`.
+    Args:
+      swapped: whether `self` is the right operand, as in `__radd__`.
     """
 
     def method(self: Dimension, other: object) -> Any:

@@ -29,8 +29,9 @@ class DType:
     type has this number. A type is equal to every value that `as_dtype` converts to it, such as its
     name. A reference type is not equal to its base type.
 
-    Attributes (read only):
-      name: such as "float32" or "float32_ref".
+    Attributes (read only): name: such as "float32" or "float32_ref".
+
+    Args:
       as_datatype_enum: TensorFlow's type number. The number of a reference type is that of its base
         plus 100.
       base_dtype: the type without the reference.
@@ -38,8 +39,8 @@ class DType:
       size: bytes per element as TensorFlow counts them (string 8, resource 1).
       itemsize: bytes per element in a NumPy array (string and resource: a Python reference, 8).
       is_bool, is_integer, is_floating, is_complex, is_unsigned, is_quantized, is_ref_dtype,
-      is_numpy_compatible: flags. For string, resource and variant the flags of kinds are False, and
-        only string is NumPy compatible. Quantized types are not integers.
+        is_numpy_compatible: flags. For string, resource and variant the flags of kinds are False,
+        and only string is NumPy compatible. Quantized types are not integers.
     """
 
     __slots__ = (
@@ -165,7 +166,8 @@ def _make(name: str, number: int, numpy_type: Any, like: Any) -> DType:
 
     The caller sets `base_dtype`, `real_dtype`, `_as_ref`.
 
-    like: a NumPy type of the same kind and size.
+    Args:
+      like: a NumPy type of the same kind and size.
     """
     dtype: DType = object.__new__(DType)
     kind, itemsize = np.dtype(like).kind, np.dtype(like).itemsize
@@ -204,8 +206,10 @@ def _pair(
 ) -> tuple[DType, DType]:
     """Return a type and its reference twin.
 
-    real: the type of the real part, or None if it is the type itself. like: a NumPy type of the
-    same kind and size; required if `numpy_type` is None or is not defined by NumPy.
+    Args:
+      real: the type of the real part, or None if it is the type itself.
+      like: a NumPy type of the same kind and size; required if `numpy_type` is None or is not
+        defined by NumPy.
     """
     base = _make(name, number, numpy_type, like or numpy_type or object)
     ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type, like or numpy_type or object)

@@ -29,7 +29,8 @@ def new_lock() -> threading.Lock:
 def new_rlock(brief: bool = False) -> Any:
     """Return a reentrant lock that is free in a forked child.
 
-    brief: whether a fork waits until the lock is released, for at most a second.
+    Args:
+      brief: whether a fork waits until the lock is released, for at most a second.
     """
     lock = threading.RLock()
     (_BRIEF if brief else _LOCKS).add(lock)

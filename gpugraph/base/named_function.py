@@ -57,7 +57,8 @@ def with_parameters_of(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the decorator `with_signature` for the signature of `function`.
 
-    defaults: values that replace the defaults of these parameters.
+    Args:
+      defaults: values that replace the defaults of these parameters.
     """
     signature = inspect.signature(function)
     parameters = [
@@ -76,7 +77,8 @@ def add_parameters(
     The new function returns `call(arguments, **others)`. `arguments` is a dict with the arguments
     of `function` by name; `others` has the arguments of the additional parameters.
 
-    defaults: the additional parameters with their defaults.
+    Args:
+      defaults: the additional parameters with their defaults.
     """
     signature = inspect.signature(function)
     names, parameters = list(signature.parameters), list(signature.parameters.values())

@@ -63,11 +63,12 @@ def pack_sequence_as(
 ) -> Any:
     """Return a structure like `structure` whose leaves are the items of `flat_sequence`.
 
-    expand_composites: as in `flatten`. The items are then components, which are joined to
-    composites again.
-
     Raises TypeError if `flat_sequence` is not a sequence, ValueError if `structure` has another
     number of leaves.
+
+    Args:
+      expand_composites: as in `flatten`. The items are then components, which are joined to
+        composites again.
     """
     if not is_nested(flat_sequence):
         raise TypeError(
@@ -107,10 +108,11 @@ def map_structure(
     """Apply `func` to the corresponding leaves. Return the results in a structure like the first
     one.
 
-    expand_composites: as in `flatten`.
-
     Raises TypeError if `func` is not callable, ValueError if no structure is passed, and the errors
     of `assert_same_structure` if the structures don't match.
+
+    Args:
+      expand_composites: as in `flatten`.
     """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func!r}")

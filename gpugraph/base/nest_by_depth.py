@@ -83,9 +83,10 @@ def get_traverse_shallow_structure(
 ) -> Any:
     """Return a structure of bools as deep as `traverse_fn` allows, for `map_structure_up_to`.
 
-    traverse_fn: returns whether to go into a structure: a bool, or a structure of one level with a
-    bool for each part.
-    expand_composites: composite tensors are leaves in either case.
+    Args:
+      traverse_fn: returns whether to go into a structure: a bool, or a structure of one level with
+        a bool for each part.
+      expand_composites: composite tensors are leaves in either case.
     """
     allowed = traverse_fn(structure)
     if not is_nested(structure):
@@ -161,8 +162,9 @@ def flatten_with_tuple_paths(
 ) -> list[tuple[tuple[Any, ...], Any]]:
     """Return (path, leaf) for each leaf; the path is a tuple of keys, field names and positions.
 
-    expand_composites: whether tensors such as a SparseTensor count as their components, whose keys
-    are their positions.
+    Args:
+      expand_composites: whether tensors such as a SparseTensor count as their components, whose
+        keys are their positions.
     """
     paths = list(_with_paths(structure, ()))
     if not expand_composites:

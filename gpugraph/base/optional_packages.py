@@ -29,7 +29,10 @@ def not_installed(
 ) -> ModuleNotFoundError:
     """Return the error to raise if `users` need a package that is not installed.
 
-    Parameters as in `package_of_extra`; module: the name of the missing module.
+    Parameters as in `package_of_extra`;
+
+    Args:
+      module: the name of the missing module.
     """
     return ModuleNotFoundError(
         f"{users} need the package {package}, which is not installed: "

@@ -18,10 +18,12 @@ Convert = Callable[[str, Any], T]
 class Field(Generic[T]):
     """A declared field of a message.
 
-    default: returns the default value. convert: `convert(where, value)` returns the value to store,
-    or raises an error that names the field as `where`.
-    is_plain: whether the value is a number or a string. The default of such a field is not stored
-    when it is read.
+    Args:
+      default: returns the default value.
+      convert: `convert(where, value)` returns the value to store, or raises an error that names the
+        field as `where`.
+      is_plain: whether the value is a number or a string. The default of such a field is not stored
+        when it is read.
     """
 
     has_presence = False
@@ -227,5 +229,7 @@ class MapField(Field[dict[Any, T]]):
 def map_of(convert: Convert[T], convert_key: Convert[Any] = to_str) -> MapField[T]:
     """Return a map field whose values `convert` checks, empty by default.
 
-    convert_key: checks the keys; `to_str` for strings, `to_int` for integers."""
+    Args:
+      convert_key: checks the keys; `to_str` for strings, `to_int` for integers.
+    """
     return MapField(convert, convert_key)

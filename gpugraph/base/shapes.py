@@ -68,7 +68,8 @@ class TensorShape:
     def of(cls, sizes: tuple[int | None, ...] | None) -> TensorShape:
         """Return the shape of these sizes without a check.
 
-        sizes: a tuple of ints of at least 0 and None, or None for an unknown rank.
+        Args:
+          sizes: a tuple of ints of at least 0 and None, or None for an unknown rank.
         """
         shape = _new(cls)
         shape.sizes = sizes
@@ -334,7 +335,8 @@ def as_tensor_shape(shape: object) -> TensorShape:
 def unknown_shape(rank: int | None = None, *, ndims: int | None = None) -> TensorShape:
     """Return a shape with `rank` unknown sizes, or a shape of unknown rank if `rank` is None.
 
-    ndims: the older name of `rank`.
+    Args:
+      ndims: the older name of `rank`.
     """
     rank = ndims if rank is None else rank
     return TensorShape.of(None if rank is None else (None,) * rank)

@@ -184,7 +184,8 @@ def remove_stale(*targets: str) -> None:
     """Remove the temporary files of `targets` that no process has locked: their writers were
     killed.
 
-    targets: paths in one folder; the last part of each may be a pattern with `*` and `?`.
+    Args:
+      targets: paths in one folder; the last part of each may be a pattern with `*` and `?`.
     """
     paths = [local_path(target) for target in targets]
     folder = os.path.dirname(paths[0])

@@ -29,7 +29,9 @@ from gpugraph.cli.trace import add_trace
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
-    arguments: the arguments after `gpugraph` on the command line, by default those of this process.
+    Args:
+      arguments: the arguments after `gpugraph` on the command line, by default those of this
+        process.
     """
     parser = argparse.ArgumentParser(prog="gpugraph", description=(__doc__ or "").strip())
     parser.set_defaults(is_process=arguments is None)

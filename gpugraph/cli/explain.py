@@ -69,7 +69,8 @@ class _OpTime:
 class _Program:
     """The plans of a program, in the order of their compilation, and the times of its op types.
 
-    ends: for each plan that has ended, by number, the steps that were native code then.
+    Args:
+      ends: for each plan that has ended, by number, the steps that were native code then.
     """
 
     plans: list[Explanation] = field(default_factory=list)

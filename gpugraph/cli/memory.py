@@ -54,7 +54,11 @@ def memory_command(options: argparse.Namespace) -> int:
 
 
 def _texts(plans: Sequence[Explanation], compare: bool) -> Iterator[str]:
-    """Yield the text about each plan. compare: whether to add a table of policies."""
+    """Yield the text about each plan.
+
+    Args:
+      compare: whether to add a table of policies.
+    """
     for number, plan in enumerate(plans, 1):
         parts = [plan.memory() or "needs no arena"]
         if compare:

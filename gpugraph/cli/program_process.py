@@ -37,9 +37,10 @@ _OURS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("cli", "tensorflow_i
 class Program(NamedTuple):
     """The program to run: a file, a folder or zip file with `__main__.py`, or the name of a module.
 
-    is_process: whether the process exists only for this program. Nothing is restored after such a
-    program ends, so that its threads and exit handlers still find its modules and arguments.
-    is_python_2: whether the program is for Python 2, and is translated.
+    Args:
+      is_process: whether the process exists only for this program. Nothing is restored after such a
+        program ends, so that its threads and exit handlers still find its modules and arguments.
+      is_python_2: whether the program is for Python 2, and is translated.
     """
 
     name: str
@@ -244,7 +245,8 @@ def _code_of(file: str, is_python_2: bool) -> CodeType:
 def _run_module(program: Program, folder: str, name: str) -> int:
     """Run a module, or the `__main__` of a folder, by the function that `python -m` uses.
 
-    folder: is put first in `sys.path`.
+    Args:
+      folder: is put first in `sys.path`.
     """
     _enter(program, os.path.abspath(folder))
     _main_module()

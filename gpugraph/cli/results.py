@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 class Results(NamedTuple):
     """The destination and the format of a command's results.
 
-    output: the path of the file to write; empty: standard output. is_json: whether to write one
-    line of JSON instead of text.
+    Args:
+      output: the path of the file to write; empty: standard output.
+      is_json: whether to write one line of JSON instead of text.
     """
 
     output: str

@@ -24,7 +24,9 @@ class ShownGraph:
     """The lines that describe one graph. `cannot_run` is True if gpugraph can't run some of its
     ops.
 
-    graph_def: the graph. meta_graph: the MetaGraphDef that contains the graph, or None.
+    Args:
+      graph_def: the graph.
+      meta_graph: the MetaGraphDef that contains the graph, or None.
     """
 
     def __init__(self, graph_def: Any, meta_graph: Any = None) -> None:

@@ -35,7 +35,8 @@ class Access(NamedTuple):
     """The credentials that this process presents to other processes and requires of them: a key,
     TLS, or neither.
 
-    tls: the contents of `ca.pem`, `cert.pem` and `key.pem`.
+    Args:
+      tls: the contents of `ca.pem`, `cert.pem` and `key.pem`.
     """
 
     key: bytes = b""

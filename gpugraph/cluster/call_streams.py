@@ -64,8 +64,10 @@ def read_frame(frame: memoryview | bytes) -> tuple[str, bytes]:
 
 
 class CallStream:
-    """One open stream to a server. on_end: a function that is called, in some thread, when the
-    stream has ended.
+    """One open stream to a server.
+
+    Args:
+      on_end: a function that is called, in some thread, when the stream has ended.
     """
 
     def __init__(
@@ -118,9 +120,10 @@ class CallStream:
 class Caller:
     """The remote side of one gRPC call or stream that this server answers.
 
-    context: gRPC's ServicerContext of the call. connection: the caller's address and port, as gRPC
-    names them (`ipv4:127.0.0.1:123`). is_gone: whether the call or stream has ended, so that the
-    caller no longer waits for an answer.
+    Args:
+      context: gRPC's ServicerContext of the call. connection: the caller's address and port, as
+        gRPC names them (`ipv4:127.0.0.1:123`). is_gone: whether the call or stream has ended, so
+        that the caller no longer waits for an answer.
     """
 
     def __init__(self, context: Any) -> None:
@@ -184,11 +187,13 @@ class SessionClients:
 
     A client counts as connected as long as at least one of its streams is open.
 
-    on_gone: a function that is called with a session's handle a second after its client has
-    disconnected. on_lost: a function that is called with the handle if the client has not
-    reconnected within `keep_s` seconds (0: never). A thread of this object calls both functions.
-    on_disconnect: a function that is called with the name of a connection when its last stream has
-    ended.
+    Args:
+      on_gone: a function that is called with a session's handle a second after its client has
+        disconnected.
+      on_lost: a function that is called with the handle if the client has not reconnected within
+        `keep_s` seconds (0: never). A thread of this object calls both functions.
+      on_disconnect: a function that is called with the name of a connection when its last stream
+        has ended.
     """
 
     on_disconnect: Callable[[str], Any] | None = None

@@ -169,8 +169,10 @@ def explanation_of(
 ) -> str:
     """Return the text for a run: the task of each operation, and the stages of each task.
 
-    tasks: the task of each operation, by name. master: the task that runs the session's master.
-    far: the tasks that do not share memory with the master.
+    Args:
+      tasks: the task of each operation, by name.
+      master: the task that runs the session's master.
+      far: the tasks that do not share memory with the master.
     """
     lines = [f"A run over {len(stages)} task{'s' if len(stages) > 1 else ''}"]
     for task, part in stages.items():

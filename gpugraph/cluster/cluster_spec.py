@@ -11,10 +11,11 @@ from gpugraph.formats import messages_pb2
 class ClusterSpec:
     """The addresses, `"host:port"`, of each task of each job.
 
-    cluster: a mapping from job names to lists of addresses or to mappings from task numbers to
-    addresses; or a ClusterDef; or another ClusterSpec.
-
     Raises TypeError for anything else, and ValueError for a task number that is not an integer.
+
+    Args:
+      cluster: a mapping from job names to lists of addresses or to mappings from task numbers to
+        addresses; or a ClusterDef; or another ClusterSpec.
     """
 
     def __init__(self, cluster: Any) -> None:

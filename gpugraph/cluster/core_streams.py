@@ -197,8 +197,10 @@ class CoreFrames:
     """The frames of one stream at the server. Each frame is read after the answer to the preceding
     one.
 
-    context: grpcio's ServicerContext of the stream. do_now: a function that handles a frame in the
-    network thread and returns True, or returns False to leave the frame to the iterating thread.
+    Args:
+      context: grpcio's ServicerContext of the stream.
+      do_now: a function that handles a frame in the network thread and returns True, or returns
+        False to leave the frame to the iterating thread.
     """
 
     def __init__(self, context: Any, do_now: Callable[[bytes], bool]) -> None:

@@ -51,16 +51,17 @@ SERVERS: weakref.WeakValueDictionary[str, Server] = weakref.WeakValueDictionary(
 class Server:
     """A task of a cluster: runs parts of graphs on its devices for sessions of all processes.
 
-    server_or_cluster_def: a ServerDef message, or a cluster in any form that ClusterSpec accepts.
-      job_name,
-    task_index: the task of this server; may be omitted if there is only one. protocol: "grpc".
-    config: the settings of the task's devices, and the default settings of sessions. start: whether
-    the server answers immediately, rather than only after `start()`.
-
     Raises ModuleNotFoundError without grpcio, TypeError for an invalid cluster, ValueError if job
     or task must be named, InternalError for a task that is not in the cluster, UnknownError if the
     address is not available, and FailedPreconditionError if strangers could call the server
     (`docs/cluster.md`).
+
+    Args:
+      server_or_cluster_def: a ServerDef message, or a cluster in any form that ClusterSpec accepts.
+      job_name, task_index: the task of this server; may be omitted if there is only one.
+      protocol: "grpc".
+      config: the settings of the task's devices, and the default settings of sessions.
+      start: whether the server answers immediately, rather than only after `start()`.
     """
 
     def __init__(

@@ -75,7 +75,11 @@ message.
 
 
 class Listener:
-    """The gRPC server of a task. clients: the object to notify of all streams that callers open."""
+    """The gRPC server of a task.
+
+    Args:
+      clients: the object to notify of all streams that callers open.
+    """
 
     def __init__(self, access: Access, clients: SessionClients) -> None:
         self.parcels = Parcels()
@@ -151,11 +155,12 @@ class Listener:
         self._executor.shutdown()
 
     def write_values(self, field: Any, arrays: Any, step: int = 0, is_near: bool = False) -> None:
-        """Add arrays to an answer. is_near: whether to put large arrays into memory shared with the
-        caller.
+        """Add arrays to an answer.
 
-        step: the step to which the arrays belong, or 0. Large arrays are kept until the caller has
-        fetched them or is disconnected.
+        Args:
+          is_near: whether to put large arrays into memory shared with the caller.
+          step: the step to which the arrays belong, or 0. Large arrays are kept until the caller
+            has fetched them or is disconnected.
         """
         caller = current_caller()
         owners = step, "" if caller is None else caller.connection
@@ -203,7 +208,9 @@ class Listener:
     def _handler(self, make: Callable[[Any], Any], behavior: Any, proofs: MessageProofs) -> Any:
         """Return gRPC's handler of one accepted call.
 
-        make: gRPC's function that creates a handler. behavior: the function that answers the call.
+        Args:
+          make: gRPC's function that creates a handler.
+          behavior: the function that answers the call.
         """
 
         def admit(content: Any, context: Any) -> Any:
@@ -309,9 +316,10 @@ the call's messages.
 class _Entrance:
     """The interceptor that chooses the handler of each call from the call's metadata.
 
-    admitted: the function that checks the caller's proof. refusal: the function that returns the
-    handler of a rejected call. makers: functions that create the handlers, by the paths of the
-    methods.
+    Args:
+      admitted: the function that checks the caller's proof.
+      refusal: the function that returns the handler of a rejected call. makers: functions that
+        create the handlers, by the paths of the methods.
     """
 
     def __init__(

@@ -51,9 +51,12 @@ class RegisteredRun(NamedTuple):
     """A run with its registered parts. By task: the part's number, and the indices of its feeds and
     fetches.
 
-    others: for each task, the other tasks that have parts. collectives: for each task, the keys of
-    its part's collectives, or None if all members are in the run. later: the tasks whose parts are
-    started by messages from the first stage of the master's task.
+    Args:
+      others: for each task, the other tasks that have parts.
+      collectives: for each task, the keys of its part's collectives, or None if all members are in
+        the run.
+      later: the tasks whose parts are started by messages from the first stage of the master's
+        task.
     """
 
     parts: Mapping[str, tuple[int, Sequence[int], Sequence[int]]]
@@ -316,8 +319,10 @@ def _spec(stage: Stage, collectives: Sequence[CollectiveSpec]) -> StageSpec:
 
 
 class Master:
-    """The sessions of one server's clients. links: the links to the workers of its cluster, by
-    task.
+    """The sessions of one server's clients.
+
+    Args:
+      links: the links to the workers of its cluster, by task.
     """
 
     def __init__(self, task: str, links: Mapping[str, WorkerLink], wait_s: float) -> None:

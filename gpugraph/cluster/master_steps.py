@@ -34,8 +34,10 @@ class MasterStep:
     ) -> None:
         """Start the part of a task.
 
-        fetched: the indices of the run's fetches that the part computes. keys, tensors: the first
-        tensors that it receives from another task, with their rendezvous keys.
+        Args:
+          fetched: the indices of the run's fetches that the part computes.
+          keys, tensors: the first tensors that it receives from another task, with their rendezvous
+            keys.
         """
         part_run = self._links[task].run_part(part_step._replace(first=(keys, tensors)))
         self.part_runs.append((part_run, fetched))

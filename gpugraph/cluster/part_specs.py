@@ -15,8 +15,9 @@ from gpugraph.cluster.shared_segments import Lease
 class StepNames(NamedTuple):
     """Feeds, fetches and targets of a run, by name.
 
-    connections: pairs of names: a tensor, and the tensor that is read instead. done: the operations
-    that earlier calls of a partial run have executed.
+    Args:
+      connections: pairs of names: a tensor, and the tensor that is read instead.
+      done: the operations that earlier calls of a partial run have executed.
     """
 
     feeds: tuple[str, ...]
@@ -29,8 +30,10 @@ class StepNames(NamedTuple):
 class StageSpec(NamedTuple):
     """A stage of a part (`run_stages.Stage`), with names in place of tensors and operations.
 
-    feeds, fetches: pairs of a tensor and its key in the part's store. receives: rendezvous key,
-    sending task, key in the store. sends: rendezvous key, key in the store.
+    Args:
+      feeds, fetches: pairs of a tensor and its key in the part's store.
+      receives: rendezvous key, sending task, key in the store.
+      sends: rendezvous key, key in the store.
     """
 
     feeds: Sequence[tuple[str, str]]
@@ -47,8 +50,10 @@ class StageSpec(NamedTuple):
 class PartSpec(NamedTuple):
     """One task's work in each step with the same feeds and fetches.
 
-    feeds: the names of the feeds that the part reads. fetches: the names of the fetches that it
-    computes. others: the other tasks of the run.
+    Args:
+      feeds: the names of the feeds that the part reads.
+      fetches: the names of the fetches that it computes.
+      others: the other tasks of the run.
     """
 
     stages: Sequence[StageSpec]
@@ -61,9 +66,11 @@ class StepOptions(NamedTuple):
     """The options of a step: its time limit in ms (0: none), and lists that receive reports, or
     None.
 
-    trace: receives serialized StepStats. graphs: receives serialized GraphDefs for each stage and
-    device. leases: receives the leases of shared memory that holds fetched tensors, if the client
-    has access to it.
+    Args:
+      trace: receives serialized StepStats.
+      graphs: receives serialized GraphDefs for each stage and device.
+      leases: receives the leases of shared memory that holds fetched tensors, if the client has
+        access to it.
     """
 
     timeout_ms: int = 0
@@ -95,11 +102,13 @@ class PartStep(NamedTuple):
     """One step of a part: the session's handle, the part's number, the step's number, and the fed
     values.
 
-    others: the other tasks of the step, which are notified of a failure. rounds: if the part has
-    collectives, the number of the session's steps so far with any collective, and with each
-    collective of the part. begins: functions that start the parts that wait for this part's first
-    stage, by task. first: the rendezvous keys and values of tensors that the part has already
-    received when it starts.
+    Args:
+      others: the other tasks of the step, which are notified of a failure.
+      rounds: if the part has collectives, the number of the session's steps so far with any
+        collective, and with each collective of the part.
+      begins: functions that start the parts that wait for this part's first stage, by task.
+      first: the rendezvous keys and values of tensors that the part has already received when it
+        starts.
     """
 
     handle: str

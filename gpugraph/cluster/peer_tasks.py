@@ -27,8 +27,9 @@ SeenByTask = dict[str, SeenParcels]
 class PeerTasks:
     """Sends tensors of steps to other tasks, and asks these tasks for the state of their parts.
 
-    peer: a function that returns the connection to a task. parcels: the object that holds large
-      tensors until they are fetched.
+    Args:
+      peer: a function that returns the connection to a task.
+      parcels: the object that holds large tensors until they are fetched.
     """
 
     def __init__(self, peer: Callable[[str], Peer], parcels: Parcels) -> None:
@@ -40,8 +41,9 @@ class PeerTasks:
     ) -> None:
         """Send tensors of a step to a task, without waiting for their arrival.
 
-        keys: the tensors' rendezvous keys. The message does not contain large tensors. The receiver
-        fetches them, or reads them in shared memory.
+        Args:
+          keys: the tensors' rendezvous keys. The message does not contain large tensors. The
+            receiver fetches them, or reads them in shared memory.
         """
         message = message_of("SendTensors")
         self.write_tensors(message, task, step, keys, values)

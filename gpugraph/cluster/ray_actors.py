@@ -61,7 +61,9 @@ class RayTask:
     """The task in which a function of `RayCluster.run` is called. It is the function's first
     argument.
 
-    job, index: the task's name. cluster: the ClusterSpec. server: the task's Server.
+    Args:
+      job, index: the task's name. cluster: the ClusterSpec.
+      server: the task's Server.
     """
 
     def __init__(
@@ -149,18 +151,21 @@ def ray_cluster(
 ) -> RayCluster:
     """Return a cluster whose servers are actors of Ray.
 
-    jobs: the number of tasks of each job. resources: the requirements of each task of a job, by
-    job, in Ray's names: `{"worker": {"CPU": 2, "GPU": 1}}`; one CPU by default. address: the
-    address of a running Ray, or "auto" for Ray on this machine. None starts Ray here, with as many
-    CPUs as are requested, unless the program has called `ray.init`. init: further arguments of
-    `ray.init`. wait_s: the number of seconds to wait until Ray has placed the tasks; 0:
-    GPUGRAPH_CLUSTER_WAIT.
-
     If all tasks are on the program's machine, they listen on localhost. Otherwise they need a
     GPUGRAPH_CLUSTER_KEY; if the program has none, a new key is created and set.
 
     Raises ModuleNotFoundError without Ray. Raises InvalidArgumentError for jobs without tasks and
     resources of other jobs. Raises UnavailableError if Ray can't place the tasks.
+
+    Args:
+      jobs: the number of tasks of each job.
+      resources: the requirements of each task of a job, by job, in Ray's names: `{"worker": {"CPU":
+        2, "GPU": 1}}`; one CPU by default.
+      address: the address of a running Ray, or "auto" for Ray on this machine. None starts Ray
+        here, with as many CPUs as are requested, unless the program has called `ray.init`.
+      init: further arguments of `ray.init`.
+      wait_s: the number of seconds to wait until Ray has placed the tasks; 0:
+        GPUGRAPH_CLUSTER_WAIT.
     """
     needed = dict(resources or {})
     if not jobs or min(jobs.values()) < 1 or set(needed) - set(jobs):
@@ -298,8 +303,12 @@ class RayCluster:
         """Call `function(ray_task, *arguments)` in each task of a job, and return the results.
 
         The output of the tasks appears in this process, with the names of the actors. If a process
-        dies, the function is called again in the process that replaces it. on_progress: a function
-        that is called twice a second with the tasks' reports. Raises the function's errors.
+        dies, the function is called again in the process that replaces it.
+
+        Raises the function's errors.
+
+        Args:
+          on_progress: a function that is called twice a second with the tasks' reports.
         """
         if job not in self.addresses:
             raise invalid_argument(f"There is no job {job!r}: {', '.join(self.addresses)}")

@@ -41,12 +41,16 @@ from gpugraph.session.partial_run_graph import PartialRunGraph, is_in_each_part,
 class Stage:
     """The work of a task at one level.
 
-    feeds: tensors, with the keys of their values in the part's store. fetches: the tensors to
-    store, by key. connections: a reference or handle of an earlier stage, with the variable that is
-    read instead. done: operations that have run in earlier stages. receives: the task that sends a
-    value, and the value's key, by rendezvous key. sends: the key of a value for another task, by
-    rendezvous key; an empty key signals the end of the stage. takes: collectives over processes, by
-    name, whose results it needs.
+    Args:
+      feeds: tensors, with the keys of their values in the part's store.
+      fetches: the tensors to store, by key.
+      connections: a reference or handle of an earlier stage, with the variable that is read
+        instead.
+      done: operations that have run in earlier stages.
+      receives: the task that sends a value, and the value's key, by rendezvous key.
+      sends: the key of a value for another task, by rendezvous key; an empty key signals the end of
+        the stage.
+      takes: collectives over processes, by name, whose results it needs.
     """
 
     task: str
@@ -382,7 +386,9 @@ class _Cutter:
         stage of its task receives it already. If later stages of its task receive the value, they
         no longer do so.
 
-        meeting: the rendezvous key. key: the value's key in the part's store.
+        Args:
+          meeting: the rendezvous key.
+          key: the value's key in the part's store.
         """
         if home.level >= stage.level:  # the two stages could wait for each other
             raise InternalError.of_no_node(

@@ -52,8 +52,10 @@ lets similar sizes reuse segments.
 class SegmentName(NamedTuple):
     """The data by which other processes map a segment.
 
-    number: the file descriptor in the process `pid`. token: the bytes at the segment's start. size:
-    the bytes of the content after them, or 0 if there is no segment.
+    Args:
+      number: the file descriptor in the process `pid`.
+      token: the bytes at the segment's start.
+      size: the bytes of the content after them, or 0 if there is no segment.
     """
 
     pid: int = 0
@@ -65,8 +67,10 @@ class SegmentName(NamedTuple):
 class Segment:
     """Memory of this process that other processes may map and read.
 
-    size: the size of its contents in bytes. Raises OSError if the system has too little memory
-    left.
+    Raises OSError if the system has too little memory left.
+
+    Args:
+      size: the size of its contents in bytes.
     """
 
     def __init__(self, size: int) -> None:

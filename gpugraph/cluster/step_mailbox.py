@@ -81,9 +81,12 @@ class StepMailbox:
     ) -> list[Any]:
         """Wait for the values of all keys. Remove and return them.
 
-        ask: a function that queries the sender's progress after 2 seconds of waiting. check: a
-        function that is called every `slice_s` seconds; it may raise. Raises the error that ends
-        the step. Raises UnavailableError if the sender is gone or has no running part in the step.
+        Raises the error that ends the step. Raises UnavailableError if the sender is gone or has no
+        running part in the step.
+
+        Args:
+          ask: a function that queries the sender's progress after 2 seconds of waiting.
+          check: a function that is called every `slice_s` seconds; it may raise.
         """
         began = asked = monotonic()
         unknown_since = 0.0
@@ -126,7 +129,8 @@ class StepMailbox:
 class StepMailboxes:
     """The mailboxes of the steps in which this task takes part.
 
-    on_abort: a function that is called with the number of each step that ends with an error.
+    Args:
+      on_abort: a function that is called with the number of each step that ends with an error.
     """
 
     def __init__(self, on_abort: Callable[[int], Any] = lambda _: None) -> None:
@@ -212,7 +216,8 @@ class StepLimit(TimeLimit):
         """Raise DeadlineExceededError after the time limit. Raises AbortedError if the step has
         failed.
 
-        where: the end of the message, such as "before a stage".
+        Args:
+          where: the end of the message, such as "before a stage".
         """
         if self.mailbox.failure is not None:
             raise AbortedError.of_no_node(f"The step has ended {where}")

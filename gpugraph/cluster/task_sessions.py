@@ -46,7 +46,8 @@ class TaskDevices:
     """The devices of one task, and the variables and queues on them, which exist longer than
     sessions.
 
-    name: `/job:worker/replica:0/task:1`.
+    Args:
+      name: `/job:worker/replica:0/task:1`.
     """
 
     def __init__(self, name: str, config: ConfigProto) -> None:
@@ -137,10 +138,12 @@ class SessionGraph:
 
     def extend(self, content: bytes, old_version: int, new_version: int) -> None:
         """Add the operations that the client's graph got from `old_version` to `new_version`.
-        content: a serialized GraphDef with them.
 
         Raises AbortedError if the graph is not at `old_version`, InvalidArgumentError for malformed
         bytes, and the errors of `extend_graph`.
+
+        Args:
+          content: a serialized GraphDef with them.
         """
         graph_def = parsed_message("GraphDef", content)
         with self._lock:
@@ -164,7 +167,11 @@ class SessionGraph:
         return [self._element(self.graph.get_operation_by_name, name) for name in names]
 
     def connections(self, pairs: Sequence[tuple[str, str]]) -> dict[Tensor, Tensor]:
-        """Return the connected tensors as a mapping. pairs: pairs of tensor names."""
+        """Return the connected tensors as a mapping.
+
+        Args:
+          pairs: pairs of tensor names.
+        """
         firsts = self.tensors([first for first, _ in pairs])
         return dict(zip(firsts, self.tensors([second for _, second in pairs])))
 

@@ -149,7 +149,10 @@ class Peer:
         """Return the metadata of a call, and the object that authenticates its messages.
 
         The first call to a server with a key is a `GREETING`. No other message is sent before the
-        server has proven that it has the key. wait_s, limit_s: as in `call`, for the greeting.
+        server has proven that it has the key.
+
+        Args:
+          wait_s, limit_s: as in `call`, for the greeting.
         """
         if self._access.key and not self._incarnation and method != GREETING:
             self.call(GREETING, message_of("Nothing"), wait_s, limit_s)
@@ -218,9 +221,11 @@ class Peer:
     def call(self, method: str, message: Any, wait_s: float = 0.0, limit_s: float = 0.0) -> Any:
         """Return the answer to a message.
 
-        wait_s: seconds to wait for a server that can't be reached yet. limit_s: the maximum
-        duration of the call in seconds; 0: no limit. Raises the server's errors, and
-        UnavailableError if no server answers.
+        Raises the server's errors, and UnavailableError if no server answers.
+
+        Args:
+          wait_s: seconds to wait for a server that can't be reached yet.
+          limit_s: the maximum duration of the call in seconds; 0: no limit.
         """
         if not (wait_s or limit_s):
             return answered(method, self.exchange(method, message))

@@ -65,9 +65,10 @@ def write_values(
 ) -> None:
     """Add a Value message for each array.
 
-    put: a function that stores the memory of a large array and returns its ticket. share: a
-    function that is tried before `put`. It returns a ticket and the name of the shared memory that
-    holds the array, or None if that is impossible.
+    Args:
+      put: a function that stores the memory of a large array and returns its ticket.
+      share: a function that is tried before `put`. It returns a ticket and the name of the shared
+        memory that holds the array, or None if that is impossible.
     """
     for value in arrays:
         array = np.asarray(value)
@@ -127,9 +128,12 @@ def read_values(
 ) -> list[Any]:
     """Return the arrays in Value messages.
 
-    take: a function that returns the memory of a ticket, given its size. see: a function that
-    returns the memory of a Value in shared memory, or None if it is not accessible. Raises
-    InvalidArgumentError for malformed values.
+    Raises InvalidArgumentError for malformed values.
+
+    Args:
+      take: a function that returns the memory of a ticket, given its size.
+      see: a function that returns the memory of a Value in shared memory, or None if it is not
+        accessible.
     """
     return [_read(message, take, see) for message in messages]
 
@@ -221,8 +225,10 @@ NO_OWNERS: Owners = (0, "")
 
 
 class _Parcel:
-    """Memory that is kept until its receiver takes it. lease: the lease of shared memory, else
-    None.
+    """Memory that is kept until its receiver takes it.
+
+    Args:
+      lease: the lease of shared memory, else None.
     """
 
     def __init__(self, memory: Memory, came: float, owners: Owners, lease: Lease | None) -> None:
@@ -249,8 +255,9 @@ class Parcels:
         """Store memory and return its ticket. Raises ResourceExhaustedError if the parcels exceed
         `MAX_PARCEL_BYTES`.
 
-        owners: the parcel is dropped when the step fails or the connection ends. lease: the lease
-        of the memory, if it is shared; it is held until the parcel is freed.
+        Args:
+          owners: the parcel is dropped when the step fails or the connection ends.
+          lease: the lease of the memory, if it is shared; it is held until the parcel is freed.
         """
         ticket = os.urandom(16).hex()
         with self._lock:
@@ -332,8 +339,10 @@ class Parcels:
     def take(self, ticket: str, size: int = -1) -> Memory:
         """Remove and return the memory under a ticket. Raises NotFoundError for an unknown ticket.
 
-        size: the expected number of bytes, -1 for any. Raises InvalidArgumentError for any other
-          size.
+        Raises InvalidArgumentError for any other size.
+
+        Args:
+          size: the expected number of bytes, -1 for any.
         """
         with self._lock:
             parcel = self._pop(ticket)

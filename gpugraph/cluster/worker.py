@@ -396,8 +396,9 @@ class _SharedMemory(NamedTuple):
     """The shared memory of a run: the parcels of other tasks that it reads, and the leases for its
     results.
 
-    has_client: whether a client reads the leased memory; the leases are dropped after the answer to
-    the client.
+    Args:
+      has_client: whether a client reads the leased memory; the leases are dropped after the answer
+        to the client.
     """
 
     seen: SeenByTask

@@ -130,8 +130,9 @@ class SessionMemory(ABC):
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
         """Delete tensors that a session keeps, by their handles.
 
-        must_be_there: whether to raise InvalidArgumentError for an unknown handle instead of
-          ignoring it.
+        Args:
+          must_be_there: whether to raise InvalidArgumentError for an unknown handle instead of
+            ignoring it.
         """
         message = message_of("KeptTensors", handle=handle, tensor=tensors)
         message.must_be_there = must_be_there
@@ -141,7 +142,8 @@ class SessionMemory(ABC):
 class RemoteWorker(SessionMemory):
     """The link to a worker in another process, over a connection that is opened on first use.
 
-    others: the object that writes the tensors to be sent to the worker when a part starts.
+    Args:
+      others: the object that writes the tensors to be sent to the worker when a part starts.
     """
 
     def __init__(self, task: str, open_peer: Callable[[], Peer], others: PeerTasks) -> None:
@@ -157,8 +159,11 @@ class RemoteWorker(SessionMemory):
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
         """Return the attributes of the worker's devices, once its server answers.
 
-        wait_s: seconds to wait for the server. Raises UnavailableError if no server answers, or if
-        the answering server belongs to another task.
+        Raises UnavailableError if no server answers, or if the answering server belongs to another
+        task.
+
+        Args:
+          wait_s: seconds to wait for the server.
         """
         peer = self.peer
         with warn_while_waiting(

@@ -33,13 +33,15 @@ CLIENT = ""
 class CompiledStage(NamedTuple):
     """A stage with its runner, which is None if the stage computes nothing.
 
-    feeds: tensors with the keys of their values. fetches: the positions of results, by key.
-    receives, sends: the rendezvous keys of values, and the values' keys here, by the other task.
-    lendable: the receivers (tasks, or CLIENT) of a fetch that may be in shared memory, by the
-      fetch's position.
-    large: the positions of the fetches that have been larger than `INLINE_BYTES`. handles: the
-    session's kept tensors, by the key of a tensor handle; None if the client does not fetch the
-    handle.
+    Args:
+      feeds: tensors with the keys of their values.
+      fetches: the positions of results, by key.
+      receives, sends: the rendezvous keys of values, and the values' keys here, by the other task.
+      lendable: the receivers (tasks, or CLIENT) of a fetch that may be in shared memory, by the
+        fetch's position.
+      large: the positions of the fetches that have been larger than `INLINE_BYTES`.
+      handles: the session's kept tensors, by the key of a tensor handle; None if the client does
+        not fetch the handle.
     """
 
     spec: StageSpec
@@ -56,10 +58,12 @@ class CompiledStage(NamedTuple):
 class Part(NamedTuple):
     """The work of this task in the steps of one set of feeds and fetches.
 
-    is_alone: whether no other task and no collective over processes takes part. waits: whether the
-    part may wait for other runs. lent: the keys of collectives' results that are sent or fetched;
-    these are copied, because the next run overwrites their memory. copied: the keys of received
-    values that are fetched, and are therefore copied.
+    Args:
+      is_alone: whether no other task and no collective over processes takes part.
+      waits: whether the part may wait for other runs.
+      lent: the keys of collectives' results that are sent or fetched; these are copied, because the
+        next run overwrites their memory.
+      copied: the keys of received values that are fetched, and are therefore copied.
     """
 
     stages: Sequence[CompiledStage]

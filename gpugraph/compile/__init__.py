@@ -161,11 +161,12 @@ class OpenUnit:
     """
 
     def __init__(self, target: Target, request: RunRequest, trace: SizeTrace) -> None:
-        """request: the run; the shapes of its feeds contain Sizes of `trace`.
+        """Raises the error of a pass, or of the first op in a branch or a loop whose shapes don't
+        fit. The caller then compiles without open sizes, since only that gives the right error
+        text. Raises NotReportedError if sizes by values can't be written during a run.
 
-        Raises the error of a pass, or of the first op in a branch or a loop whose shapes don't fit.
-        The caller then compiles without open sizes, since only that gives the right error text.
-        Raises NotReportedError if sizes by values can't be written during a run.
+        Args:
+          request: the run; the shapes of its feeds contain Sizes of `trace`.
         """
         with _without_collector():
             unit = _fitted(target, request)
@@ -198,10 +199,12 @@ class OpenUnit:
         return [values.shape(feed.shape or ()) for feed in self._parts.unit.feeds]
 
     def plan(self, values: SizeValues, target: Target, request: RunRequest) -> Plan:
-        """Return the plan for these values. request: the request that was compiled, with this run's
-        shapes.
+        """Return the plan for these values.
 
         Raises ResourceExhaustedError if a device can't hold its arena or a variable.
+
+        Args:
+          request: the request that was compiled, with this run's shapes.
         """
         with _without_collector():
             unit = self._parts.at(values)
@@ -229,8 +232,9 @@ class Opening(NamedTuple):
     def open(self, plan: Plan, values_of: Callable[..., SizeValues | None], lock: Any) -> bool:
         """Let the plan run all shapes of its unit. Return False if it can't, or not yet.
 
-        values_of: a function from the shapes of the feeds to the values of the unit's sizes. lock:
-        the session's lock. The caller must hold the plan's lock.
+        Args:
+          values_of: a function from the shapes of the feeds to the values of the unit's sizes.
+          lock: the session's lock. The caller must hold the plan's lock.
         """
         plan.warm = plan.warm or all(state.initialized for state in plan.variables)
         if not can_open(plan, self.binder.unit):
@@ -289,9 +293,10 @@ def _fitted(target: Target, request: RunRequest) -> Unit:
 def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
     """Compile with recomputation of activations and return the unit.
 
-    limit: bytes of all arenas together. First nothing is recomputed, then cheap ops, then all ops,
-    until the arenas fit. If they never fit, the unit with the smallest arenas is returned. With a
-    limit of 0, cheap ops are recomputed.
+    Args:
+      limit: bytes of all arenas together. First nothing is recomputed, then cheap ops, then all
+        ops, until the arenas fit. If they never fit, the unit with the smallest arenas is returned.
+        With a limit of 0, cheap ops are recomputed.
     """
     if not limit:
         unit = _compiled(target, request, CHEAP)
@@ -343,8 +348,9 @@ def _swapped(target: Target, request: RunRequest, unit: Unit, by_heuristics: boo
     """Return the unit compiled with some tensors swapped to the host, or `unit` itself if no GPU
     tensor can be swapped.
 
-    by_heuristics: whether swaps are chosen by the time for which a tensor is idle. Such swaps are
-    undone if the arenas of the GPUs do not shrink.
+    Args:
+      by_heuristics: whether swaps are chosen by the time for which a tensor is idle. Such swaps are
+        undone if the arenas of the GPUs do not shrink.
     """
     if "GPU" not in unit.device_types.values():
         unit.amend("host_swapping", f"nothing: no GPU. {target.no_gpu}", ())

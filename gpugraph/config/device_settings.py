@@ -44,7 +44,8 @@ _parts: dict[PhysicalDevice, list[VirtualDeviceConfiguration]] = {}
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """Return the usable devices of the machine: one CPU, and the CUDA GPUs.
 
-    device_type: "CPU" or "GPU", to return only these.
+    Args:
+      device_type: "CPU" or "GPU", to return only these.
     """
     gpus = [f"/physical_device:GPU:{index}" for index, _ in enumerate(source[0].gpu_ordinals())]
     devices = [
@@ -88,8 +89,11 @@ def set_visible_devices(
 ) -> None:
     """Restrict new sessions without a config to these physical devices.
 
-    devices: one, or several. device_type: replace only the visible devices of this type. Raises
-    ValueError if one of `devices` is not a physical device, or is not of `device_type`.
+    Raises ValueError if one of `devices` is not a physical device, or is not of `device_type`.
+
+    Args:
+      devices: one, or several.
+      device_type: replace only the visible devices of this type.
     """
     chosen = [devices] if isinstance(devices, (PhysicalDevice, str)) else list(devices)
     for device in chosen:
@@ -106,8 +110,10 @@ def _check(device: Any, device_type: str | None = None) -> None:
 
 
 class VirtualDeviceConfiguration(NamedTuple):
-    """A part of a physical device. memory_limit: in MiB, for a part of a GPU, or None for the
-    CPU.
+    """A part of a physical device.
+
+    Args:
+      memory_limit: in MiB, for a part of a GPU, or None for the CPU.
     """
 
     memory_limit: float | None = None
@@ -154,9 +160,11 @@ def set_virtual_device_configuration(
 ) -> None:
     """Split a physical device in new sessions without a config.
 
-    virtual_devices: the parts. Each part of a GPU requires a memory limit in MiB; a part of the CPU
-    must have none. Raises ValueError if a part violates this, or `device` is not a device of this
-    machine.
+    Raises ValueError if a part violates this, or `device` is not a device of this machine.
+
+    Args:
+      virtual_devices: the parts. Each part of a GPU requires a memory limit in MiB; a part of the
+        CPU must have none.
     """
     _check(device)
     limits = [part.memory_limit for part in virtual_devices]

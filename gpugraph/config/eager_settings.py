@@ -14,8 +14,10 @@ def get_device_policy() -> str:
 def set_device_policy(device_policy: str | None) -> None:
     """Store how eager execution treats inputs on another device. Has no effect.
 
-    device_policy: "explicit", "warn", "silent", "silent_for_int32" or None, the default. Raises
-    ValueError for any other value.
+    Raises ValueError for any other value.
+
+    Args:
+      device_policy: "explicit", "warn", "silent", "silent_for_int32" or None, the default.
     """
     if device_policy not in _POLICIES:
         known = ", ".join(map(repr, _POLICIES))

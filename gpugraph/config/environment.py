@@ -17,9 +17,10 @@ from gpugraph.base.errors import invalid_argument
 class Variable(NamedTuple):
     """An environment variable.
 
-    meaning: the meaning of its value, for the documentation.
-    values: the valid values, with the meaning of each; empty if any value is valid.
-    default: the value if the variable is not set, or empty.
+    Args:
+      meaning: the meaning of its value, for the documentation.
+      values: the valid values, with the meaning of each; empty if any value is valid.
+      default: the value if the variable is not set, or empty.
     """
 
     meaning: str
@@ -169,9 +170,12 @@ def seconds(name: str) -> float:
 
 
 def whole_number(name: str, unit: str) -> int:
-    """Return the value of a variable that is a number. unit: a plural noun, for the error.
+    """Return the value of a variable that is a number.
 
     Raises InvalidArgumentError unless it is an integer, 0 or more.
+
+    Args:
+      unit: a plural noun, for the error.
     """
     value = setting(name)
     if value.isascii() and value.isdecimal():

@@ -32,9 +32,11 @@ def get_experimental_options() -> dict[str, Any]:
 def set_experimental_options(options: Mapping[str, Any]) -> None:
     """Set fields of the RewriterConfig of new sessions without a config; keep the other fields.
 
-    options: True or False for a rewriter such as "constant_folding", for "disable_model_pruning"
-      and "disable_meta_optimizer"; a number for "min_graph_nodes". Other names have no effect.
-      Raises TypeError for a value of another type.
+    Raises TypeError for a value of another type.
+
+    Args:
+      options: True or False for a rewriter such as "constant_folding", for "disable_model_pruning"
+        and "disable_meta_optimizer"; a number for "min_graph_nodes". Other names have no effect.
     """
     checked: dict[str, Any] = {}
     for name, value in options.items():

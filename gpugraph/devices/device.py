@@ -77,11 +77,14 @@ class Block:
 
 
 class Device(ABC):
-    """A device of a session. name: the full name, such as `/job:j/replica:r/task:t/device:TYPE:0`.
+    """A device of a session.
 
     has_kernels: whether it has a launcher, `kernels`, that may bind steps in place of the method
     `bind`. It is true for CUDA and emulated GPUs. shared_bytes: the maximum bytes of shared memory
     of a block, for kernels of the launcher.
+
+    Args:
+      name: the full name, such as `/job:j/replica:r/task:t/device:TYPE:0`.
     """
 
     has_kernels = False
@@ -199,10 +202,14 @@ class Device(ABC):
         """Allocate a block of `num_bytes` without an array. Return None if there is not enough
         memory.
 
-        If the first attempt fails, `reclaim` releases idle plans. block: an existing block without
-        memory, which receives the memory. Return None for a new block. The block owns the memory as
-        soon as it is allocated, so an interrupt can't leak it. owner: the owner's name, for
-        messages.
+        If the first attempt fails, `reclaim` releases idle plans.
+
+        Return None for a new block.
+
+        Args:
+          block: an existing block without memory, which receives the memory. The block owns the
+            memory as soon as it is allocated, so an interrupt can't leak it.
+          owner: the owner's name, for messages.
         """
         block = Block(self, None, None) if block is None else block
         if not self.allocator.allocate_for(
@@ -220,10 +227,13 @@ class Device(ABC):
             self.owners[block.address] = (num_bytes, owner)
 
     def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
-        """Allocate a new array and return its block. owner: a node's name, for messages.
+        """Allocate a new array and return its block.
 
         Raises ResourceExhaustedError, with the owner, shape, limit and largest free block, if there
         is not enough memory.
+
+        Args:
+          owner: a node's name, for messages.
         """
         if dtype.base_dtype in OBJECTS:
             return Block(self, None, np.empty(shape, object))
@@ -309,7 +319,11 @@ class HostDevice(Device):
         """
 
     def refuse_foreign(self, name: str, arrays: Sequence[NDArray[Any]]) -> None:
-        """Raise InternalError if an array is in another device's memory. name: the step's name."""
+        """Raise InternalError if an array is in another device's memory.
+
+        Args:
+          name: the step's name.
+        """
         for index, array in enumerate(arrays):
             if not self.owns(array):
                 raise InternalError.of_no_node(

@@ -14,8 +14,9 @@ from gpugraph.memory import AllocatorStats
 class MemoryUse(AllocatorStats):
     """The counters of a device's allocator in bytes, and the owners of its memory.
 
-    owners: allocated bytes by owner, in descending order. An owner is the name of a variable or an
-    op or, for a plan, `a run of FETCHES`.
+    Args:
+      owners: allocated bytes by owner, in descending order. An owner is the name of a variable or
+        an op or, for a plan, `a run of FETCHES`.
     """
 
     owners: dict[str, int] = field(default_factory=dict)

@@ -64,9 +64,11 @@ class PlainSpace:
 class StepMemory(NamedTuple):
     """The memory that a step would need, for a step that is refused before it runs.
 
-    place: the first op for which memory does not suffice, with the user's line. summary: a sentence
-    about the step's peak. holders: the tensors that the step would hold at that point. advice:
-    possible remedies, one per line.
+    Args:
+      place: the first op for which memory does not suffice, with the user's line.
+      summary: a sentence about the step's peak.
+      holders: the tensors that the step would hold at that point.
+      advice: possible remedies, one per line.
     """
 
     place: str
@@ -101,8 +103,10 @@ def out_of_memory(
 ) -> ResourceExhaustedError:
     """Return the error for an allocation of `num_bytes` that failed on a device.
 
-    requested: a description of the requested memory, such as `tensor_words`. owner: the op that
-    requested it. step: the memory that the step needs, if the whole step is refused.
+    Args:
+      requested: a description of the requested memory, such as `tensor_words`.
+      owner: the op that requested it.
+      step: the memory that the step needs, if the whole step is refused.
     """
     stats = device.allocator.get_stats()
     hole = largest_hole(device)

@@ -50,8 +50,10 @@ class SharedBlock(Block):
     deleted.
 
     is_left: whether the last user has left; after that, no user can be added. is_given_up: whether
-    its plans must be compiled again into another block. number: the blocks are numbered in order of
-    creation.
+    its plans must be compiled again into another block.
+
+    Args:
+      number: the blocks are numbered in order of creation.
     """
 
     __slots__ = ("__weakref__", "is_given_up", "is_left", "num_bytes", "number", "users")
@@ -110,8 +112,10 @@ class ArenaBlock(SharedBlock):
 
 
 class Lease:
-    """One user's share of a `SharedBlock`, returned by `SharedBlock.lease`. user: a name for
-    messages.
+    """One user's share of a `SharedBlock`, returned by `SharedBlock.lease`.
+
+    Args:
+      user: a name for messages.
     """
 
     def __init__(self, block: SharedBlock, user: str, num_bytes: int) -> None:
@@ -126,8 +130,10 @@ class RunMemory:
     """The memory that plans time-share.
 
     holder: `{0: plan}` while a run of the plan has the memory. A plan has acquired the memory if
-    `holder.setdefault(0, plan) is plan`: this is one atomic call, and faster than a lock. why: the
-    reason for sharing the memory, for the reports of plans.
+    `holder.setdefault(0, plan) is plan`: this is one atomic call, and faster than a lock.
+
+    Args:
+      why: the reason for sharing the memory, for the reports of plans.
     """
 
     def __init__(self, why: str, give_up: Callable[[ArenaBlock], None] | None = None) -> None:
@@ -204,10 +210,12 @@ class ScratchPool:
         self._count = 0
 
     def lease(self, num_bytes: int, but: Collection[Block], owner: str) -> Lease:
-        """Return a lease of a block with at least `num_bytes`. but: blocks that the step already
-        uses, which must not be returned.
+        """Return a lease of a block with at least `num_bytes`.
 
         Raises ResourceExhaustedError, with the owner, if there is not enough memory.
+
+        Args:
+          but: blocks that the step already uses, which must not be returned.
         """
         fitting = [
             block

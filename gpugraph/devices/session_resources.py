@@ -79,8 +79,10 @@ class VariableState:
 
 
 def uninitialized(name: str, by_handle: bool) -> FailedPreconditionError:
-    """Return the error for a variable that is read before it is initialized. by_handle: whether it
-    is a resource variable.
+    """Return the error for a variable that is read before it is initialized.
+
+    Args:
+      by_handle: whether it is a resource variable.
     """
     advice = (
         "Run its initializer first, for example session.run(tf.global_variables_initializer())."
@@ -188,11 +190,13 @@ class Resources:
             return self.shared[key]
 
     def constant(self, device: Device, value: Any, dtype: DType, owner: str) -> Any:
-        """Return a copy of `value` in the device's memory, which all plans share. owner: the
-        owner's name, for messages.
+        """Return a copy of `value` in the device's memory, which all plans share.
 
         The copy is freed when the object `value` no longer exists, that is, when no graph and no
         plan refers to it.
+
+        Args:
+          owner: the owner's name, for messages.
         """
         key = (device.name, id(value))
         with self.lock:

@@ -74,7 +74,8 @@ _MESSAGES: dict[str, Callable[[Any], Any]] = {
 def write_attr(message: Any, value: Any, kind: str = "") -> None:
     """Store a value in the AttrValue `message`. Raises TypeError for a value that no attr can hold.
 
-    kind: the attr's kind; derived from the value if empty.
+    Args:
+      kind: the attr's kind; derived from the value if empty.
     """
     kind = kind or kind_of(value)
     if kind in _PLAIN:

@@ -89,7 +89,8 @@ called for large data, until it reports that the native function will never be a
 def crc32c(data: Any, crc: int = 0) -> int:
     """Return the CRC-32C of `data`, continued from `crc`, the checksum of the preceding bytes.
 
-    data: bytes or any contiguous buffer, such as a NumPy array, of which the bytes are used.
+    Args:
+      data: bytes or any contiguous buffer, such as a NumPy array, of which the bytes are used.
     """
     source = memoryview(data)
     if source.nbytes > _BY_TABLE:
@@ -214,7 +215,8 @@ def _folded_integer(
     """Reduce an integer to one with fewer bits and the same remainder. Return it and its number of
     bits.
 
-    bits: the number of bits of `value`, a multiple of 8.
+    Args:
+      bits: the number of bits of `value`, a multiple of 8.
     """
     scale = 1
     while 2 * scale * degree < bits:

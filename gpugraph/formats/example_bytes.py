@@ -225,7 +225,8 @@ def _read_integers(content: bytes, start: int, end: int) -> Any:
 def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
     """Yield the bytes of the values in a list of numbers: packed, tagged one by one, or both.
 
-    tag: the tag of a single value.
+    Args:
+      tag: the tag of a single value.
     """
     position = start
     while position < end:
@@ -272,7 +273,9 @@ def varints(content: bytes) -> Any:
 def _numbers(groups: Any, ends: Any) -> Any:
     """Return the numbers of consecutive varints as int64.
 
-    groups: their bytes. ends: the positions of each number's last byte.
+    Args:
+      groups: their bytes.
+      ends: the positions of each number's last byte.
     """
     lengths = np.diff(ends, prepend=-1)
     longest = lengths.max()
@@ -294,7 +297,8 @@ _READERS = {BYTES: _read_strings, FLOATS: _read_floats, INTEGERS: _read_integers
 def feature_bytes(kind: int, values: Any) -> bytes:
     """Return a serialized Feature with a list of strings, floats or integers; numbers are packed.
 
-    kind: BYTES, FLOATS or INTEGERS.
+    Args:
+      kind: BYTES, FLOATS or INTEGERS.
     """
     if kind == BYTES:
         content = b"".join(bytes_field(1, value) for value in values)

@@ -62,8 +62,9 @@ def _sizes(content: Any, positions: Any) -> tuple[Any, Any]:
 class Column(NamedTuple):
     """One feature of each example: the kind of its list (0 if it is missing) and its location.
 
-    features, starts: the positions where the feature's content and its list's content start; ends:
-    where both end. Arrays with one element per example.
+    Args:
+      features, starts: the positions where the feature's content and its list's content start.
+      ends: where both end. Arrays with one element per example.
     """
 
     kinds: Any
@@ -110,8 +111,9 @@ class ExampleColumns:
     def _step(self, rows: Any, positions: Any, ends: Any) -> Any:
         """Read one entry of each remaining example. Return the positions of the following entries.
 
-        rows: the numbers of these examples. positions, ends: where the entry starts, and where the
-        example ends.
+        Args:
+          rows: the numbers of these examples.
+          positions, ends: where the entry starts, and where the example ends.
         """
         content = self._bytes
         sizes, starts = _sizes(content, positions + 1)

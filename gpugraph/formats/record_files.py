@@ -27,10 +27,14 @@ class TFRecordCompressionType:
 class TFRecordOptions:
     """The compression of a file of records.
 
-    compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`. Raises ValueError for any
-    other value. flush_mode: zlib's mode for `flush`. window_bits, compression_level, mem_level,
-    compression_strategy: zlib's parameters for writing. input_buffer_size, output_buffer_size and
-    compression_method are ignored: the buffers' size is fixed, and zlib has one method.
+    Raises ValueError for any other value.
+
+    Args:
+      compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`.
+      flush_mode: zlib's mode for `flush`.
+      window_bits, compression_level, mem_level, compression_strategy: zlib's parameters for
+        writing. input_buffer_size, output_buffer_size and compression_method are ignored: the
+        buffers' size is fixed, and zlib has one method.
     """
 
     compression_type_map: ClassVar[dict[int, str]] = {
@@ -65,7 +69,8 @@ class TFRecordOptions:
     def get_compression_type_string(cls, options: Any) -> str:
         """Return "ZLIB", "GZIP" or "".
 
-        options: `TFRecordOptions`, a string or a `TFRecordCompressionType`.
+        Args:
+          options: `TFRecordOptions`, a string or a `TFRecordCompressionType`.
         """
         if not options:
             return ""
@@ -114,7 +119,8 @@ class TFRecordWriter:
 
     A context manager; methods raise FailedPreconditionError after `close`.
 
-    options: `TFRecordOptions`, or a compression type.
+    Args:
+      options: `TFRecordOptions`, or a compression type.
 
     >>> with tf.python_io.TFRecordWriter(folder + "/file.records") as writer:
     ...     writer.write(b"first")
@@ -170,9 +176,11 @@ class TFRecordWriter:
 class InflatedFile:
     """A reader that decompresses a file: `read(n)` returns at most n bytes, and none at the end.
 
-    kind: "ZLIB", "GZIP", or "" for an uncompressed file. name: the path, for errors.
-
     Raises DataLossError for bytes in another format, and for a truncated file.
+
+    Args:
+      kind: "ZLIB", "GZIP", or "" for an uncompressed file.
+      name: the path, for errors.
     """
 
     def __init__(self, source: BinaryIO, kind: str, name: str) -> None:
@@ -216,11 +224,12 @@ class InflatedFile:
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     """Yield the records of a file.
 
-    options: `TFRecordOptions` or a compression type; it must be the compression with which the file
-    was written.
-
     If there is no file, the first iteration raises NotFoundError. Raises DataLossError for a
     damaged or truncated record.
+
+    Args:
+      options: `TFRecordOptions` or a compression type; it must be the compression with which the
+        file was written.
     """
     kind, name = TFRecordOptions.get_compression_type_string(options), os.fsdecode(path)
     with system_errors(name), open_to_read(name) as source:

@@ -46,8 +46,10 @@ def histogram_summary(
 ) -> bytes:
     """Return a Summary of one histogram.
 
-    statistics: minimum, maximum, number, sum and sum of squares of the values. limits: upper ends
-    of the buckets. counts: the number of values in each bucket.
+    Args:
+      statistics: minimum, maximum, number, sum and sum of squares of the values.
+      limits: upper ends of the buckets.
+      counts: the number of values in each bucket.
     """
     parts = [double_field(number, value) for number, value in enumerate(statistics, 1)]
     content = b"".join(parts) + doubles_field(6, limits) + doubles_field(7, counts)
@@ -63,7 +65,9 @@ def image_summary(tag: bytes, height: int, width: int, channels: int, png: bytes
 def audio_summary(tag: bytes, rate: float, channels: int, frames: int, wav: bytes) -> bytes:
     """Return a Summary of one recording; `wav` is the content of its WAV file.
 
-    rate: in Hz. frames: the number of samples per channel.
+    Args:
+      rate: in Hz.
+      frames: the number of samples per channel.
     """
     sizes = float_field(1, rate) + int_field(2, channels) + int_field(3, frames)
     content = sizes + bytes_field(4, wav) + bytes_field(5, b"audio/wav")
@@ -131,8 +135,9 @@ EVENT_FIELDS = {
 def event_message(wall_time: float, step: int, kind: str, content: bytes) -> bytes:
     """Return a serialized Event.
 
-    wall_time: in seconds since 1970. kind, content: a key of EVENT_FIELDS and the serialized value
-    of that field.
+    Args:
+      wall_time: in seconds since 1970.
+      kind, content: a key of EVENT_FIELDS and the serialized value of that field.
     """
     fields = double_field(1, wall_time) + int_field(2, step)
     return fields + bytes_field(EVENT_FIELDS[kind], content)
@@ -148,8 +153,10 @@ def plugin_metadata(
 ) -> bytes:
     """Return a SummaryMetadata.
 
-    plugin: the TensorBoard plugin that shows the values. display_name, description: the texts that
-    the plugin shows with the values. content: the plugin's message about the values.
+    Args:
+      plugin: the TensorBoard plugin that shows the values.
+      display_name, description: the texts that the plugin shows with the values.
+      content: the plugin's message about the values.
     """
     settings = bytes_field(2, content) if content else b""
     parts = bytes_field(1, bytes_field(1, plugin.encode()) + settings) if plugin else b""

@@ -38,8 +38,10 @@ them.
 def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
     """Return a serialized TensorProto: numbers as raw bytes, or one field per string.
 
-    shape: replaces the array's shape. Raises TypeError for a dtype that a TensorProto can't hold as
-      bytes.
+    Raises TypeError for a dtype that a TensorProto can't hold as bytes.
+
+    Args:
+      shape: replaces the array's shape.
     """
     sizes = array.shape if shape is None else shape
     dims = b"".join(bytes_field(2, int_field(1, size)) for size in sizes)
@@ -106,8 +108,9 @@ def _sizes(content: bytes) -> list[int]:
 def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, count: int) -> Any:
     """Return the values in the field for `dtype`, which may be packed or separate.
 
-    parts: (wire type, content) of all fields, by number. raw: `tensor_content`, which may hold
-    strings.
+    Args:
+      parts: (wire type, content) of all fields, by number.
+      raw: `tensor_content`, which may hold strings.
     """
     if dtype is dtypes.string:
         texts = [content for _, content in parts.get(_STRINGS, ())]

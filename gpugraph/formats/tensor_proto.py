@@ -71,12 +71,14 @@ def tensor_proto_of(
 ) -> Any:
     """Return a TensorProto of `shape` with the array's values; strings are an array of bytes.
 
-    An array with fewer elements than `shape` is extended by its last value. as_values: never store
-    raw bytes, whatever the number of values.
+    An array with fewer elements than `shape` is extended by its last value.
 
     Raises:
       ValueError: the content is larger than 2 GiB, protobuf's limit.
       TypeError: a TensorProto can't hold this dtype.
+
+    Args:
+      as_values: never store raw bytes, whatever the number of values.
     """
     proto = messages_pb2.TensorProto()
     write_tensor(proto, array, dtype, shape, as_values)

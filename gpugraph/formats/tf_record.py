@@ -35,13 +35,14 @@ def write_record(target: Any, record: Any) -> int:
 def read_records(source: Any, name: Any) -> Iterator[bytes]:
     """Yield the records from the current position of a binary file to its end.
 
-    source: an object whose `read(n)` returns at most n bytes, and none at the end. `consumed`, if
-    it exists and is not None, is the number of compressed bytes that it has read.
-    name: the path for errors.
-
     Raises DataLossError, with the record's offset, for a wrong checksum, for an end within a
     record, and for a record that is far larger than the compressed bytes read. Memory is allocated
     only for bytes that the file has, whatever length a record claims.
+
+    Args:
+      source: an object whose `read(n)` returns at most n bytes, and none at the end. `consumed`, if
+        it exists and is not None, is the number of compressed bytes that it has read.
+      name: the path for errors.
     """
     offset, ahead = 0, _ReadAhead(source)
     while True:
@@ -123,9 +124,10 @@ provide_scanner = _scanner.provide
 def read_record(source: Any, name: Any, offset: int) -> bytes | None:
     """Return the record at the current position. Return None at the end of the file.
 
-    offset: the position in bytes from the start, for errors.
-
     Raises DataLossError as `read_records` does; the position is then somewhere in the record.
+
+    Args:
+      offset: the position in bytes from the start, for errors.
     """
     head = _read(source, _HEAD, name, offset)
     if not head:

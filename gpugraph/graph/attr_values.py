@@ -20,11 +20,12 @@ from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> Any:
     """Convert `value` to the attr's kind and check it against the attr's bounds.
 
-    function: the name of the Python function that the program called, for error messages.
-
     Raises TypeError for a value of another kind or a dtype that the op does not accept. Raises
     ValueError for a number or string that the attr does not allow, an invalid shape, or a list that
     is too short.
+
+    Args:
+      function: the name of the Python function that the program called, for error messages.
     """
     kind = attr.kind
     if kind.startswith("list("):
@@ -75,7 +76,8 @@ def quoted(texts: Sequence[str]) -> str:
 def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> None:
     """Raise TypeError for a dtype that the type attr does not accept.
 
-    argument: the name of the parameter that the dtype comes from, for the message.
+    Args:
+      argument: the name of the parameter that the dtype comes from, for the message.
     """
     if attr.allowed and dtype not in attr.allowed:
         names = ", ".join(element_type.name for element_type in attr.allowed)
@@ -176,9 +178,10 @@ def complete_attrs(
 ) -> dict[str, Any]:
     """Return `attrs` with all defaults, and with the attrs that the inputs' dtypes determine.
 
-    types: the dtypes of all input tensors, with lists flattened.
-
     Raises ValueError for attrs that are missing and for inputs that don't match the signature.
+
+    Args:
+      types: the dtypes of all input tensors, with lists flattened.
     """
     known = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
     inferred = {key for arg in op_def.inputs for key in (arg.type_attr, arg.type_list_attr)}
@@ -222,7 +225,8 @@ def _bind_arg(op_def: OpDef, arg: ArgDef, types: Sequence[DType], known: dict[st
     """Add to `known` the attrs that one argument's tensors determine. Raises ValueError for a
     mismatch.
 
-    types: the dtypes of the tensors in this argument.
+    Args:
+      types: the dtypes of the tensors in this argument.
     """
 
     def refuse(why: str) -> None:

@@ -45,7 +45,8 @@ class ArgDef(NamedTuple):
 class AttrDef(NamedTuple):
     """One attr: its kind (`"type"`, `"int"`, `"list(int)"`, ...), default and allowed values.
 
-    minimum: the minimum of an int, or of the length of a list.
+    Args:
+      minimum: the minimum of an int, or of the length of a list.
     """
 
     name: str

@@ -93,7 +93,8 @@ def register_constant_value(function: Callable[[Any, bool], Any]) -> None:
 def constant_value(tensor: Any, as_shape: bool) -> Any:
     """Return the value that a tensor has in every run. If it is not constant, return None.
 
-    as_shape: whether to return a TensorShape for a vector of sizes, of which some may be unknown.
+    Args:
+      as_shape: whether to return a TensorShape for a vector of sizes, of which some may be unknown.
     """
     return _constant_values[0](tensor, as_shape)
 

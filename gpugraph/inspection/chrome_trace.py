@@ -35,8 +35,9 @@ class TraceEvents:
     def add(self, step_stats: Any, dataflow: bool = True, memory: bool = True) -> None:
         """Add the steps in a StepStats message of one run.
 
-        dataflow: add arrows for tensors that move between devices. memory: add counters of live
-        bytes.
+        Args:
+          dataflow: add arrows for tensors that move between devices.
+          memory: add counters of live bytes.
         """
         steps = [
             (device.device, stats) for device in step_stats.dev_stats for stats in device.node_stats
@@ -70,7 +71,8 @@ class TraceEvents:
     def _moment(self, stats: Any, name: str) -> float:
         """Return a time of a step, in microseconds since the first step of the first run.
 
-        name: the field of NodeExecStats, without its unit, such as "all_start".
+        Args:
+          name: the field of NodeExecStats, without its unit, such as "all_start".
         """
         return max(_nanos(stats, name) - (self._origin_ns or 0), 0) / 1000
 
@@ -175,7 +177,8 @@ class Lanes:
 class NamedLanes:
     """The lanes of calls that have a lane already: one for each thread and depth.
 
-    numbers: the numbers of the lanes of all runs, by name.
+    Args:
+      numbers: the numbers of the lanes of all runs, by name.
     """
 
     def __init__(self, names: Mapping[int, str], numbers: dict[str, int]) -> None:

@@ -23,7 +23,11 @@ _PLAIN = {"string": "", "bool": False, "bytes": b"", "float": 0.0, "double": 0.0
 
 
 class PlainMessage(SimpleNamespace):
-    """A record with a message's fields as attributes. type_name: TensorFlow's name for it."""
+    """A record with a message's fields as attributes.
+
+    Args:
+      type_name: TensorFlow's name for it.
+    """
 
     type_name: str
 

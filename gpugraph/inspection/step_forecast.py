@@ -23,8 +23,11 @@ _MAX_NAMES = 6
 class DeviceForecast(NamedTuple):
     """The memory and time of a step on one device.
 
-    lasting: bytes of variables and constants. peak: the maximum of all bytes at a time, which is
-    reached at `node`. busy: seconds in which the device computes. nodes: how many it runs.
+    Args:
+      lasting: bytes of variables and constants.
+      peak: the maximum of all bytes at a time, which is reached at `node`.
+      busy: seconds in which the device computes.
+      nodes: how many it runs.
     """
 
     busy: float
@@ -63,7 +66,11 @@ class StepForecast:
         }
 
     def text(self, limits: dict[str, int] | None = None) -> str:
-        """Return the forecast as text. limits: the memory of devices in bytes, by full name."""
+        """Return the forecast as text.
+
+        Args:
+          limits: the memory of devices in bytes, by full name.
+        """
         lines = [f"time: {_milliseconds(self.seconds)}"]
         for name, device in self.devices.items():
             limit = (limits or {}).get(name)

@@ -34,7 +34,8 @@ def step_statistics(
 ) -> PlainMessage:
     """Return the steps of the run as a StepStats record.
 
-    spans: calls of pipelines of data, which are shown as a separate device.
+    Args:
+      spans: calls of pipelines of data, which are shown as a separate device.
     """
     known = graph.by_name()
     live = {device: graph.live_bytes(device) for device in {n.device for n in graph.nodes}}
@@ -94,7 +95,8 @@ def member_names(
 ) -> list[str]:
     """Return the names of the nodes that a step computes, including the members of fused nodes.
 
-    known: the nodes and their positions by name.
+    Args:
+      known: the nodes and their positions by name.
     """
     names = [step.name]
     if step.group is not None:

@@ -13,8 +13,10 @@ from gpugraph.inspection.chrome_trace import TraceEvents, start_of
 class AllocationMaximum(NamedTuple):
     """The peak of an allocator.
 
-    timestamp: in microseconds since the epoch. num_bytes: the bytes in use. tensors: the name of
-    the step at the peak.
+    Args:
+      timestamp: in microseconds since the epoch.
+      num_bytes: the bytes in use.
+      tensors: the name of the step at the peak.
     """
 
     timestamp: float
@@ -46,7 +48,9 @@ class Timeline:
         timeline = Timeline(run_metadata.step_stats)
         text = timeline.generate_chrome_trace_format()
 
-    step_stats: a StepStats message, from gpugraph or TensorFlow. graph: not used.
+    Args:
+      step_stats: a StepStats message, from gpugraph or TensorFlow.
+      graph: not used.
     """
 
     def __init__(self, step_stats: Any, graph: Any = None) -> None:
@@ -63,8 +67,9 @@ class Timeline:
     ) -> str:
         """Return a trace as JSON, which chrome://tracing and ui.perfetto.dev open.
 
-        show_dataflow: add arrows for tensors that move between devices.
-        show_memory: add counters of live bytes.
+        Args:
+          show_dataflow: add arrows for tensors that move between devices.
+          show_memory: add counters of live bytes.
         """
         return self._trace(show_dataflow, show_memory).as_json()
 

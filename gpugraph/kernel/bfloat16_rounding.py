@@ -35,10 +35,14 @@ def bind_widened(
     """Bind a kernel to float32 arrays in place of bfloat16 arrays, and return the callable that
     each run calls.
 
-    bind: a function that binds the kernel to a context and arrays. context: the `KernelContext`.
-    arrays: inputs, then outputs. writes: the indices of inputs that the kernel writes. dynamic:
-    whether the kernel returns its outputs, which are then not among the arrays. Arrays with the
-    same memory share one float32 array, so an output that overwrites an input still does so.
+    Args:
+      bind: a function that binds the kernel to a context and arrays.
+      context: the `KernelContext`.
+      arrays: inputs, then outputs.
+      writes: the indices of inputs that the kernel writes.
+      dynamic: whether the kernel returns its outputs, which are then not among the arrays. Arrays
+        with the same memory share one float32 array, so an output that overwrites an input still
+        does so.
     """
     wide = _Widened(context)
     widened = [wide.array(array) for array in arrays]

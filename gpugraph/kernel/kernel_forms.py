@@ -35,20 +35,21 @@ class Call(NamedTuple):
     Host inputs (whose values are known when the kernel is bound) are not among the arguments:
     `context.value` reads them. The flags:
 
-    dynamic: the outputs' sizes depend on the inputs' values; the call returns the outputs, which
-      are not among its arguments.
-    late: host inputs are arguments, as arrays in host memory, because their values are computed
-      during a run (the index of an element, the handle of a TensorArray).
-    waits: the call may wait for other runs, or forever, since it calls user functions; other runs
-      may use the run's variables meanwhile. Such a kernel is dynamic; its inputs are copies, and
-      several such kernels of a run may be called at the same time.
-    gives_up: a kernel with `waits` that itself checks whether its run must end (`check_run`), as
-      ops on queues do. The run need not call it in a separate thread that can be abandoned.
-    direct: the arguments are the arrays themselves, for kernels that only move elements. Otherwise
-      arrays of bfloat16 are passed as float32; outputs, and the inputs numbered in `writes`, are
-      rounded after the call (`bfloat16_rounding`).
-
     `op` sets `direct` and `writes` for the kernels of a declaration.
+
+    Args:
+      dynamic: the outputs' sizes depend on the inputs' values; the call returns the outputs, which
+        are not among its arguments.
+      late: host inputs are arguments, as arrays in host memory, because their values are computed
+        during a run (the index of an element, the handle of a TensorArray).
+      waits: the call may wait for other runs, or forever, since it calls user functions; other runs
+        may use the run's variables meanwhile. Such a kernel is dynamic; its inputs are copies, and
+        several such kernels of a run may be called at the same time.
+      gives_up: a kernel with `waits` that itself checks whether its run must end (`check_run`), as
+        ops on queues do. The run need not call it in a separate thread that can be abandoned.
+      direct: the arguments are the arrays themselves, for kernels that only move elements.
+        Otherwise arrays of bfloat16 are passed as float32; outputs, and the inputs numbered in
+        `writes`, are rounded after the call (`bfloat16_rounding`).
     """
 
     function: Callable[..., Any] | None = None
@@ -93,8 +94,10 @@ class Reduction(NamedTuple):
     """A reduction: the C expression `combine` combines `a`, the result so far, with the element
     `b`. The first `a` is `start`.
 
-    map: an expression of `x`, which is applied to each element before it is combined. finish: an
-    expression of the result `a` and the number of elements `n`, which is applied at the end.
+    Args:
+      map: an expression of `x`, which is applied to each element before it is combined.
+      finish: an expression of the result `a` and the number of elements `n`, which is applied at
+        the end.
     """
 
     start: str
@@ -109,13 +112,16 @@ class Source(NamedTuple):
 
     launches(signature): returns the launches, in order. If the file has no function for the attrs,
     dtypes or shapes, it raises NotImplementedError with the reason; then `host` runs on copies in
-    host memory. optional: indices of arrays (as in `Arg`) that may be empty; if another array is
-    empty, `host` runs. tensor_cores(signature): the launches for GPUs with the tensor cores that
-    tensor_core_mma.cuh uses; an empty sequence if tensor cores don't support the dtype.
-    product(signature): the op as one matrix product, a `MatmulWithEpilogue`, which is preferred to
-    the launches if the GPU's library computes it; None if the op is none. sums(signature): the op
-    as a convolution, which is preferred to the launches if a library computes it; None if the op is
-    none.
+    host memory.
+
+    Args:
+      optional: indices of arrays (as in `Arg`) that may be empty; if another array is empty, `host`
+        runs. tensor_cores(signature): the launches for GPUs with the tensor cores that
+        tensor_core_mma.cuh uses; an empty sequence if tensor cores don't support the dtype.
+        product(signature): the op as one matrix product, a `MatmulWithEpilogue`, which is preferred
+        to the launches if the GPU's library computes it; None if the op is none. sums(signature):
+        the op as a convolution, which is preferred to the launches if a library computes it; None
+        if the op is none.
     """
 
     file: str
@@ -131,16 +137,18 @@ class Sized(NamedTuple):
     """Launches of functions in a CUDA file, for outputs whose sizes depend on the inputs' values.
 
     measure(signature): the launches that come first. They write counts to the scratch memory
-      `SIZES`; without launches there are no counts. The host waits until they have ended, and
-      raises an error if an error flag is set. shapes(signature, numbers): the outputs' shapes,
-      given the counts `numbers`. fill(signature, numbers): the launches that compute the outputs.
-      These launches can still read the scratch memory of `measure`.
-    types: the possible dtypes of the attr `T`, if the op has one. known(signature): the counts if
-    the outputs' shapes are static, so that the host need not wait. It is None for an op whose
-    counts do not follow from the shapes.
+    `SIZES`; without launches there are no counts. The host waits until they have ended, and raises
+    an error if an error flag is set. shapes(signature, numbers): the outputs' shapes, given the
+    counts `numbers`. fill(signature, numbers): the launches that compute the outputs. These
+    launches can still read the scratch memory of `measure`.
 
     Inputs may be empty. Each function may raise NotImplementedError, with the reason; then `host`,
     a dynamic `Call`, runs on copies in host memory instead.
+
+    Args:
+      types: the possible dtypes of the attr `T`, if the op has one. known(signature): the counts if
+        the outputs' shapes are static, so that the host need not wait. It is None for an op whose
+        counts do not follow from the shapes.
     """
 
     file: str

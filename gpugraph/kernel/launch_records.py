@@ -62,8 +62,10 @@ class MovableState(Protocol):
 class State(NamedTuple):
     """A launch argument: the state that the session keeps for the op (`KernelContext.state`).
 
-    All plans that run the op use and change the same numbers. make: a function that creates the
-    state.
+    All plans that run the op use and change the same numbers.
+
+    Args:
+      make: a function that creates the state.
     """
 
     make: Callable[[], MovableState]
@@ -72,11 +74,14 @@ class State(NamedTuple):
 class WindowSums(NamedTuple):
     """A convolution, or a gradient of it, for libraries of convolutions.
 
-    kind: `forward` (arrays: images, filter, results), `input` (filter, results' gradient, images'
-    gradient) or `filter` (images, results' gradient, filter's gradient). With `has_bias` the bias
-    is the third array. is_last: whether the channels of images are last; a filter has the axes
-    (window, channels, outputs). strides, dilations, before, after: by spatial axis; the latter two
-    are the padding. relu: whether negative results become 0.
+    Args:
+      kind: `forward` (arrays: images, filter, results), `input` (filter, results' gradient, images'
+        gradient) or `filter` (images, results' gradient, filter's gradient). With `has_bias` the
+        bias is the third array.
+      is_last: whether the channels of images are last; a filter has the axes (window, channels,
+        outputs).
+      strides, dilations, before, after: by spatial axis; the latter two are the padding.
+      relu: whether negative results become 0.
     """
 
     kind: str
@@ -92,11 +97,14 @@ class WindowSums(NamedTuple):
 class Launch(NamedTuple):
     """One launch of a CUDA function: `grid` blocks of `block` threads each.
 
-    arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles. types:
-    macros that stand for dtypes: `T` defines T (the type in memory), T_VALUE (the type of the
-    computation), T_LOAD(x) and T_STORE(x). defines: other macros. file: the CUDA file, if it is not
-    the file of the kernel. aligned: macros with the value 1 if an array begins at a multiple of a
-    number of bytes, else 0; each is given as (array, bytes).
+    Args:
+      arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles.
+      types: macros that stand for dtypes: `T` defines T (the type in memory), T_VALUE (the type of
+        the computation), T_LOAD(x) and T_STORE(x).
+      defines: other macros.
+      file: the CUDA file, if it is not the file of the kernel.
+      aligned: macros with the value 1 if an array begins at a multiple of a number of bytes, else
+        0; each is given as (array, bytes).
     """
 
     function: str

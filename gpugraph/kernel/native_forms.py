@@ -39,9 +39,11 @@ class Builder(Protocol):
     ) -> int:
         """Add an elementwise expression of values, which broadcast.
 
-        dtype: the dtype of the result. type: the expression's `T`, by default the dtype of the last
-        input. fails: an expression of the same inputs, and a message. If the expression is true for
-        an element, the run raises InvalidArgumentError with that message.
+        Args:
+          dtype: the dtype of the result.
+          type: the expression's `T`, by default the dtype of the last input.
+          fails: an expression of the same inputs, and a message. If the expression is true for an
+            element, the run raises InvalidArgumentError with that message.
         """
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
@@ -181,13 +183,16 @@ class RowSource(NamedTuple):
     error.
 
     parameters(signature): the integers that the function takes; it raises NotImplementedError, with
-    the reason, for attrs, dtypes or shapes that the function does not support. element: the index
-    of the array for whose dtype (float32, float64, int32 or int64) the file is compiled, or None
-    for a function that only moves bytes. macros(signature): C macros by name; their text may call
-    functions that are not exact (`EXPENSIVE`). sizes: for an op whose outputs' sizes depend on
-    values: `sizes(signature, *inputs)` returns the largest possible shapes of the outputs. The
-    function's last array is then a single int64, in which it stores the actual number of rows of
-    the outputs numbered in `counted`. takes_empty: whether arrays may be empty.
+    the reason, for attrs, dtypes or shapes that the function does not support.
+
+    Args:
+      element: the index of the array for whose dtype (float32, float64, int32 or int64) the file is
+        compiled, or None for a function that only moves bytes. macros(signature): C macros by name;
+        their text may call functions that are not exact (`EXPENSIVE`).
+      sizes: for an op whose outputs' sizes depend on values: `sizes(signature, *inputs)` returns
+        the largest possible shapes of the outputs. The function's last array is then a single
+        int64, in which it stores the actual number of rows of the outputs numbered in `counted`.
+      takes_empty: whether arrays may be empty.
     """
 
     file: str

@@ -13,7 +13,8 @@ from gpugraph.base.dtypes import DType
 class NodeSignature:
     """The `Signature` of a node with known shapes.
 
-    host_values: by input index, the values of host inputs, which are known at compile time.
+    Args:
+      host_values: by input index, the values of host inputs, which are known at compile time.
     """
 
     name: str

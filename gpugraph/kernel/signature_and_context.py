@@ -50,7 +50,8 @@ class CompiledFile(Protocol):
     ) -> Callable[[], int]:
         """Return a callable that calls one of the file's functions with these integers and arrays.
 
-        dtype: the dtype for which the function is compiled, if the arrays have different dtypes.
+        Args:
+          dtype: the dtype for which the function is compiled, if the arrays have different dtypes.
         """
 
 
@@ -100,7 +101,10 @@ class KernelContext(Signature, Protocol):
 
         The file is in `kernels/`. The function returns None if the file is not compiled by then, or
         if native code is disabled. It is for kernels that are partly in C and whose results have
-        the same bits as NumPy's. dtype: the dtype for which the file is compiled.
+        the same bits as NumPy's.
+
+        Args:
+          dtype: the dtype for which the file is compiled.
         """
 
     def own(self, container: Any) -> None:

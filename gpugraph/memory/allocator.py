@@ -231,8 +231,10 @@ def validate_num_bytes(name: str, num_bytes: int) -> bool:
 
 
 def unknown_address(name: str, wanted: str, address: object) -> InvalidArgumentError:
-    """Return the error for an address that is not in use. wanted: the action that failed, such as
-    "to free".
+    """Return the error for an address that is not in use.
+
+    Args:
+      wanted: the action that failed, such as "to free".
     """
     shown = f"{address:#x}" if isinstance(address, int) else repr(address)
     return invalid_argument(

@@ -314,8 +314,9 @@ def _place(buffers: _Buffers, order: Sequence[int]) -> ArenaPlan:
 def _tightest_gap(placed: list[tuple[int, int, int, int]], size: int, first: int, last: int) -> int:
     """Return the start of the smallest gap of at least `size` bytes during the steps [first, last].
 
-    placed: the buffers placed so far as (start, end, first, last), sorted by start. If no gap fits,
-    return the end of the highest buffer that lives during these steps.
+    Args:
+      placed: the buffers placed so far as (start, end, first, last), sorted by start. If no gap
+        fits, return the end of the highest buffer that lives during these steps.
     """
     best = -1
     best_gap = 0

@@ -72,8 +72,10 @@ def _bits(number: int) -> Iterator[int]:
 
 
 class Stacking:
-    """The order in which buffers are stacked. below: for each buffer, the indices of the buffers
-    directly below it, from `buffers_below`.
+    """The order in which buffers are stacked.
+
+    Args:
+      below: for each buffer, the indices of the buffers directly below it, from `buffers_below`.
     """
 
     def __init__(self, below: Sequence[Sequence[int]]) -> None:

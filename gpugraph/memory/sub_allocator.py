@@ -52,8 +52,10 @@ class SubAllocator(ABC):
 
 
 class HostRegions:
-    """A thread-safe table of regions of host memory. kind: the kind of memory for messages, "host"
-    or "pinned".
+    """A thread-safe table of regions of host memory.
+
+    Args:
+      kind: the kind of memory for messages, "host" or "pinned".
     """
 
     def __init__(self, kind: str) -> None:

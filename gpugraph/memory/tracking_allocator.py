@@ -43,7 +43,8 @@ class _Local(NamedTuple):
 class TrackingAllocator(AllocatorWrapper):
     """Counts allocations and their bytes.
 
-    track_sizes: whether to track sizes here if the inner allocator does not.
+    Args:
+      track_sizes: whether to track sizes here if the inner allocator does not.
     """
 
     def __init__(self, allocator: Allocator, track_sizes: bool) -> None:

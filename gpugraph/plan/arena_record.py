@@ -14,8 +14,9 @@ class BufferRecord(NamedTuple):
     """A buffer in the arena: its op, its bytes, and its first and last position in the order of the
     plan.
 
-    shape, dtype: the shape and dtype of the buffer's first tensor; later tensors may reuse its
-    memory.
+    Args:
+      shape, dtype: the shape and dtype of the buffer's first tensor; later tensors may reuse its
+        memory.
     """
 
     op: str
@@ -36,9 +37,12 @@ class BufferRecord(NamedTuple):
 class ArenaRecord(NamedTuple):
     """The arena on a device.
 
-    num_bytes: its size. bound: the maximum number of bytes that are live at the same time. For this
-    order of nodes, no arena can be smaller. The maximum occurs at position `place` of the order, at
-    `node`, which the line `origin` created. buffers: all buffers in the arena.
+    Args:
+      num_bytes: its size.
+      bound: the maximum number of bytes that are live at the same time. For this order of nodes, no
+        arena can be smaller. The maximum occurs at position `place` of the order, at `node`, which
+        the line `origin` created.
+      buffers: all buffers in the arena.
     """
 
     device: str
@@ -59,8 +63,9 @@ class LoopRecord(NamedTuple):
     """The memory on stacks and in TensorArrays that each iteration of a loop keeps on a device
     until its gradient, or the end of the run, releases it.
 
-    tensors: the tensors that one iteration keeps, largest first. A tensor whose size is known only
-    in a run counts as 0 bytes.
+    Args:
+      tensors: the tensors that one iteration keeps, largest first. A tensor whose size is known
+        only in a run counts as 0 bytes.
     """
 
     loop: str

@@ -40,9 +40,10 @@ class TensorRecord(NamedTuple):
 class NodeRecord(NamedTuple):
     """One node of a device's part of the graph.
 
-    members: the names of the operations that a fused node computes. received: for a `_Recv`, the
-    tensor, and the device that sends it. seconds: the estimated time
-    (`compile/analysis/step_time_model.py`).
+    Args:
+      members: the names of the operations that a fused node computes.
+      received: for a `_Recv`, the tensor, and the device that sends it.
+      seconds: the estimated time (`compile/analysis/step_time_model.py`).
     """
 
     node_def: NodeDef

@@ -19,7 +19,8 @@ MAX_SPANS = 50_000
 class Span(NamedTuple):
     """A call of a stage's iteration in a thread, in nanoseconds since the epoch.
 
-    depth: the number of calls around it in the thread.
+    Args:
+      depth: the number of calls around it in the thread.
     """
 
     thread: str
@@ -38,7 +39,8 @@ _OFFSET = time.time_ns() - time.perf_counter_ns()
 def note(name: str, kind: str, depth: int, begun: int, ended: int) -> None:
     """Keep the span of a call, if spans are recorded.
 
-    begun, ended: of `time.perf_counter_ns`.
+    Args:
+      begun, ended: of `time.perf_counter_ns`.
     """
     if _listeners:
         thread = threading.current_thread()

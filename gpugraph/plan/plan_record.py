@@ -44,7 +44,11 @@ class Mailbox(Protocol):
     """A buffer through which one step passes a tensor to another, under a rendezvous key."""
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
-        """Store a value. is_dead: whether it belongs to a branch that was not taken."""
+        """Store a value.
+
+        Args:
+          is_dead: whether it belongs to a branch that was not taken.
+        """
 
     def recv(self, key: str) -> tuple[Any, bool]:
         """Remove and return the value of a key, and whether it is dead."""
@@ -61,8 +65,11 @@ def rendezvous_key(
 
 
 class FeedSlot(NamedTuple):
-    """A fed tensor. load: a function that stores an array of this dtype and shape as the tensor's
-    value for the run.
+    """A fed tensor.
+
+    Args:
+      load: a function that stores an array of this dtype and shape as the tensor's value for the
+        run.
     """
 
     name: str
@@ -72,9 +79,11 @@ class FeedSlot(NamedTuple):
 
 
 class FetchSlot(NamedTuple):
-    """A fetched tensor. read: a function that returns a copy of its value, as an array on the host.
+    """A fetched tensor.
 
-    array: the array that `read` copies, if it is the same host array in each run; else None.
+    Args:
+      read: a function that returns a copy of its value, as an array on the host.
+      array: the array that `read` copies, if it is the same host array in each run; else None.
     """
 
     name: str
@@ -84,8 +93,10 @@ class FetchSlot(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """The transfer of one tensor to another device. num_bytes: None if it is known only in a
-    run.
+    """The transfer of one tensor to another device.
+
+    Args:
+      num_bytes: None if it is known only in a run.
     """
 
     tensor: str
@@ -106,7 +117,8 @@ class PassReport(NamedTuple):
 class Placement(NamedTuple):
     """The device of one op of the plan and the reason for it.
 
-    mode: how the op is run: `kernel`, `view`, `folded`, ...
+    Args:
+      mode: how the op is run: `kernel`, `view`, `folded`, ...
     """
 
     name: str
@@ -136,7 +148,10 @@ class UnfitShapesError(Exception):
 class UnfitReportError(Exception):
     """A size that a kernel reported in a run does not fit the open plan.
 
-    The run has had no effect yet. is_larger: whether it fits in another run, with more memory.
+    The run has had no effect yet.
+
+    Args:
+      is_larger: whether it fits in another run, with more memory.
     """
 
     def __init__(self, is_larger: bool) -> None:
@@ -157,10 +172,6 @@ class Plan:
     The callables in `ends` run after a run's fetches; they raise the errors that devices have
     reported. `waits`, by device: a function that waits until the device has completed all enqueued
     work; `in_use`, by device: a function that returns the bytes that its allocator has in use.
-    variables: all variables that the plan uses. writes: whether the plan writes any of them.
-    `watched` are the variables whose memory is bound to steps: if one of these has `moved`, the
-    plan is stale. The lock is reentrant. If a kernel calls the session, and that call needs the
-    plan that is executing the kernel, it finds that plan `running` instead of deadlocking.
 
     A run uses `access` to enter the session's table of runs that use variables before its first
     step, and to leave the table at its end. `runs` counts runs. By this count, a waiting thread
@@ -180,6 +191,13 @@ class Plan:
     off (switching them off in each run would take a microsecond), and `RUN_CLOCK` is the plan's
     clock. If the plan has a single step, this step is `alone`: `run_unguarded` calls it directly,
     and errors are attributed to it.
+
+    Args:
+      variables: all variables that the plan uses.
+      writes: whether the plan writes any of them. `watched` are the variables whose memory is bound
+        to steps: if one of these has `moved`, the plan is stale. The lock is reentrant. If a kernel
+        calls the session, and that call needs the plan that is executing the kernel, it finds that
+        plan `running` instead of deadlocking.
     """
 
     key: PlanKey

@@ -40,9 +40,11 @@ StepKind = Literal[
 class Step:
     """One action of a run, with the name of the node that it executes.
 
-    group: the object that runs the step's parts, if it consists of several steps. code: a function
-    that returns the code that currently runs a single step. part: a text that distinguishes the
-    steps of one node. It is empty for the step of the node's kernel.
+    Args:
+      group: the object that runs the step's parts, if it consists of several steps.
+      code: a function that returns the code that currently runs a single step.
+      part: a text that distinguishes the steps of one node. It is empty for the step of the node's
+        kernel.
     """
 
     name: str
@@ -94,7 +96,8 @@ class StepGroup(ABC):
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
         """Return report lines on the current state of the steps.
 
-        codes: the code of each step of the plan, by the step's label.
+        Args:
+          codes: the code of each step of the plan, by the step's label.
         """
         return ()
 
@@ -111,7 +114,10 @@ class StepGroup(ABC):
     def parts(self, traced: bool) -> Sequence[Step] | None:
         """Return the steps that a run with a trace or a time limit executes one by one.
 
-        Return None if the group must run as a whole. traced: whether the run has a trace.
+        Return None if the group must run as a whole.
+
+        Args:
+          traced: whether the run has a trace.
         """
         return None
 

@@ -30,8 +30,10 @@ class TimeLimit(NamedTuple):
         return cls(seconds, monotonic() + seconds)
 
     def check(self, where: str) -> None:
-        """Raise DeadlineExceededError if the time has passed. where: the place in the run, for the
-        message.
+        """Raise DeadlineExceededError if the time has passed.
+
+        Args:
+          where: the place in the run, for the message.
         """
         if monotonic() > self.ends:
             raise DeadlineExceededError(

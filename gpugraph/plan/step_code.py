@@ -12,9 +12,11 @@ CodeState = Literal["native", "graph", "waiting", "plain"]
 class StepCode(NamedTuple):
     """The code that runs a step, or that its next run will use.
 
-    state: "native", native code of the CPU; "graph", part of a CUDA graph; "waiting", NumPy or a
-    separate launch until native code or a graph is ready; "plain", NumPy or a separate launch
-    permanently. reason: why the step waits, or why it stays plain.
+    Args:
+      state: "native", native code of the CPU; "graph", part of a CUDA graph; "waiting", NumPy or a
+        separate launch until native code or a graph is ready; "plain", NumPy or a separate launch
+        permanently.
+      reason: why the step waits, or why it stays plain.
     """
 
     state: CodeState

@@ -18,11 +18,12 @@ _HELP = {"--help", "-help", "-h", "--helpshort", "--helpfull"}
 def run(main: Callable[[Any], Any] | None = None, argv: Sequence[str] | None = None) -> None:
     """Parse the flags in `argv` (by default the program's command line), call `main`, and exit.
 
-    main: a function that receives a list with the program's name and the arguments that are not
-    defined flags, by default the `main` of the program's module. Its return value becomes the exit
-    status.
-
     `--help` prints the flags and exits instead. An invalid flag ends the program with status 1.
+
+    Args:
+      main: a function that receives a list with the program's name and the arguments that are not
+        defined flags, by default the `main` of the program's module. Its return value becomes the
+        exit status.
     """
     entry = sys.modules["__main__"].main if main is None else main
     sys.exit(entry(_without_flags(list(sys.argv if argv is None else argv))))

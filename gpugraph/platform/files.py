@@ -49,9 +49,11 @@ class GFile:
 
     A context manager, and an iterator of lines.
 
-    mode: as for `open`: "r", "w", "a", "r+", "w+", "a+", each with or without "b".
-    The file is opened on the first read or write, which raises NotFoundError for a missing file,
-    InvalidArgumentError for another mode, and PermissionDeniedError if the mode does not allow it.
+    Args:
+      mode: as for `open`: "r", "w", "a", "r+", "w+", "a+", each with or without "b". The file is
+        opened on the first read or write, which raises NotFoundError for a missing file,
+        InvalidArgumentError for another mode, and PermissionDeniedError if the mode does not allow
+        it.
 
     >>> with tf.gfile.GFile(folder + "/notes.txt", "w") as file:
     ...     file.write("one line")
@@ -361,8 +363,9 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield (folder, names of its subfolders, names of its files) for a folder and all below it.
 
-    in_order: whether to yield a folder before its subfolders. If False, the subfolders come first.
-    Yields nothing if `top` is missing.
+    Args:
+      in_order: whether to yield a folder before its subfolders. If False, the subfolders come
+        first. Yields nothing if `top` is missing.
     """
     yield from walked(top, in_order, None)
 

@@ -79,9 +79,10 @@ def walk(
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield (folder, names of its subfolders, names of its files) for a folder and all below it.
 
-    topdown: whether to yield a folder before its subfolders. If False, the subfolders come first.
-    onerror: a function that is called with the error of an unreadable folder and may raise it. By
-    default such folders are skipped.
+    Args:
+      topdown: whether to yield a folder before its subfolders. If False, the subfolders come first.
+      onerror: a function that is called with the error of an unreadable folder and may raise it. By
+        default such folders are skipped.
     """
 
     def tell(error: OSError) -> None:

@@ -166,10 +166,13 @@ def parse_values(
 ) -> dict[str, Any]:
     """Return the values in a text such as `name=value,list=[1,2,3],list[0]=4`, by name.
 
-    type_map: the type of each name's value, or of the items of its list. ignore_unknown: whether
-    names without a type are skipped. An assignment to an item becomes a dict of items by index.
     Raise ValueError for an unknown name, a value that the type does not allow, malformed text, and
     a name that is assigned twice.
+
+    Args:
+      type_map: the type of each name's value, or of the items of its list.
+      ignore_unknown: whether names without a type are skipped. An assignment to an item becomes a
+        dict of items by index.
     """
     results: dict[str, Any] = {}
     for name, index, text in _assignments(values):

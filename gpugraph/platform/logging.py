@@ -70,7 +70,8 @@ def _log_function(type_name: str) -> Callable[..., None]:
 def _level_function(type_name: str, level: int, summary: str) -> Callable[..., None]:
     """Return a function such as `info`, which writes at one level.
 
-    summary: the level's name, for the docstring.
+    Args:
+      summary: the level's name, for the docstring.
     """
 
     @named(type_name, f"Write `msg % args` at the level {summary}.")

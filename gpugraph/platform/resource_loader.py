@@ -26,7 +26,8 @@ def get_root_dir_with_all_resources() -> str:
 def load_resource(path: str) -> bytes:
     """Return the content of a file. Raises OSError if it is missing.
 
-    path: relative to the folder of the calling file.
+    Args:
+      path: relative to the folder of the calling file.
     """
     with open_to_read(os.path.join(_folder_of_caller(), path)) as file:
         return file.read()

@@ -95,9 +95,11 @@ def execute_traced(
 ) -> tuple[list[Any], StepTrace | None]:
     """Run the plan as `execute` does, one step at a time. Return the values, and the trace or None.
 
-    trace: whether to record the times of the steps; the run then waits for the device after each
-    step. limit: the time limit. If it has passed, DeadlineExceededError is raised before the next
-    step. place: a function that returns destinations for fetched arrays.
+    Args:
+      trace: whether to record the times of the steps; the run then waits for the device after each
+        step.
+      limit: the time limit. If it has passed, DeadlineExceededError is raised before the next step.
+      place: a function that returns destinations for fetched arrays.
     """
     stats = StepTrace(in_use=plan.in_use) if trace else None
     results = plan.context.run(_execute_traced, plan, feeds, stats, limit, place)

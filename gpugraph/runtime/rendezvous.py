@@ -48,8 +48,11 @@ class Rendezvous:
     def recv(self, key: str, timeout_s: float | None = 0.0) -> tuple[Any, bool]:
         """Wait for the next value of `key`. Return it, and whether it is dead.
 
-        timeout_s: the number of seconds to wait. None means no limit. Raises DeadlineExceededError
-        if no value arrives in time. After an abort, raises the abort's error.
+        Raises DeadlineExceededError if no value arrives in time.
+
+        Args:
+          timeout_s: the number of seconds to wait. None means no limit. After an abort, raises the
+            abort's error.
         """
         with self._arrived:
             ready = self._arrived.wait_for(

@@ -14,10 +14,13 @@ from gpugraph.plan import Step, StepCode
 class StepTime(NamedTuple):
     """One step: nanoseconds since the run's start, and the thread that ran it.
 
-    begun: when the executor began with the step. started, returned: before and after the call of
-    the step. ended: when its device had completed it. sized: how many more bytes the device's
-    allocator had in use after the step than before the run, for tensors whose size is known only in
-    the run. code: the code that ran a single step.
+    Args:
+      begun: when the executor began with the step.
+      started, returned: before and after the call of the step.
+      ended: when its device had completed it.
+      sized: how many more bytes the device's allocator had in use after the step than before the
+        run, for tensors whose size is known only in the run.
+      code: the code that ran a single step.
     """
 
     step: Step
@@ -34,8 +37,9 @@ class StepTime(NamedTuple):
 class StepTrace:
     """The times of a run's steps in execution order.
 
-    start_ns: the run's start by `perf_counter_ns`. started_ns: the run's start in nanoseconds since
-    the epoch.
+    Args:
+      start_ns: the run's start by `perf_counter_ns`.
+      started_ns: the run's start in nanoseconds since the epoch.
     """
 
     start_ns: int = field(default_factory=perf_counter_ns)
@@ -61,8 +65,9 @@ class StepTrace:
 def timed(trace: StepTrace, step: Step, begun: int, wait: Callable[[], Any] | None = None) -> None:
     """Run a step and add its times to the trace.
 
-    begun: the time of `perf_counter_ns` when the executor began with the step. wait: a function
-    that waits until the step's device has completed it.
+    Args:
+      begun: the time of `perf_counter_ns` when the executor began with the step.
+      wait: a function that waits until the step's device has completed it.
     """
     started = perf_counter_ns()
     step.run()

@@ -112,15 +112,16 @@ class BaseSession:
     ) -> Any:
         """Run the graph and return the values of `fetches`, in their structure.
 
-        fetches: a tensor, operation (its value is None), variable or name, or any nesting of
-          lists, tuples and dicts of them. Values are NumPy arrays, or NumPy scalars for rank 0.
-        feed_dict: maps tensors (or their names) to values that replace theirs in this run.
-        options: a RunOptions, such as a time limit. run_metadata: a RunMetadata to be filled with
-          the step statistics of the run.
-
         Raises RuntimeError if the session is closed or the graph is empty; TypeError and ValueError
         for fetches and feeds that don't fit; and TensorFlow's errors (`tf.errors`) for failures
         during the run. These name the operation and the line that created it.
+
+        Args:
+          fetches: a tensor, operation (its value is None), variable or name, or any nesting of
+            lists, tuples and dicts of them. Values are NumPy arrays, or NumPy scalars for rank 0.
+          feed_dict: maps tensors (or their names) to values that replace theirs in this run.
+          options: a RunOptions, such as a time limit.
+          run_metadata: a RunMetadata to be filled with the step statistics of the run.
         """
         prepared, values = self._prepare(fetches, feed_dict)
         arrays = prepared.arrays(values)
@@ -195,12 +196,13 @@ class BaseSession:
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Begin a step that `partial_run` executes in parts, and return its handle.
 
-        fetches: the tensors that the parts may fetch, and operations that run as soon as their
-          feeds have been fed.
-        feeds: a tensor or a list of tensors that the parts feed, each once.
-
         Raises the errors of `run`. Raises InvalidArgumentError if there is nothing to compute, or a
         tensor is both fed and fetched.
+
+        Args:
+          fetches: the tensors that the parts may fetch, and operations that run as soon as their
+            feeds have been fed.
+          feeds: a tensor or a list of tensors that the parts feed, each once.
         """
         self._check_runnable()
         return self._partial_runs.setup(fetches, () if feeds is None else feeds)
@@ -297,10 +299,13 @@ class BaseSession:
         expensive steps, and fusion and placement with reasons. Without fetches it reports the last
         traced run (`tf.RunOptions.FULL_TRACE`, with metadata).
 
-        path: the file, or None to write none. Returns the `StepReport`, which notebooks display.
-
         Raises the errors of `run`. Raises OSError if the file can't be written. Raises ValueError
         without fetches if no run was traced.
+
+        Returns the `StepReport`, which notebooks display.
+
+        Args:
+          path: the file, or None to write none.
         """
         if fetches is None:
             self._check_open()

@@ -54,11 +54,15 @@ class Session(BaseSession):
     def reset(
         target: str | None, containers: Sequence[str] | None = None, config: Any = None
     ) -> None:
-        """Clear resource containers on `target` and close its live sessions. containers: the names.
-        Return None for all.
+        """Clear resource containers on `target` and close its live sessions.
 
         If the target is a server, the sessions of all processes on it raise AbortedError from then
         on. Raises NotFoundError if no session factory accepts the target.
+
+        Return None for all.
+
+        Args:
+          containers: the names.
         """
         options = SessionOptions(target or "", config or ConfigProto())
         if SessionFactory.reset(options, containers or ()):

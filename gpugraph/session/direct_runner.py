@@ -72,8 +72,11 @@ class RunnersSession(Protocol):
         memory: RunMemory,
         make: Callable[[Target, RunRequest], Plan] | None = None,
     ) -> Plan:
-        """Return a new plan that uses `memory`. make: a function that compiles the plan; by default
-        it is compiled for exactly the request's shapes.
+        """Return a new plan that uses `memory`.
+
+        Args:
+          make: a function that compiles the plan; by default it is compiled for exactly the
+            request's shapes.
         """
 
     def explanation(self, plan: Plan) -> Explanation:
@@ -114,7 +117,8 @@ class DirectRunner(Runner):
     def run(self, values: Sequence[Any], execution: TracedExecution | None = None) -> list[Any]:
         """Return the values of the fetches for these fed arrays.
 
-        execution: executes the plan, with a time limit or a trace, or None for a plain execution.
+        Args:
+          execution: executes the plan, with a time limit or a trace, or None for a plain execution.
         """
         if execution is None and self.is_watched:
             execution = TracedExecution(bool(RUN_LISTENERS), self.limit_ms)
@@ -272,8 +276,10 @@ class DirectRunner(Runner):
     ) -> CachedPlan:
         """Return the plan for values of these shapes, and compile it if necessary.
 
-        execution: has the time limit for waiting for other compilations. Raises ValueError for a
-        shape that does not fit its tensor, and all errors of compilation.
+        Raises ValueError for a shape that does not fit its tensor, and all errors of compilation.
+
+        Args:
+          execution: has the time limit for waiting for other compilations.
         """
         shapes: Shapes = tuple(map(_shape, values))
         with self.session.plans.locked(None if execution is None else execution.limit):
@@ -288,7 +294,11 @@ class DirectRunner(Runner):
     def _request(
         self, shapes: Sequence[OpenShape], report: Callable[[str], Any] | None = None
     ) -> RunRequest:
-        """Return the compilation request for feeds of these shapes. report: as in `RunRequest`."""
+        """Return the compilation request for feeds of these shapes.
+
+        Args:
+          report: as in `RunRequest`.
+        """
         assert self.session.graph is not None
         feeds = [
             FeedSpec(tensor.name, tensor.dtype.base_dtype, shape)

@@ -147,8 +147,10 @@ class DirectSession(SessionBackend):
     ) -> DirectRunner:
         """Return the runner for these tensors and operations, without compiling.
 
-        connections: tensors that are fed with the values of other tensors, which the run computes.
-        done: operations that have already run, in earlier parts of a partial run.
+        Args:
+          connections: tensors that are fed with the values of other tensors, which the run
+            computes.
+          done: operations that have already run, in earlier parts of a partial run.
         """
         self.check_open()
         key = (
@@ -193,8 +195,9 @@ class DirectSession(SessionBackend):
     ) -> Plan:
         """Return a new plan that uses `memory`. If a device is full, drop idle plans.
 
-        make: a function that compiles the plan; by default it is compiled for exactly the shapes of
-          the request.
+        Args:
+          make: a function that compiles the plan; by default it is compiled for exactly the shapes
+            of the request.
         """
         self.check_open()
         plan = (make or compile_plan)(self.target._replace(run_memory=memory), request)

@@ -47,10 +47,13 @@ def _flatten(key: Any, value: Any, keys: list[Any], values: list[Any]) -> None:
 
 
 def flatten_feed_keys(feeds: Any) -> list[Any]:
-    """Return a flat list of the keys that a partial run feeds. feeds: a key or a list of keys.
+    """Return a flat list of the keys that a partial run feeds.
 
     Keys of registered types are replaced by their parts. Raises TypeError for a type that was
     registered without a function for partial runs.
+
+    Args:
+      feeds: a key or a list of keys.
     """
     keys: list[Any] = []
     for key in feeds if isinstance(feeds, (list, tuple)) else [feeds]:
@@ -86,8 +89,12 @@ def connected_tensors(
 ) -> dict[Tensor, Tensor]:
     """Return the connected tensors, each with the tensor that supplies its value.
 
-    connections: pairs of tensor names. fed: the tensors that the caller feeds. Raises TypeError and
-    ValueError as `feed_tensors` does, and TypeError if the tensors of a pair have different dtypes.
+    Raises TypeError and ValueError as `feed_tensors` does, and TypeError if the tensors of a pair
+    have different dtypes.
+
+    Args:
+      connections: pairs of tensor names.
+      fed: the tensors that the caller feeds.
     """
     connections = list(connections)
     targets = feed_tensors(graph, [connection.to_tensor for connection in connections])

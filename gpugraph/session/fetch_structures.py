@@ -45,11 +45,14 @@ def register_session_run_conversion_functions(
 ) -> None:
     """Make objects of `tensor_type` fetchable. With `feed_function`, also make them feedable.
 
-    fetch_function: a function of an object x. It returns the leaves to fetch, and a function that
-    computes the value of x from the list of their values. feed_function: a function of x and a
-    value, which returns the (tensor, value) pairs to feed. feed_function_for_partial_run: a
-    function of x that returns its tensors, so that x can be fed in a partial run. Raises ValueError
-    if the type, or a type derived from it, is already registered.
+    Raises ValueError if the type, or a type derived from it, is already registered.
+
+    Args:
+      fetch_function: a function of an object x. It returns the leaves to fetch, and a function that
+        computes the value of x from the list of their values.
+      feed_function: a function of x and a value, which returns the (tensor, value) pairs to feed.
+      feed_function_for_partial_run: a function of x that returns its tensors, so that x can be fed
+        in a partial run.
     """
     for known in _CONVERSIONS:
         if issubclass(known.tensor_type, tensor_type):

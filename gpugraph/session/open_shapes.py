@@ -40,7 +40,8 @@ class _OpenFeeds(NamedTuple):
     """A unit, the positions of the fed sizes that it leaves open, and the values of all other fed
     sizes.
 
-    inputs: for each input of the trace, the positions of the fed sizes that it represents.
+    Args:
+      inputs: for each input of the trace, the positions of the fed sizes that it represents.
     """
 
     unit: OpenUnit
@@ -72,9 +73,10 @@ class _OpenFeeds(NamedTuple):
 class OpenShapes:
     """The units of one runner.
 
-    compile_open: a function that compiles a unit for shapes with Sizes of a trace. is_strict:
-    whether to raise errors that ops or passes raise only for Sizes; otherwise they are logged, and
-    exact plans are compiled.
+    Args:
+      compile_open: a function that compiles a unit for shapes with Sizes of a trace.
+      is_strict: whether to raise errors that ops or passes raise only for Sizes; otherwise they are
+        logged, and exact plans are compiled.
     """
 
     def __init__(
@@ -95,7 +97,8 @@ class OpenShapes:
         """Return a unit for a set of shapes. Return None for the first set unless kernels report
         sizes, and if there would be too many units.
 
-        reported: by node, the sizes that kernels have reported in a run.
+        Args:
+          reported: by node, the sizes that kernels have reported in a run.
         """
         ranks = tuple(map(len, shapes))
         sizes = [size for shape in shapes for size in shape]

@@ -76,7 +76,8 @@ class PartialRunGraph:
     def blocked(self, missing: Iterable[Tensor], by_group: bool = True) -> set[Operation]:
         """Return the operations that can't run before these feeds arrive.
 
-        by_group: whether a blocked operation blocks its whole group.
+        Args:
+          by_group: whether a blocked operation blocks its whole group.
         """
         stack = [op for tensor in missing for op in self.waiting[tensor]]
         blocked: set[Operation] = set()

@@ -49,8 +49,11 @@ replica.
 
 
 class CachedPlan(NamedTuple):
-    """A plan in the cache. forget: a function that removes the plan from its runner; it is called
-    when the plan is dropped.
+    """A plan in the cache.
+
+    Args:
+      forget: a function that removes the plan from its runner; it is called when the plan is
+        dropped.
     """
 
     plan: Plan
@@ -77,8 +80,10 @@ class PlanCache:
     def locked(self, limit: TimeLimit | None) -> Iterator[None]:
         """Hold the lock under which plans are compiled.
 
-        limit: the time limit of the run that waits for the lock. Raises DeadlineExceededError after
-          it.
+        Raises DeadlineExceededError after it.
+
+        Args:
+          limit: the time limit of the run that waits for the lock.
         """
         if limit is None:
             self.lock.acquire()
@@ -159,7 +164,8 @@ class PlanCache:
         """In a forked child, forget the plans that run in the parent: their threads do not exist in
         the child.
 
-        idle_too: whether to forget all other plans as well.
+        Args:
+          idle_too: whether to forget all other plans as well.
         """
         for cached in list(self._plans.values()):
             if cached.plan.running or idle_too:

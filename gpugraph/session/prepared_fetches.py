@@ -57,8 +57,9 @@ class PreparedFetches:
     def answer(self, arrays: list[Any], results: list[Any]) -> Any:
         """Return a run's results in the structure of the fetches.
 
-        results: the values of the fetches that are not fed. The value of a fetch that is fed is its
-        fed value.
+        Args:
+          results: the values of the fetches that are not fed. The value of a fetch that is fed is
+            its fed value.
         """
         if not self.simple:
             computed = iter(results)

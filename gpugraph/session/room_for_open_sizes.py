@@ -24,8 +24,9 @@ Shapes = tuple[tuple[int, ...], ...]
 class RoomForOpenSizes:
     """Remembers which feed shapes fit the memory.
 
-    fullness: a function that compiles for the given shapes and returns the fraction (0 to 1) of the
-    memory that a run needs, or raises ResourceExhaustedError.
+    Args:
+      fullness: a function that compiles for the given shapes and returns the fraction (0 to 1) of
+        the memory that a run needs, or raises ResourceExhaustedError.
     """
 
     def __init__(self, fullness: Callable[[Shapes], float]) -> None:

@@ -40,9 +40,11 @@ _BESIDE = "only this plan uses this memory, since runs overlapped"
 class RunnerPlans:
     """The plans of one runner: `exact` by the shapes of the feeds, and `open` for all other shapes.
 
-    compile_plan: a function that compiles a plan in a run memory; feed shapes have None for open
-    sizes. memory: the run memory of all plans of the session. The caller must hold the cache's
-    lock, except for `drop_idle_spares` and `move_off_contended_memory`.
+    Args:
+      compile_plan: a function that compiles a plan in a run memory; feed shapes have None for open
+        sizes.
+      memory: the run memory of all plans of the session. The caller must hold the cache's lock,
+        except for `drop_idle_spares` and `move_off_contended_memory`.
     """
 
     def __init__(

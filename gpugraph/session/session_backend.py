@@ -73,8 +73,10 @@ class SessionBackend(ABC):
     ) -> Runner:
         """Return the runner for these tensors and operations, without compiling.
 
-        connections: tensors that are fed with the values of other tensors, which the run computes.
-        done: operations that have already run, in earlier parts of a partial run.
+        Args:
+          connections: tensors that are fed with the values of other tensors, which the run
+            computes.
+          done: operations that have already run, in earlier parts of a partial run.
         """
 
     @property

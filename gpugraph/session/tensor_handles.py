@@ -63,10 +63,13 @@ class TensorHandle:
             raise TypeError(f"Persistent tensor {self._handle} may have already been deleted.")
 
     def value_for(self, tensor: Tensor, kept: KeptTensors | None) -> Any:
-        """Return the value to feed to `tensor`. kept: the kept tensors of the session.
+        """Return the value to feed to `tensor`.
 
         Raises InvalidArgumentError if another session has created the handle, if the tensor was
         deleted, or if the dtypes differ.
+
+        Args:
+          kept: the kept tensors of the session.
         """
         if self._dtype is not tensor.dtype.base_dtype:
             raise invalid_argument(

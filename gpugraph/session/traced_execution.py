@@ -28,12 +28,14 @@ traced.
 class TracedExecution:
     """Executes a plan once, with a time limit, or with a trace.
 
-    trace: whether to record the times of the steps. limit_ms: the time limit in milliseconds from
-    now. 0 means no limit. one_thread: whether all work is done in the calling thread.
-
     times, plan: the recorded times and the plan, after the run. take: receives the inputs of
     collectives from kernels during the run. place: provides the memory of fetched arrays. spans:
     those of the pipelines of data during a run with a trace.
+
+    Args:
+      trace: whether to record the times of the steps.
+      limit_ms: the time limit in milliseconds from now. 0 means no limit.
+      one_thread: whether all work is done in the calling thread.
     """
 
     def __init__(self, trace: bool, limit_ms: int, one_thread: bool = False) -> None:
@@ -81,7 +83,8 @@ class TracedExecution:
     ) -> None:
         """Set the fields of `metadata` to functions that build the messages on first access.
 
-        costs: whether to include a cost graph.
+        Args:
+          costs: whether to include a cost graph.
         """
         metadata.Clear()  # fields of an earlier run
         plan, times = self.plan, self.times

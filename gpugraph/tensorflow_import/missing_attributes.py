@@ -48,11 +48,12 @@ _MissingAttributeError.__module__ = "builtins"
 def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, name: str) -> Any:
     """Return the value of the attribute `name`, which the public module at `path` lacks.
 
-    answer: the module's original `__getattr__`, which is called first.
-
     The value is the result of `answer`. If that finds nothing, it is a message class, or a name in
     the module table (as in `tf.compat.v2` and `tf.estimator`). Raises AttributeError with the
     reason if there is no value.
+
+    Args:
+      answer: the module's original `__getattr__`, which is called first.
     """
     if name == "__all__":
         return _public_names(module)

@@ -100,7 +100,8 @@ def unpack_singleton(x: Sequence[Any]) -> Any:
 def has_arg(fn: Callable[..., Any], name: str, accept_all: bool = False) -> bool:
     """Return whether a function has a parameter `name`.
 
-    accept_all: whether a parameter `**kwargs` accepts the argument too.
+    Args:
+      accept_all: whether a parameter `**kwargs` accepts the argument too.
     """
     parameters = inspect.signature(fn).parameters
     by_kwargs = any(p.kind is p.VAR_KEYWORD for p in parameters.values())

@@ -21,8 +21,9 @@ _ROOT = "tensorflow"
 class NameUse(NamedTuple):
     """A TensorFlow name in a program, with the lines that use it.
 
-    refusal: the reason and the replacement if the name is a function or class that always raises;
-    otherwise "".
+    Args:
+      refusal: the reason and the replacement if the name is a function or class that always raises;
+        otherwise "".
     """
 
     path: str

@@ -271,7 +271,8 @@ def names(path: str) -> list[str]:
 def sources(path: str) -> Iterator[Any]:
     """Yield the objects whose attributes are a module's names.
 
-    path: the module's path as returned by `canonical`.
+    Args:
+      path: the module's path as returned by `canonical`.
     """
     if path in ROWS:
         yield from map(target, ROWS[path].sources)

@@ -65,7 +65,8 @@ def defers_signals(
 ) -> Callable[[_Function], _Function]:
     """Mark a function as uninterrupted. Its caller must call `deliver_signals` if any is `PENDING`.
 
-    on_signal: called with the frame of the running function whenever a signal arrives.
+    Args:
+      on_signal: called with the frame of the running function whenever a signal arrives.
     """
 
     def decorate(function: _Function) -> _Function:

@@ -20,7 +20,11 @@ def value_of(terms: Terms, atoms: Sequence[int]) -> int:
 
 
 def text_of(terms: Terms, names: Sequence[str]) -> str:
-    """Return a polynomial as text. names: of its atoms."""
+    """Return a polynomial as text.
+
+    Args:
+      names: of its atoms.
+    """
     products = [
         " * ".join([*([str(n)] if n != 1 or not monomial else []), *(names[i] for i in monomial)])
         for monomial, n in terms
@@ -31,7 +35,8 @@ def text_of(terms: Terms, names: Sequence[str]) -> str:
 class SizeValues:
     """The values of a trace's Sizes for one set of inputs.
 
-    atoms: the values of the inputs, then those of the operations of `SizeTrace.apply`.
+    Args:
+      atoms: the values of the inputs, then those of the operations of `SizeTrace.apply`.
     """
 
     def __init__(self, atoms: Sequence[int]) -> None:

@@ -27,12 +27,13 @@ def to_graph(
     `tf.cond` and `tf.while_loop` where they depend on tensors. A method becomes a function with the
     object as its first argument; the methods of a class are converted in a subclass.
 
-    recursive: whether the functions that it calls are converted too.
-    experimental_optional_features: None, a `tf.autograph.experimental.Feature`, or several.
-    arg_values, arg_types: ignored.
-
     Raises ConversionError, a ValueError, if the source code is not available or contains statements
     that can't be converted. Raises ModuleNotFoundError without the package diastatic-malt.
+
+    Args:
+      recursive: whether the functions that it calls are converted too.
+      experimental_optional_features: None, a `tf.autograph.experimental.Feature`, or several.
+      arg_values, arg_types: ignored.
     """
     del arg_values, arg_types
     options = options_to_convert(recursive, experimental_optional_features)
@@ -67,7 +68,8 @@ def to_code(
 ) -> str:
     """Return the source code of `to_graph(entity)`; parameters and errors as there.
 
-    indentation: ignored.
+    Args:
+      indentation: ignored.
     """
     del indentation
     converted = to_graph(entity, recursive, arg_values, arg_types, experimental_optional_features)
@@ -77,8 +79,10 @@ def to_code(
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     """Set how much a conversion logs: 0 nothing, 10 everything.
 
-    The default is the environment variable AUTOGRAPH_VERBOSITY. alsologtostdout: whether messages
-    are printed too.
+    The default is the environment variable AUTOGRAPH_VERBOSITY.
+
+    Args:
+      alsologtostdout: whether messages are printed too.
     """
     set_log_level(level, alsologtostdout)
 

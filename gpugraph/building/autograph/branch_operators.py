@@ -37,8 +37,9 @@ def if_stmt(
 ) -> None:
     """Run an `if` statement.
 
-    get_state, set_state: access to the variables that a branch assigns, in the order of
-    `symbol_names`. The first `nouts` of them are used after the statement.
+    Args:
+      get_state, set_state: access to the variables that a branch assigns, in the order of
+        `symbol_names`. The first `nouts` of them are used after the statement.
     """
     if not is_dense_tensor(cond):
         body() if cond else orelse()

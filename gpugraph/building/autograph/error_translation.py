@@ -56,7 +56,8 @@ class ErrorTrace:
 def add_line(error: Exception, trace: TracebackType | None) -> None:
     """Record the innermost user line of a converted function that an error leaves.
 
-    trace: the traceback, from the caller of the converted function on.
+    Args:
+      trace: the traceback, from the caller of the converted function on.
     """
     record: ErrorTrace | None = getattr(error, METADATA, None)
     if record is None:

@@ -122,8 +122,9 @@ def converted_call(
 ) -> Any:
     """Call `f`, converted if it is a function of the user.
 
-    caller_fn_scope: the scope of the converted function that makes the call. options: the options
-    of the conversion, by default those of that scope.
+    Args:
+      caller_fn_scope: the scope of the converted function that makes the call.
+      options: the options of the conversion, by default those of that scope.
     """
     if options is None:
         if caller_fn_scope is None:
@@ -235,8 +236,9 @@ def do_not_convert(func: Any = None) -> Any:
 def tf_convert(f: Any, ctx: ControlStatusCtx, convert_by_default: bool = True) -> Any:
     """Return `f` as a function of the library should call it for the user.
 
-    ctx: the status of AutoGraph where the library was called. It decides on the conversion, or
-    `convert_by_default` if it is unspecified.
+    Args:
+      ctx: the status of AutoGraph where the library was called. It decides on the conversion, or
+        `convert_by_default` if it is unspecified.
     """
     if conversion_rules.is_artifact(f):
         return f

@@ -154,8 +154,10 @@ _UPDATES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def update_item_with_op(target: Any, i: Any, x: Any, op: str) -> Any:
-    """Return `target` after `target[i] += x`, or the same with another operator. op: the name of
-    the operator.
+    """Return `target` after `target[i] += x`, or the same with another operator.
+
+    Args:
+      op: the name of the operator.
     """
     return set_item(target, i, _UPDATES[op](target[i], x))
 
@@ -172,8 +174,11 @@ def tensor_list(
 ) -> Any:
     """Return a list of tensors, a TensorArray or a variant tensor, with these elements.
 
-    elements: a list, a tuple or, for a variant tensor, a tensor whose rows are the elements.
-    element_dtype, element_shape: required if there are no elements. Raises ValueError without them.
+    Raises ValueError without them.
+
+    Args:
+      elements: a list, a tuple or, for a variant tensor, a tensor whose rows are the elements.
+      element_dtype, element_shape: required if there are no elements.
     """
     is_typed = element_dtype is not None and element_shape is not None
     if not is_typed and not is_tensor(elements):
@@ -206,8 +211,9 @@ def tensor_list(
 def stack(list_or_tensor: Any, element_dtype: Any = None, strict: bool = True) -> Any:
     """Return the elements of a list of tensors as the rows of a tensor.
 
-    element_dtype: required for a variant tensor. strict: whether another value raises ValueError;
-    otherwise it is returned unchanged.
+    Args:
+      element_dtype: required for a variant tensor.
+      strict: whether another value raises ValueError; otherwise it is returned unchanged.
     """
 
     def unstackable(value: Any) -> Any:

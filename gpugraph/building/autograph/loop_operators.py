@@ -50,8 +50,10 @@ def while_stmt(
 ) -> None:
     """Run a `while` statement.
 
-    get_state, set_state: access to the variables that the loop assigns, in the order of
-    `symbol_names`. opts: the options of `set_loop_options`.
+    Args:
+      get_state, set_state: access to the variables that the loop assigns, in the order of
+        `symbol_names`.
+      opts: the options of `set_loop_options`.
     """
     with staged(get_default_graph()):
         is_true = test()

@@ -49,8 +49,10 @@ def set_loop_options(
     """Set arguments of the `tf.while_loop` that the enclosing loop becomes.
 
     It must be the first statement in the loop's body, and has no effect on loops in Python.
-    shape_invariants: a list of pairs (the tensor that is the variable's value before the loop, its
-    shape in all iterations).
+
+    Args:
+      shape_invariants: a list of pairs (the tensor that is the variable's value before the loop,
+        its shape in all iterations).
     """
 
 

@@ -116,7 +116,8 @@ def check_iteration(
 ) -> None:
     """Raise TypeError or ValueError if a variable changes structure, dtype or shape in the loop.
 
-    shapes: the shape invariant of each variable, or None for its shape at entry.
+    Args:
+      shapes: the shape invariant of each variable, or None for its shape at entry.
     """
     for name, before, later, invariant in zip(names, entry, after, shapes):
         if later is None:

@@ -115,7 +115,11 @@ class Transpiler(api.PyToPy):  # type: ignore[misc]
 def options_of(
     recursive: bool, user_requested: bool, features: tuple[str, ...], internal: bool = True
 ) -> Any:
-    """Return malt's ConversionOptions; features: names of `Feature`."""
+    """Return malt's ConversionOptions;
+
+    Args:
+      features: names of `Feature`.
+    """
     return converter.ConversionOptions(
         recursive=recursive,
         user_requested=user_requested,

@@ -98,11 +98,12 @@ def assert_equal(x: Any, y: Any, data: Any, name: str | None, **options: Any) ->
     """Return an operation that fails unless x == y for all elements, after broadcasting; NaN equals
     nothing.
 
-    data: tensors that the error shows instead of x and y: the first `summarize` elements of each,
-    by default 3. If `x` and `y` are the same object, nothing is checked.
-
     Raises InvalidArgumentError at graph construction if both values are constant, otherwise in the
     run.
+
+    Args:
+      data: tensors that the error shows instead of x and y: the first `summarize` elements of each,
+        by default 3. If `x` and `y` are the same object, nothing is checked.
 
     >>> check = tf.assert_equal([1, 2], [1, 2])
     >>> session.run(check)

@@ -35,11 +35,13 @@ def _check_rank(
     """Check the rank of `x` against `ranks`: immediately if all are known, otherwise by the
     returned op.
 
-    holds: a function from the known rank of `x` and the known `ranks` to whether the check passes.
-    condition: a function from the rank of `x` in the run, an int32 scalar, to the bool scalar that
-      is asserted.
-    refusal: a function from the known `ranks` to the text of the ValueError.
-    data: tensors for the message of the error in the run.
+    Args:
+      holds: a function from the known rank of `x` and the known `ranks` to whether the check
+        passes.
+      condition: a function from the rank of `x` in the run, an int32 scalar, to the bool scalar
+        that is asserted.
+      refusal: a function from the known `ranks` to the text of the ValueError.
+      data: tensors for the message of the error in the run.
     """
     for rank in ranks:
         assert_type(rank, int32)

@@ -62,14 +62,15 @@ def assert_shapes(
 ) -> Operation:
     """Return an operation that fails unless the tensors have the specified shapes.
 
-    shapes: a list of (tensor, shape), or a dict of shapes by tensor. A shape is a sequence with an
-    element for each axis: an int; a symbol, which stands for the same size wherever it occurs in
-    `shapes`; or None or "." for any size. A string is a sequence of its characters. If the first
-    element is `...` or "*", the others specify the last axes. A scalar also matches the shape (1,).
-    Tensors whose shape is None are not checked.
-
     Raises ValueError for known sizes that differ and for malformed shapes; otherwise
     InvalidArgumentError in the run.
+
+    Args:
+      shapes: a list of (tensor, shape), or a dict of shapes by tensor. A shape is a sequence with
+        an element for each axis: an int; a symbol, which stands for the same size wherever it
+        occurs in `shapes`; or None or "." for any size. A string is a sequence of its characters.
+        If the first element is `...` or "*", the others specify the last axes. A scalar also
+        matches the shape (1,). Tensors whose shape is None are not checked.
     """
     pairs = list(shapes.items() if isinstance(shapes, Mapping) else shapes)
     pairs = [(tensor, sizes) for tensor, sizes in pairs if sizes is not None]

@@ -48,10 +48,11 @@ def _warning(
 ) -> _Function:
     """Wrap a function so that it logs a warning before a deprecated call.
 
-    is_deprecated: a function from the arguments, by name, to a description of the deprecated use,
-      empty if nothing is deprecated.
-    once: whether each description is logged only for the first call.
-    text: the date of removal and the instructions, for `_warn`.
+    Args:
+      is_deprecated: a function from the arguments, by name, to a description of the deprecated use,
+        empty if nothing is deprecated.
+      once: whether each description is logged only for the first call.
+      text: the date of removal and the instructions, for `_warn`.
     """
     warned: set[str] = set()
     signature = inspect.signature(function)
@@ -76,8 +77,11 @@ def deprecated(
 ) -> Callable[[_Function], _Function]:
     """Return a decorator that logs a warning when the function is called.
 
-    date: YYYY-MM-DD, the day after which the function is to be removed, or None. Raises ValueError
-    for a date in another form. instructions: the replacement, for the message.
+    Raises ValueError for a date in another form.
+
+    Args:
+      date: YYYY-MM-DD, the day after which the function is to be removed, or None.
+      instructions: the replacement, for the message.
     """
     _check(date, instructions)
     return lambda function: _warning(function, lambda _: " ", warn_once, date, instructions)
@@ -135,7 +139,9 @@ def deprecated_alias(
 ) -> Any:
     """Return a function, or a subclass of the class, that logs a warning when it is called.
 
-    deprecated_name: the old name, under which a program exports the result; name: the new name.
+    Args:
+      deprecated_name: the old name, under which a program exports the result.
+      name: the new name.
     """
     if inspect.isclass(func_or_class):
         init = deprecated(None, f"Use {name} instead.", warn_once)(func_or_class.__init__)

@@ -20,8 +20,9 @@ from gpugraph.ops.sparse import embedding_lookup_sparse
 class name_scope:
     """A name scope for the ops created in its `with` block; a number makes the name unique.
 
-    name: a name with a trailing slash re-enters the scope of that name. The constructor raises
-    TypeError if the name is not a string.
+    Args:
+      name: a name with a trailing slash re-enters the scope of that name. The constructor raises
+        TypeError if the name is not a string.
     """
 
     def __init__(self, name: str) -> None:
@@ -117,7 +118,11 @@ def conv2d_transpose(
 ) -> Tensor:
     """Call `tf.nn.conv2d_transpose`; return images of `output_shape`.
 
-    input: [n, h, w, c]. filters: [kh, kw, out, c]. Raises ValueError for sizes that do not fit.
+    Raises ValueError for sizes that do not fit.
+
+    Args:
+      input: [n, h, w, c].
+      filters: [kh, kw, out, c].
     """
     return conv2d_functions.conv2d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations
@@ -136,8 +141,11 @@ def conv3d_transpose(
 ) -> Tensor:
     """Call `tf.nn.conv3d_transpose`; return volumes of `output_shape`.
 
-    input: [n, d, h, w, c]. filters: [kd, kh, kw, out, c]. Raises ValueError for sizes that do not
-    fit.
+    Raises ValueError for sizes that do not fit.
+
+    Args:
+      input: [n, d, h, w, c].
+      filters: [kd, kh, kw, out, c].
     """
     return conv_transpose.conv3d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations

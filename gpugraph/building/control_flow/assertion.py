@@ -20,11 +20,13 @@ def Assert(
 ) -> Operation:
     """Return an operation that ends the run with InvalidArgumentError if `condition` is false.
 
-    condition: a bool scalar. data: a list of tensors; the error shows the first `summarize`
-    elements of each (3 by default, all if negative). The data are read only if the assertion fails,
-    unless all of them are string or int32 tensors.
-
     Raises TypeError if `data` is not a list or tuple, and ValueError if it is empty.
+
+    Args:
+      condition: a bool scalar.
+      data: a list of tensors; the error shows the first `summarize` elements of each (3 by default,
+        all if negative). The data are read only if the assertion fails, unless all of them are
+        string or int32 tensors.
 
     >>> x = tf.placeholder(tf.float32, [])
     >>> with tf.control_dependencies([tf.Assert(x > 0, [x])]):

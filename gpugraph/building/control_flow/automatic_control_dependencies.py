@@ -187,8 +187,10 @@ class AutomaticControlDependencies:
                 self._effects[result] = None
 
     def adopt_call(self, uses: Mapping[Any, bool], op: Operation) -> None:
-        """Treat the inlined call of a function as a single op. uses: a result of
-        `resource_uses`.
+        """Treat the inlined call of a function as a single op.
+
+        Args:
+          uses: a result of `resource_uses`.
         """
         self._next = self._graph.version
         for key, is_read in uses.items():
@@ -243,7 +245,9 @@ def resource_uses(graph: Graph, arguments: Mapping[Tensor, Tensor]) -> dict[Any,
     """Return the resources that a call of a traced function uses, each with whether it is only
     read.
 
-    graph: the function's graph. arguments: for each tensor of the function, the tensor of the call.
+    Args:
+      graph: the function's graph.
+      arguments: for each tensor of the function, the tensor of the call.
     """
     makers = {_maker(inner): _maker(outer) for inner, outer in arguments.items()}
     known: dict[Any, bool] = graph.resource_uses  # type: ignore[attr-defined]

@@ -45,8 +45,9 @@ from gpugraph.ops.framework.tensor_conversion import constant
 class LoopGradient:
     """A forward loop and the backward loop that one call of `gradients` builds for it.
 
-    outer: the LoopGradient of the enclosing loop, if that is also differentiated.
-    home: the control flow context in which `gradients` was called; None outside of all contexts.
+    Args:
+      outer: the LoopGradient of the enclosing loop, if that is also differentiated.
+      home: the control flow context in which `gradients` was called; None outside of all contexts.
     """
 
     def __init__(
@@ -202,7 +203,8 @@ class LoopGradient:
     def push(self, value: Tensor, dead_branch: bool = False) -> Tensor:
         """Push `value` onto a new stack in each forward iteration. Return the stack's handle.
 
-        dead_branch: whether `value` is alive even if the branch of its context is not taken.
+        Args:
+          dead_branch: whether `value` is alive even if the branch of its context is not taken.
         """
         forward = self.forward_context
         context = output_context(value.op)

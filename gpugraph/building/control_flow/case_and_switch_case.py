@@ -36,15 +36,16 @@ def case(
     """Return the result of the function of the first true predicate, or of `default` if none is
     true.
 
-    pred_fn_pairs: a list of (bool scalar tensor, function) pairs, or a dict of functions by
-      predicate, which is sorted by the predicates' names unless it is an OrderedDict. The results
-      of the functions must have the same structure, see `tf.cond`.
-    default: a function. If it is None and no predicate is true, the run raises
-      InvalidArgumentError.
-    exclusive: whether the run raises InvalidArgumentError for more than one true predicate.
-    strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
-
     Raises TypeError for malformed pairs, and ValueError for an empty list.
+
+    Args:
+      pred_fn_pairs: a list of (bool scalar tensor, function) pairs, or a dict of functions by
+        predicate, which is sorted by the predicates' names unless it is an OrderedDict. The results
+        of the functions must have the same structure, see `tf.cond`.
+      default: a function. If it is None and no predicate is true, the run raises
+        InvalidArgumentError.
+      exclusive: whether the run raises InvalidArgumentError for more than one true predicate.
+      strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
 
     >>> x = tf.placeholder(tf.int32, [])
     >>> pairs = [(x < 0, lambda: tf.constant(-1)), (x > 0, lambda: tf.constant(1))]
@@ -134,11 +135,14 @@ def switch_case(
     """Return the result of the function at `branch_index`. If that is out of range, call the last
     function.
 
-    branch_index: an int scalar tensor. branch_fns: a list of functions, or a list or dict of (int,
-    function) pairs whose ints are 0, 1, ... default: a function to use as the last one. The results
-    of the functions must have the same structure, see `tf.cond`. The graph gets a tree of conds.
-
     Raises TypeError for another type of index or function, and ValueError for other ints.
+
+    Args:
+      branch_index: an int scalar tensor.
+      branch_fns: a list of functions, or a list or dict of (int, function) pairs whose ints are 0,
+        1, ...
+      default: a function to use as the last one. The results of the functions must have the same
+        structure, see `tf.cond`. The graph gets a tree of conds.
     """
     if not isinstance(branch_index, Tensor):
         raise TypeError(f"branch_index must be a Tensor, got {type(branch_index)}")

@@ -103,10 +103,14 @@ def invariant_shapes(leaf: Any, invariant: Any) -> Sequence[TensorShape | None]:
     """Return the static shape of each component of a loop variable, as it is valid in each
     iteration.
 
-    In the result, None means the shape at the loop's entry. invariant: a TensorShape or TensorSpec,
-    or None for the default, which keeps the shapes at entry. For a SparseTensor, the invariant is
-    the shape of its `dense_shape`, for IndexedSlices the shape of their values. Raises ValueError
-    for other types.
+    In the result, None means the shape at the loop's entry.
+
+    Raises ValueError for other types.
+
+    Args:
+      invariant: a TensorShape or TensorSpec, or None for the default, which keeps the shapes at
+        entry. For a SparseTensor, the invariant is the shape of its `dense_shape`, for
+        IndexedSlices the shape of their values.
     """
     if isinstance(invariant, TensorSpec):
         invariant = invariant.shape

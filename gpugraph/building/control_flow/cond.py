@@ -35,19 +35,20 @@ def cond(
 ) -> Any:
     """Return the result of `true_fn()` if `pred` is true in a run, otherwise that of `false_fn()`.
 
-    pred: a bool scalar tensor. Both functions are called once, when the graph is built, and must
-      return the same structure (nested lists, tuples, dicts) of tensors of the same dtypes,
-      TensorArrays, SparseTensors, IndexedSlices (their indices become int64 if they differ), or
-      operations. Ops created in a function run only if its branch is taken; the tensors from
-      outside that a function reads are always computed.
-    strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
-    fn1, fn2: older names of `true_fn` and `false_fn`.
-
     Returns the structure; operations become bool tensors.
 
     Raises TypeError for functions that aren't callable, a Python bool as `pred`, or structures of
     different types; raise ValueError for structures or dtypes that differ, and for functions that
     return nothing.
+
+    Args:
+      pred: a bool scalar tensor. Both functions are called once, when the graph is built, and must
+        return the same structure (nested lists, tuples, dicts) of tensors of the same dtypes,
+        TensorArrays, SparseTensors, IndexedSlices (their indices become int64 if they differ), or
+        operations. Ops created in a function run only if its branch is taken; the tensors from
+        outside that a function reads are always computed.
+      strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
+      fn1, fn2: older names of `true_fn` and `false_fn`.
 
     >>> x = tf.placeholder(tf.float32, [])
     >>> y = tf.cond(x > 0, lambda: x * 2, lambda: -x)
@@ -112,7 +113,8 @@ def _branch(
 ) -> tuple[Any, list[Tensor]]:
     """Return the result of the branch's function, as returned and as a flat list of tensors.
 
-    name: the name of the argument of `cond`, for messages.
+    Args:
+      name: the name of the argument of `cond`, for messages.
     """
     with within(context.graph, context), blocks.block() as completed:
         returned, tensors = context.build(function)

@@ -24,7 +24,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 class CondContext(ControlFlowContext):
     """The branch that is taken if `pred` equals `branch` (0: false, 1: true).
 
-    pivot: a tensor that is alive only if the branch is taken. name: a unique one by default.
+    Args:
+      pivot: a tensor that is alive only if the branch is taken.
+      name: a unique one by default.
     """
 
     def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "") -> None:
@@ -130,8 +132,9 @@ class CondContext(ControlFlowContext):
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Any]:
         """Return the gradients at a Switch's inputs: at its data a Merge of `grads`, then None.
 
-        grads: the gradients at the two outputs of the Switch. The gradient from the other branch is
-        zeros, see `zeros_for_switch`.
+        Args:
+          grads: the gradients at the two outputs of the Switch. The gradient from the other branch
+            is zeros, see `zeros_for_switch`.
         """
         if grads[1 - self.branch] is None:
             return [None, None]

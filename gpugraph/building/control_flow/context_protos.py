@@ -59,10 +59,11 @@ def _written(
 ) -> Any:
     """Fill in the fields that branches and loops share: names of tensors, and inner contexts.
 
-    parts: a dict from a field of `message` that holds one name to the tensor with this name. None
-    leaves the field unset.
-
     Returns the message, or None if the context's name is outside of `export_scope`.
+
+    Args:
+      parts: a dict from a field of `message` that holds one name to the tensor with this name. None
+        leaves the field unset.
     """
     if not is_in_scope(context.name, export_scope):
         return None

@@ -71,8 +71,9 @@ class LoopGradients:
     def backward(self, op: Operation, before: bool = False) -> AbstractContextManager[None]:
         """Return a context manager that builds ops in the backward loop of the op's loop, if any.
 
-        before: whether to build gradients at the op's outputs, which for an Exit are outside of its
-        loop, rather than gradients at its inputs.
+        Args:
+          before: whether to build gradients at the op's outputs, which for an Exit are outside of
+            its loop, rather than gradients at its inputs.
         """
         state = self._state(op, before)
         return nullcontext() if state is None else within(self.graph, state.grad_context)
@@ -98,8 +99,10 @@ class LoopGradients:
         The differentiation of these loops can begin immediately. The Enters of all loop variables
         are marked in `pending` as reachable.
 
-        pending: for each operation, the number of gradients at its outputs that are still missing.
-        ys: the operations of the tensors that are differentiated.
+        Args:
+          pending: for each operation, the number of gradients at its outputs that are still
+            missing.
+          ys: the operations of the tensors that are differentiated.
         """
         exits: list[Tensor] = []
         for state in self._by_loop.values():
@@ -139,8 +142,9 @@ class LoopGradients:
         Intermediate results for gradients that were not requested, such as the gradient at a
         constant factor, stay in the graph, but no op of a loop waits for them.
 
-        grads: the requested gradients. since: the id of the first op that this call of `gradients`
-        created.
+        Args:
+          grads: the requested gradients.
+          since: the id of the first op that this call of `gradients` created.
         """
         for state in self._by_loop.values():
             state.finish()

@@ -60,8 +60,10 @@ def accumulated_slices(
     The result is outside of the loop. Its first row is a zero row for index 0: as in TensorFlow,
     this is the initial value of the loop variables.
 
-    around: the context around `loop`. source: the input of the Enter into the forward loop, whose
-    shape is the dense shape of the result.
+    Args:
+      around: the context around `loop`.
+      source: the input of the Enter into the forward loop, whose shape is the dense shape of the
+        result.
     """
     rest, graph = grad.values.shape[1:], grad.graph
     with within(graph, around):

@@ -110,13 +110,15 @@ def map_fn(
 ) -> Any:
     """Apply `fn` to each element of `elems` along its first axis, and stack the results.
 
-    elems: a tensor, or a structure of tensors of the same first size; `fn` receives the elements in
-    that structure. dtype: the dtypes of the results of `fn`, in their structure; by default those
-    of `elems`. infer_shape: whether all results must have the same shape.
-
     Raises TypeError if `fn` is not callable or its result is of another structure type, and
     ValueError for scalars and results of another structure. A run raises InvalidArgumentError for
     results of other dtypes, or of differing shapes.
+
+    Args:
+      elems: a tensor, or a structure of tensors of the same first size; `fn` receives the elements
+        in that structure.
+      dtype: the dtypes of the results of `fn`, in their structure; by default those of `elems`.
+      infer_shape: whether all results must have the same shape.
 
     >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])))
     array([1, 4, 9], dtype=int32)
@@ -221,12 +223,15 @@ def scan(
     """Return all values of `a = fn(a, element)` over the first axis of `elems`, stacked.
 
     `a` starts as `initializer`, which may have any structure. Without an initializer, `a` starts as
-    the first element, which is then the first result, without a call of `fn`. elems: a tensor, or a
-    structure of tensors of the same first size. infer_shape: whether `a` always has the same shape.
-    reverse: go from the last element to the first; each result has the index of its element.
+    the first element, which is then the first result, without a call of `fn`.
 
     Raises TypeError if `fn` is not callable, and ValueError for scalars and if the result of `fn`
     has another structure than `a`.
+
+    Args:
+      elems: a tensor, or a structure of tensors of the same first size.
+      infer_shape: whether `a` always has the same shape.
+      reverse: go from the last element to the first; each result has the index of its element.
 
     >>> session.run(tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])))
     array([1, 3, 6], dtype=int32)

@@ -14,12 +14,13 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
     """Apply `fn` to each element of `elems` along the first axis, and stack the results.
 
-    elems: a tensor, or a structure of tensors of the same first size. The result has the structure
-    and the dtypes of the results of `fn`, which must be the same for all elements. A function on
-    such elements is not vectorized but computed by a loop, see `map_fn`. `fn` is called once more
-    to find the dtypes.
-
     Raises TypeError if `fn` is not callable, and ValueError for scalars.
+
+    Args:
+      elems: a tensor, or a structure of tensors of the same first size. The result has the
+        structure and the dtypes of the results of `fn`, which must be the same for all elements. A
+        function on such elements is not vectorized but computed by a loop, see `map_fn`. `fn` is
+        called once more to find the dtypes.
     """
     if not callable(fn):
         raise TypeError(f"fn must be callable, but it is {fn!r}")

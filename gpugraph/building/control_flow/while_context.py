@@ -49,9 +49,10 @@ _OF_SHAPE = ("Shape", "Size", "Rank")
 class WhileContext(LoopContext):
     """One loop.
 
-    name: a name for its frame, which is made unique.
-    frame: instead of `name`, the name of the frame of Enters that exist already.
-    own_grad_state: the record of the forward and the backward loop, if this is a backward loop.
+    Args:
+      name: a name for its frame, which is made unique.
+      frame: instead of `name`, the name of the frame of Enters that exist already.
+      own_grad_state: the record of the forward and the backward loop, if this is a backward loop.
     """
 
     def __init__(

@@ -43,25 +43,27 @@ def while_loop(
 ) -> Any:
     """Apply `body` to `loop_vars` repeatedly while `cond` of them is true, and return the result.
 
-    cond: a function from the loop variables to a bool scalar. body: a function from the loop
-      variables to the same number of values, with the same structure and dtypes. Both are called
-      once, when the graph is built.
-    loop_vars: a list, tuple or dict, possibly nested, of values that are convertible to tensors,
-      and of TensorArrays, SparseTensors and IndexedSlices.
-    shape_invariants: the same structure of TensorShapes or TensorSpecs (None: the shape at entry)
-      that are valid in each iteration. By default shapes must not change. For a SparseTensor it is
-      the shape of its `dense_shape`; for IndexedSlices, the shape of their values.
-    parallel_iterations: the number of iterations that may overlap, at least 1.
-    back_prop: whether the loop is differentiable. swap_memory: whether values that gradients need
-      may be kept in host memory.
-    maximum_iterations: an int scalar; the loop ends after this number of iterations at the latest.
-    return_same_structure: if False, a result of one tensor is returned without its list or tuple.
-
     Returns the final values in the structure of `body`'s result.
 
     Raises TypeError for functions that aren't callable, `parallel_iterations` below 1, and results
     of another structure type or dtype; raise ValueError for no loop variables, for results of
     another structure or of a shape that violates its invariant.
+
+    Args:
+      cond: a function from the loop variables to a bool scalar.
+      body: a function from the loop variables to the same number of values, with the same structure
+        and dtypes. Both are called once, when the graph is built.
+      loop_vars: a list, tuple or dict, possibly nested, of values that are convertible to tensors,
+        and of TensorArrays, SparseTensors and IndexedSlices.
+      shape_invariants: the same structure of TensorShapes or TensorSpecs (None: the shape at entry)
+        that are valid in each iteration. By default shapes must not change. For a SparseTensor it
+        is the shape of its `dense_shape`; for IndexedSlices, the shape of their values.
+      parallel_iterations: the number of iterations that may overlap, at least 1.
+      back_prop: whether the loop is differentiable.
+      swap_memory: whether values that gradients need may be kept in host memory.
+      maximum_iterations: an int scalar; the loop ends after this number of iterations at the
+        latest.
+      return_same_structure: if False, a result of one tensor is returned without its list or tuple.
 
     >>> _, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0])
     >>> session.run(total)
@@ -122,7 +124,8 @@ def _counted(
     """Return both functions with a counter as their first argument. `cond` is false when the
     counter reaches `limit`.
 
-    lone: whether the only loop variable is passed without a list around it.
+    Args:
+      lone: whether the only loop variable is passed without a list around it.
     """
 
     def counted_cond(counter: Tensor, held: Any) -> Any:

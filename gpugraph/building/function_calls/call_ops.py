@@ -60,8 +60,9 @@ def named_call(
 ) -> Operation:
     """Return a call by an op whose type is the name of the function.
 
-    attrs: additional attrs of the op. gradient: the gradient function of the call, which replaces
-      the gradients of its ops.
+    Args:
+      attrs: additional attrs of the op.
+      gradient: the gradient function of the call, which replaces the gradients of its ops.
     """
     op_def = op_def_of_message(function.definition().signature)
     return _called(function, op_def, attrs or {}, args, name or function.name, gradient)
@@ -120,9 +121,11 @@ def built_call(
 ) -> Operation:
     """Return a call op whose operations `build` makes.
 
-    like: a tensor of the dtype and the shape of each output. uses: the resources that the call
-    uses, as of `resource_uses`. is_written: whether GraphDefs have the call op. twins: see
-    `InlinedCall`.
+    Args:
+      like: a tensor of the dtype and the shape of each output.
+      uses: the resources that the call uses, as of `resource_uses`.
+      is_written: whether GraphDefs have the call op.
+      twins: see `InlinedCall`.
     """
     graph = get_default_graph()
     order = graph._scope.automatic

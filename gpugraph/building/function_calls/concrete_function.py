@@ -182,7 +182,9 @@ def traced(
 ) -> Any:
     """Trace a Python function for arguments; those with a spec become tensors of the function.
 
-    kind: the class of the result. orders_effects: see `trace`.
+    Args:
+      kind: the class of the result.
+      orders_effects: see `trace`.
     """
     names = _argument_names(arguments, specs, parameter_names)
     kept: list[Any] = []

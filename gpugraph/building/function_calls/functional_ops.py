@@ -30,8 +30,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def If(cond: Any, inputs: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
     """Return the results of one of two functions of `inputs`, as a list of tensors.
 
-    cond: a scalar; a number counts as true if it is not zero, a string if it is not empty.
-    then_branch, else_branch: functions defined by Defun, with equal types of results.
+    Args:
+      cond: a scalar; a number counts as true if it is not zero, a string if it is not empty.
+      then_branch, else_branch: functions defined by Defun, with equal types of results.
     """
     args = [convert_to_tensor(cond), *(convert_to_tensor(value) for value in inputs)]
     branches = [then_branch.traced(), else_branch.traced()]
@@ -109,9 +110,11 @@ def While(
 ) -> list[Tensor]:
     """Apply `body` to `input_` repeatedly while `cond` of it is true, and return the result.
 
-    cond, body: functions defined by Defun, of the same types. hostmem: ignored.
-
     Raises ValueError if `cond` captures tensors, or the types differ.
+
+    Args:
+      cond, body: functions defined by Defun, of the same types.
+      hostmem: ignored.
     """
     del hostmem
     if cond.captured_inputs:
@@ -163,8 +166,9 @@ def For(
 ) -> list[Tensor]:
     """Return `inputs` after `body(i, *inputs)` has been applied for each `i` of a range.
 
-    body: a function defined by Defun, of an int32 and the inputs. hostmem, rewrite_with_while:
-    ignored, since the result is always a loop.
+    Args:
+      body: a function defined by Defun, of an int32 and the inputs.
+      hostmem, rewrite_with_while: ignored, since the result is always a loop.
     """
     del hostmem, rewrite_with_while
     bounds = [convert_to_tensor(value, int32) for value in (start, limit, delta)]
@@ -202,7 +206,10 @@ def partitioned_call(
     """Return the results of a call of a function defined by Defun. If it has no results, return the
     op.
 
-    args: the arguments, captured tensors included. The other parameters are accepted.
+    The other parameters are accepted.
+
+    Args:
+      args: the arguments, captured tensors included.
     """
     del tout, executing_eagerly, config, executor_type
     tensors = [convert_to_tensor(value) for value in args]
@@ -220,7 +227,8 @@ def remote_call(args: Any, Tout: Any, f: Any, target: Any, name: str | None = No
 def Gradient(inputs: Any, f: Any, name: str | None = None) -> Any:
     """Return the gradients of a function at its arguments. A missing gradient becomes zeros.
 
-    inputs: the arguments, then the gradients at the results.
+    Args:
+      inputs: the arguments, then the gradients at the results.
     """
     tensors = [convert_to_tensor(value) for value in inputs]
     count = len(f.declared_input_types)

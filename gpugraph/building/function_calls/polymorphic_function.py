@@ -206,12 +206,14 @@ def function(
 
     It may create variables in its first call only. Ops with effects run in program order.
 
-    input_signature: a list of TensorSpecs. The function is traced once, for these TensorSpecs.
-    autograph: whether statements that depend on tensors are converted (`tf.autograph`).
-    experimental_autograph_options: its optional features. experimental_relax_shapes: whether sizes
-    that vary are left open. experimental_compile: ignored; all graphs are compiled.
-
     Without `func`, a decorator.
+
+    Args:
+      input_signature: a list of TensorSpecs. The function is traced once, for these TensorSpecs.
+      autograph: whether statements that depend on tensors are converted (`tf.autograph`).
+      experimental_autograph_options: its optional features.
+      experimental_relax_shapes: whether sizes that vary are left open.
+      experimental_compile: ignored; all graphs are compiled.
     """
     del experimental_compile
     if input_signature is not None and not isinstance(input_signature, (tuple, list)):

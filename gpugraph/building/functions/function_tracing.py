@@ -56,14 +56,18 @@ def trace(
 ) -> GraphFunction:
     """Call a Python function with a tensor for each of `arguments`. Return the function it makes.
 
-    name: of the function in the library of its graph, made unique by a number. flatten: returns the
-    result tensors for the value that the Python function returns, called while the function's graph
-    is the default, by default a list of tensors, one tensor, or None. The value itself becomes
-    `graph.structured_outputs`. outer_graph: the graph around the function, by default the default
-    graph. argument_names: names of the placeholders, by default `args_0` and so on.
-    captures_by_value: whether the function computes what it captures itself. Raises ValueError for
-    placeholders and ops with a state. orders_effects: whether ops with effects run in program
-    order, once in each call; otherwise those run that the results need.
+    Raises ValueError for placeholders and ops with a state.
+
+    Args:
+      name: of the function in the library of its graph, made unique by a number.
+      flatten: returns the result tensors for the value that the Python function returns, called
+        while the function's graph is the default, by default a list of tensors, one tensor, or
+        None. The value itself becomes `graph.structured_outputs`.
+      outer_graph: the graph around the function, by default the default graph.
+      argument_names: names of the placeholders, by default `args_0` and so on.
+      captures_by_value: whether the function computes what it captures itself.
+      orders_effects: whether ops with effects run in program order, once in each call; otherwise
+        those run that the results need.
     """
     outer = get_default_graph() if outer_graph is None else outer_graph
     variable_store(outer)  # made there, so that the function shares it

@@ -88,15 +88,16 @@ def gradients(
 
     A gradient is a tensor, or IndexedSlices for the rows that a `gather` read from an x.
 
-    grad_ys: gradients at `ys`, ones by default. stop_gradients: tensors that count as constant. The
-    gradient at an x that no y depends on is None, or zeros if `unconnected_gradients` is "zero".
-
-    gate_gradients: whether the gradients at an op's inputs become available only when all of them
-    are computed. Every aggregation_method computes the same sum, one AddN.
-
     Raises LookupError for an op of an undeclared type; raise ValueError for `grad_ys` of another
     length, or of a shape that the backward pass rejects, and for tensors of several graphs; raise
     TypeError for `grad_ys` of another kind than `ys`, and for complex `ys` without `grad_ys`.
+
+    Args:
+      grad_ys: gradients at `ys`, ones by default.
+      stop_gradients: tensors that count as constant. The gradient at an x that no y depends on is
+        None, or zeros if `unconnected_gradients` is "zero".
+      gate_gradients: whether the gradients at an op's inputs become available only when all of them
+        are computed. Every aggregation_method computes the same sum, one AddN.
 
     >>> x = tf.placeholder(tf.float32, [])
     >>> (slope,) = tf.gradients(x ** 3, x)

@@ -49,7 +49,9 @@ def hessians(
 def _hessian(first: Any, x: Tensor, value: Tensor, options: dict[str, Any]) -> Tensor:
     """Return the Hessian at `x`, of shape x.shape + x.shape.
 
-    first: the gradient at `x`. Each of its elements is differentiated. value: the value of `x`.
+    Args:
+      first: the gradient at `x`. Each of its elements is differentiated.
+      value: the value of `x`.
     """
     if first is None:
         raise ValueError(f"There is no Hessian at {x.name}: nothing in ys depends on it")

@@ -76,8 +76,11 @@ def read_attrs(node: Any, op_def: OpDef, name: str) -> dict[str, Any]:
     """Return the attrs of a node by name, without attrs that only later versions of TensorFlow
     have.
 
-    name: the node's name in the graph, for errors. Raises ValueError for attrs that the op type
-    does not have, and for values of another kind or that are not allowed.
+    Raises ValueError for attrs that the op type does not have, and for values of another kind or
+    that are not allowed.
+
+    Args:
+      name: the node's name in the graph, for errors.
     """
     attrs: dict[str, Any] = {}
     for key, message in node.attr.items():
@@ -183,7 +186,9 @@ def _list(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> list[Any]:
 def complete(attrs: dict[str, Any], op_def: OpDef, types: list[DType], name: str) -> None:
     """Add the defaults of missing attrs. Raises ValueError for a missing attr without a default.
 
-    types: the dtypes of the node's inputs. name: the node's name, for errors.
+    Args:
+      types: the dtypes of the node's inputs.
+      name: the node's name, for errors.
     """
     for key, attr in op_def.attrs.items():
         if key in attrs:
@@ -231,7 +236,8 @@ def check_type(name: str, slot: int, tensor: Tensor, wanted: DType) -> None:
 def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list[DType] | None:
     """Return the dtypes of a node's inputs according to its attrs, or None if there are too many.
 
-    available: the number of inputs that the node has.
+    Args:
+      available: the number of inputs that the node has.
     """
     try:
         return arg_types(op_def.inputs, attrs, op_def.name, max(available, _MANY))

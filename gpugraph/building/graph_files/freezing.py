@@ -147,7 +147,9 @@ def _frozen(
 ) -> Iterator[Any]:
     """Yield the NodeDefs that replace a node in the frozen graph.
 
-    values: the values of the frozen variables, by name. types: see `_passing_types`.
+    Args:
+      values: the values of the frozen variables, by name.
+      types: see `_passing_types`.
     """
     if node.name in values:
         yield _constant(node.name, node.attr["dtype"].type, values[node.name])

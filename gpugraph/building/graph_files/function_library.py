@@ -22,9 +22,12 @@ class FunctionBody(NamedTuple):
     """The body of a function for one call.
 
     A source is a node's name and an output index; an argument counts as a node.
-    nodes: NodeDef messages. arguments: the sources of the arguments' tensors.
-    returns: the source of each result. controls: the names of the nodes that a call runs even if no
-    result depends on them.
+
+    Args:
+      nodes: NodeDef messages.
+      arguments: the sources of the arguments' tensors.
+      returns: the source of each result.
+      controls: the names of the nodes that a call runs even if no result depends on them.
     """
 
     nodes: list[Any]
@@ -104,7 +107,9 @@ class FunctionLibrary:
     ) -> Source:
         """Return the node's name and the output index for a tensor's name in a body.
 
-        text: `argument`, `node:output:1` or `node:1`. nodes: the nodes of the body, by name.
+        Args:
+          text: `argument`, `node:output:1` or `node:1`.
+          nodes: the nodes of the body, by name.
         """
         name, *parts = text.split(":")
         number = int(parts[-1]) if parts and parts[-1].isdigit() else 0
@@ -147,7 +152,8 @@ def _count(arg: ArgDef | Any, attrs: Mapping[str, Any]) -> int:
     """Return the number of tensors in an argument. The argument is a list if it has a number or a
     type list attr.
 
-    attrs: AttrValue messages by name.
+    Args:
+      attrs: AttrValue messages by name.
     """
     if arg.number_attr:
         return int(attrs[arg.number_attr].i)

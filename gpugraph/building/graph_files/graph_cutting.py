@@ -26,7 +26,8 @@ _COLOCATION = "loc:@"
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
     """Return whether TensorFlow's GPUs do not run an Operation or NodeDef.
 
-    pin_variables_on_cpu: whether to return True for variables, and ops that change them, too.
+    Args:
+      pin_variables_on_cpu: whether to return True for variables, and ops that change them, too.
     """
     node_def = checked_message(getattr(node, "node_def", node), "NodeDef", "node")
     if pin_variables_on_cpu and node_def.op in _VARIABLE_TYPES:
@@ -40,7 +41,10 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 def checked_message(message: Any, name: str, argument: str) -> Any:
     """Return `message` if it is of the type `name`, of this package or of TensorFlow itself.
 
-    Raises TypeError otherwise. argument: the name of the caller's parameter, for the error.
+    Raises TypeError otherwise.
+
+    Args:
+      argument: the name of the caller's parameter, for the error.
     """
     descriptor = getattr(type(message), "DESCRIPTOR", None)
     if getattr(descriptor, "full_name", "") != f"tensorflow.{name}":
@@ -107,7 +111,8 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
     control inputs or is one, or is colocated with other nodes. Raises TypeError for anything but a
     GraphDef.
 
-    protected_nodes: names of nodes that stay in any case.
+    Args:
+      protected_nodes: names of nodes that stay in any case.
     """
     checked_message(input_graph, "GraphDef", "graph_def")
     protected = frozenset(protected_nodes or ())
@@ -136,8 +141,9 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
 def _without(nodes: Iterable[Any], passes: dict[str, str], drop_controls: bool) -> list[Any]:
     """Return copies of the nodes except those in `passes`, whose consumers get their input.
 
-    passes: by the name of a node to remove, its input. drop_controls: whether control inputs from
-    removed nodes are removed too.
+    Args:
+      passes: by the name of a node to remove, its input.
+      drop_controls: whether control inputs from removed nodes are removed too.
     """
     result = []
     for node in nodes:

@@ -30,9 +30,11 @@ def source_of(text: str) -> Source | None:
 class GraphDefIndex:
     """The nodes of a GraphDef, with the sources of the inputs of each.
 
-    mapped: sources that tensors and operations of the graph replace (`input_map`). Such an input
-    does not come from a node of the GraphDef.
     Raises ValueError for malformed or duplicate names, and for inputs that name no node.
+
+    Args:
+      mapped: sources that tensors and operations of the graph replace (`input_map`). Such an input
+        does not come from a node of the GraphDef.
     """
 
     def __init__(self, nodes: Any, mapped: Mapping[Source, Any]) -> None:

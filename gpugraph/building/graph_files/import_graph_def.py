@@ -143,7 +143,10 @@ def _parsed(text: str) -> Source:
 def _mapped(name: str | None, input_map: Mapping[str, Any]) -> dict[Source, Any]:
     """Return `input_map` by source; values become tensors in the name scope `_inputs`.
 
-    name: the argument of `import_graph_def`. Raises ValueError for values if it is empty.
+    Raises ValueError for values if it is empty.
+
+    Args:
+      name: the argument of `import_graph_def`.
     """
     mapped: dict[Source, Any] = {}
     plain = {key: item for key, item in input_map.items() if not _is_element(key, item)}
@@ -247,7 +250,8 @@ def _names(graph: Graph, index: GraphDefIndex, scope: str) -> dict[str, str]:
 def _unique(name: str, taken: set[str], future: set[str]) -> str:
     """Return `name`, with a number appended if it is in `taken`; add the result to `taken`.
 
-    future: names that other nodes will get, and that the result must therefore not have.
+    Args:
+      future: names that other nodes will get, and that the result must therefore not have.
     """
     unique, count = name, 0
     while unique in taken or (count and unique in future):

@@ -150,7 +150,8 @@ def _add_items(
 ) -> None:
     """Add the items of a CollectionDef to the graph's collection `key`.
 
-    variables: the variables created so far, by their serialized messages.
+    Args:
+      variables: the variables created so far, by their serialized messages.
     """
     kind = collection.WhichOneof("kind")
     if kind is None:

@@ -44,10 +44,13 @@ _ENTERS = ("Enter", "RefEnter")
 class NodeImport:
     """The operations of one GraphDef during its import.
 
-    index: the nodes. names: for each node's name in the file, its name in the graph. mapped: the
-    tensors and operations that replace sources (`input_map`). used: the sources replaced so far.
-    producer: the version of the GraphDef, which determines the behaviour of op types and shape
-    functions. calls: the operations that call functions of the library, in order.
+    Args:
+      index: the nodes.
+      names: for each node's name in the file, its name in the graph.
+      mapped: the tensors and operations that replace sources (`input_map`). used: the sources
+        replaced so far.
+      producer: the version of the GraphDef, which determines the behaviour of op types and shape
+        functions. calls: the operations that call functions of the library, in order.
     """
 
     def __init__(

@@ -71,7 +71,8 @@ class OutputGuesses:
     def settle(self, op_def: OpDef, attrs: Mapping[str, Any], inputs: Sequence[Tensor]) -> None:
         """Replace the guessed dtypes of `inputs` by the dtypes that their consumer requires.
 
-        op_def, attrs: the signature and the attrs of the consumer.
+        Args:
+          op_def, attrs: the signature and the attrs of the consumer.
         """
         if self._open and not self._open.isdisjoint(inputs):
             wanted = input_types(op_def, attrs, len(inputs)) or ()

@@ -18,7 +18,8 @@ from gpugraph.ops.framework.tensor_conversion import constant
 class ReplicaContext:
     """The context of one replica, inside a function that `experimental_run_v2` calls.
 
-    replica_id_in_sync_group: the number of the replica, counted from 0.
+    Args:
+      replica_id_in_sync_group: the number of the replica, counted from 0.
     """
 
     def __init__(self, strategy: Any, replica_id_in_sync_group: int) -> None:
@@ -83,8 +84,10 @@ class ReplicaContext:
     def all_reduce(self, reduce_op: Any, value: Any) -> Any:
         """Return the sum or mean of `value` over all replicas. All replicas get the same result.
 
-        reduce_op: a `tf.distribute.ReduceOp`, or "sum" or "mean". value: a tensor, or a nested
-        structure of tensors. The gradient is reduced in the same way.
+        Args:
+          reduce_op: a `tf.distribute.ReduceOp`, or "sum" or "mean".
+          value: a tensor, or a nested structure of tensors. The gradient is reduced in the same
+            way.
         """
         reduce = as_reduce_op(reduce_op)
 

@@ -17,7 +17,11 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class Context(NamedTuple):
-    """One entry of the stack. replica_context: None in a cross-replica context."""
+    """One entry of the stack.
+
+    Args:
+      replica_context: None in a cross-replica context.
+    """
 
     strategy: Any
     replica_context: Any

@@ -37,7 +37,8 @@ class Strategy:
     """Distributes computation over replicas. Variables created in `with strategy.scope()` belong to
     the strategy.
 
-    extended: the `StrategyExtended` that implements the strategy.
+    Args:
+      extended: the `StrategyExtended` that implements the strategy.
     """
 
     def __init__(self, extended: StrategyExtended) -> None:
@@ -100,8 +101,9 @@ class Strategy:
     def reduce(self, reduce_op: Any, value: Any, axis: int | None = None) -> Any:
         """Return the sum or mean of a value over all replicas, as one tensor.
 
-        axis: an axis of the components. If given, the components are also reduced over this axis. A
-        mean is then the mean of all elements, so longer components have more weight.
+        Args:
+          axis: an axis of the components. If given, the components are also reduced over this axis.
+            A mean is then the mean of all elements, so longer components have more weight.
         """
         require_cross_replica(self._extended)
         operation = as_reduce_op(reduce_op)

@@ -135,7 +135,8 @@ class StrategyExtended:
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
         """Return the sum or mean of a per-replica value, on the devices of `destinations`.
 
-        destinations: a device name, or a value. A value means the devices of the value.
+        Args:
+          destinations: a device name, or a value. A value means the devices of the value.
         """
         require_cross_replica(self)
         _require_one_place(destinations)

@@ -77,7 +77,8 @@ def identity_of(item: Any) -> int:
 def _checked(value: Any, kind: str) -> Any:
     """Return `value`, or the value in a NoDependency. Raises ValueError if it is not trackable.
 
-    kind: the name of the class that stores the value, for the error.
+    Args:
+      kind: the name of the class that stores the value, for the error.
     """
     if isinstance(value, NoDependency):
         return value.value

@@ -75,13 +75,14 @@ def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
 def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
     """Make `kwargs` the default arguments of these functions inside the block.
 
-    list_ops_or_scope: a list or tuple of functions, whose arguments are added to the current ones;
-      or a scope, the result of `with arg_scope(...) as scope`, which replaces all current arguments
-      (`{}` removes all).
-
     Yields the scope. Raises TypeError for another first argument. Raises ValueError for a scope
     with `kwargs`, and for a function that is not decorated with `add_arg_scope`. An argument that a
     function does not have raises TypeError when the function is called.
+
+    Args:
+      list_ops_or_scope: a list or tuple of functions, whose arguments are added to the current
+        ones; or a scope, the result of `with arg_scope(...) as scope`, which replaces all current
+        arguments (`{}` removes all).
     """
     entered = _entered(list_ops_or_scope, kwargs)
     stack = _SCOPES.stack
@@ -95,7 +96,8 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
 def _entered(target: Any, arguments: Mapping[str, Any]) -> Scope:
     """Return a new scope: a copy of the scope `target`, or the current one with `arguments` added.
 
-    target: a scope, or the functions whose arguments are added.
+    Args:
+      target: a scope, or the functions whose arguments are added.
     """
     if isinstance(target, dict):
         if arguments:

@@ -57,10 +57,12 @@ class Site:
 class ExplainedVariable:
     """A variable by its full `name`.
 
-    device: the requested device, empty if there is none. num_bytes: the size of its value, or None
-    if its shape is not fully defined, and for strings. parts: the number of its parts if
-    partitioned, otherwise 1. shared: whether `tf.get_variable` can return it again. collections:
-    the names of the collections that contain it, or its first part.
+    Args:
+      device: the requested device, empty if there is none.
+      num_bytes: the size of its value, or None if its shape is not fully defined, and for strings.
+      parts: the number of its parts if partitioned, otherwise 1.
+      shared: whether `tf.get_variable` can return it again.
+      collections: the names of the collections that contain it, or its first part.
     """
 
     name: str
@@ -94,7 +96,8 @@ class ExplainedVariable:
 class ExplainedScope:
     """The variables directly under a scope and its inner scopes; `name` is its full name.
 
-    slots: by a variable's name, the variables directly under it, such as an optimizer's momentum.
+    Args:
+      slots: by a variable's name, the variables directly under it, such as an optimizer's momentum.
     """
 
     name: str

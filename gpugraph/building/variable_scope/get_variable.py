@@ -37,24 +37,25 @@ def get_variable(
     An argument that is None has the value of the scope's setting. Name scopes do not affect the
     name.
 
-    shape: must be fully defined for a new variable, unless `initializer` determines it. dtype: by
-      default float32, or the dtype of an initial value.
-    initializer: `f(shape, dtype=..., partition_info=...)`, a class of such functions, a callable
-      without arguments, or the initial value itself; with an initial value or such a callable,
-      `shape` must not be passed. By default Glorot's uniform for floating types, zeros for
-      integers, bool and string.
-    regularizer: a function from a new variable to a loss, which joins REGULARIZATION_LOSSES.
-    trainable: whether it joins TRAINABLE_VARIABLES; True by default.
-    collections: the collections it joins, [GLOBAL_VARIABLES] by default.
-    caching_device: a device, or a function of an op, on which reads cache the value. partitioner:
-      `f(shape=..., dtype=...)` returns the number of parts in each dimension. The variable is
-      created in parts `name/part_0` and so on, and a PartitionedVariable is returned.
-    custom_getter: replaces this function: `f(getter=..., name=..., ...)` with all arguments.
-    constraint: see `tf.Variable`.
-
     Raises ValueError if the variable exists although `reuse` is False, or is missing although
     `reuse` is True; if it exists with another shape or dtype, or in other parts; and for arguments
     that exclude each other.
+
+    Args:
+      shape: must be fully defined for a new variable, unless `initializer` determines it.
+      dtype: by default float32, or the dtype of an initial value.
+      initializer: `f(shape, dtype=..., partition_info=...)`, a class of such functions, a callable
+        without arguments, or the initial value itself; with an initial value or such a callable,
+        `shape` must not be passed. By default Glorot's uniform for floating types, zeros for
+        integers, bool and string.
+      regularizer: a function from a new variable to a loss, which joins REGULARIZATION_LOSSES.
+      trainable: whether it joins TRAINABLE_VARIABLES; True by default.
+      collections: the collections it joins, [GLOBAL_VARIABLES] by default.
+      caching_device: a device, or a function of an op, on which reads cache the value.
+      partitioner: `f(shape=..., dtype=...)` returns the number of parts in each dimension. The
+        variable is created in parts `name/part_0` and so on, and a PartitionedVariable is returned.
+      custom_getter: replaces this function: `f(getter=..., name=..., ...)` with all arguments.
+      constraint: see `tf.Variable`.
 
     >>> w = tf.get_variable("w", [2, 2], initializer=tf.ones_initializer())
     >>> session.run(w.initializer)

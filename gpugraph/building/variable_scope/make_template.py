@@ -48,13 +48,14 @@ def make_template(
 ) -> Template:
     """Return a `Template` of `func_`, whose calls share the variables from `tf.get_variable`.
 
-    name_: the name of the template's variable scope, made unique in the enclosing scope.
-    create_scope_now_: whether the scope is opened here, not at the first call.
-    unique_name_: the exact name of the scope; `name_` is then ignored.
-    custom_getter_: the custom getter of the scope, see `tf.get_variable`.
-    kwargs: arguments of `func_` in each call, unless the call passes other values.
-
     Raises ValueError if `name_` is None.
+
+    Args:
+      name_: the name of the template's variable scope, made unique in the enclosing scope.
+      create_scope_now_: whether the scope is opened here, not at the first call.
+      unique_name_: the exact name of the scope; `name_` is then ignored.
+      custom_getter_: the custom getter of the scope, see `tf.get_variable`.
+      kwargs: arguments of `func_` in each call, unless the call passes other values.
 
     >>> scale = tf.make_template("scale", lambda x: x * tf.get_variable("w", initializer=2.0))
     >>> a, b = scale(1.0), scale(3.0)
@@ -69,7 +70,9 @@ def make_template(
 class _FirstCall:
     """A template's first call, while it is in progress in a thread.
 
-    scopes: the thread's stack of variable scopes. place: the index of the template's scope in it.
+    Args:
+      scopes: the thread's stack of variable scopes.
+      place: the index of the template's scope in it.
     """
 
     def __init__(self, scopes: list[VariableScope], place: int) -> None:

@@ -70,7 +70,9 @@ def cut(sizes: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[
 
     If the size doesn't divide evenly, the first parts have one row more.
 
-    sizes: the shape of the variable. partitions: the number of parts in each dimension.
+    Args:
+      sizes: the shape of the variable.
+      partitions: the number of parts in each dimension.
     """
     axis = next((axis for axis, parts in enumerate(partitions) if parts > 1), 0)
     size, larger = divmod(sizes[axis], partitions[axis])
@@ -84,7 +86,8 @@ def cut(sizes: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[
 def check_count(name: str, count: int, known: Any) -> None:
     """Raise ValueError if the variable `name` exists with a number of parts other than `count`.
 
-    known: the names of existing variables and parts.
+    Args:
+      known: the names of existing variables and parts.
     """
     there = f"{name}/part_0" in known
     last, next_one = f"{name}/part_{count - 1}", f"{name}/part_{count}"

@@ -30,8 +30,12 @@ def variable_axis_size_partitioner(
 ) -> Partitioner:
     """Return a partitioner into as few parts as keep each within `max_shard_bytes`.
 
-    axis: the axis to cut. max_shards: the maximum number of parts. A part has at least one row,
-    even if the row is larger than the limit. Raises ValueError for limits that aren't positive.
+    Raises ValueError for limits that aren't positive.
+
+    Args:
+      axis: the axis to cut.
+      max_shards: the maximum number of parts. A part has at least one row, even if the row is
+        larger than the limit.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError(

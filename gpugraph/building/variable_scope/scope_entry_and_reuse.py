@@ -28,9 +28,10 @@ _SETTINGS = (
 class pure_variable_scope:
     """Enters a variable scope without a name scope.
 
-    name_scope: the variable scope's `original_name_scope`.
-
     Raises RuntimeError if scopes are not left in the opposite order of entering.
+
+    Args:
+      name_scope: the variable scope's `original_name_scope`.
     """
 
     def __init__(
@@ -92,19 +93,19 @@ def _apply_settings(scope: VariableScope, settings: dict[str, Any]) -> None:
 class variable_scope:
     """Opens a scope for variables, and a name scope.
 
-    name_or_scope: a name, relative to the current scope; or a scope, whose name is absolute.
-    default_name: the name if `name_or_scope` is None, made unique in the current scope.
-    values: input tensors of the function in the scope; their graph becomes the default inside.
-    reuse: True: variables must exist; tf.AUTO_REUSE: missing variables are created; None or False:
-      the setting of the outer scope; at the root, variables must not exist. initializer,
-      regularizer, caching_device,
-    partitioner, custom_getter, dtype, use_resource: the defaults of `get_variable`; inherited by
-      inner scopes.
-    constraint: also a default of `get_variable`, but not inherited.
-    auxiliary_name_scope: False opens no name scope.
-
     Raises TypeError if there is no name, or if it is neither a string nor a scope; raises
     ValueError for an invalid `reuse`, and for reuse under a default name.
+
+    Args:
+      name_or_scope: a name, relative to the current scope; or a scope, whose name is absolute.
+      default_name: the name if `name_or_scope` is None, made unique in the current scope.
+      values: input tensors of the function in the scope; their graph becomes the default inside.
+      reuse: True: variables must exist; tf.AUTO_REUSE: missing variables are created; None or
+        False: the setting of the outer scope; at the root, variables must not exist.
+      initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource: the
+        defaults of `get_variable`; inherited by inner scopes.
+      constraint: also a default of `get_variable`, but not inherited.
+      auxiliary_name_scope: False opens no name scope.
 
     >>> with tf.variable_scope("layer"):
     ...     w = tf.get_variable("w", [2])

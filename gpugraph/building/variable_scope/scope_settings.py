@@ -48,8 +48,9 @@ def _setting(name: str, doc: str) -> Any:
 class VariableScope:
     """The settings of variables under `name`; None means no setting.
 
-    reuse: True: variables must exist; False: they must not exist; AUTO_REUSE: missing variables are
-      created.
+    Args:
+      reuse: True: variables must exist; False: they must not exist; AUTO_REUSE: missing variables
+        are created.
     """
 
     def __init__(

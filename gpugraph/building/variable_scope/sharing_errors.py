@@ -22,7 +22,8 @@ def made_at(variable: Any) -> str:
 def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) -> ValueError:
     """Return the error for a request to create a variable whose name is already in use.
 
-    default_scopes: the full names of scopes that were opened by a default name.
+    Args:
+      default_scopes: the full names of scopes that were opened by a default name.
     """
     return ValueError(
         f"Variable {name} already exists, disallowed.{made_at(existing)} To get that one, set "
@@ -51,7 +52,8 @@ def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
 def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueError:
     """Return the error for a request to reuse a variable that does not exist.
 
-    known: the names that exist. The message shows similar names among them.
+    Args:
+      known: the names that exist. The message shows similar names among them.
     """
     text = (
         f"{kind} {name} does not exist, or was not created with tf.get_variable(). To make it, "

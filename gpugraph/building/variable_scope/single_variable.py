@@ -34,7 +34,8 @@ def check_same(spec: VariableSpec, existing: Any, kind: str = "variable") -> Non
 def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
     """Create the requested variable, and add its regularization loss to the collection.
 
-    part: the position of a part of a partitioned variable; the initializer receives it.
+    Args:
+      part: the position of a part of a partitioned variable; the initializer receives it.
     """
     value, dtype = _initial_value(spec, part)
     variable = Variable(

@@ -32,8 +32,9 @@ def no_regularizer(_: Any) -> None:
 class VariableSpec:
     """A request for the variable of the full `name`; see `get_variable` for the fields.
 
-    reuse: True: the variable must exist; False: it must not; any other value: it is created if
-    missing.
+    Args:
+      reuse: True: the variable must exist; False: it must not; any other value: it is created if
+        missing.
     """
 
     name: str
@@ -68,7 +69,10 @@ class PartitionInfo:
     def single_offset(self, shape: Sequence[int]) -> int:
         """Return the part's offset in the dimension that is cut, or 0 if no dimension is cut.
 
-        shape: the shape of the part. Raises ValueError if it is cut in several dimensions.
+        Raises ValueError if it is cut in several dimensions.
+
+        Args:
+          shape: the shape of the part.
         """
         axis = self.single_slice_dim(shape)
         return 0 if axis is None else self.var_offset[axis]

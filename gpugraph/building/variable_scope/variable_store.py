@@ -181,7 +181,8 @@ class VariableStore:
     ) -> Any:
         """Create part `index` of the variable, or return it; `offset` and `size` are its position.
 
-        sizes: the shape of the whole variable.
+        Args:
+          sizes: the shape of the whole variable.
         """
         name = f"{spec.name}/part_{index}"
         initializer = share(spec, name, offset, size)

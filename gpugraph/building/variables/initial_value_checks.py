@@ -21,7 +21,9 @@ def check_outside(value: Tensor, name: str) -> None:
 def check_shape(value: Tensor, shape: TensorShape, may_be_open: bool, name: str) -> None:
     """Raise ValueError if `value` doesn't have `shape`, or if `shape` is not fully defined.
 
-    may_be_open: whether sizes of `shape` may be unknown. name: the variable's name, for the error.
+    Args:
+      may_be_open: whether sizes of `shape` may be unknown.
+      name: the variable's name, for the error.
     """
     if not shape.is_compatible_with(value.shape):
         raise ValueError(

@@ -18,10 +18,11 @@ class Module(AutoTrackable):
 
     `variables` and `submodules` include those in the attributes of its submodules.
 
-    name: a Python identifier, by default the class's name in snake case. It is the name scope of
-    the operations added by methods that are decorated with `with_name_scope`.
-
     The constructor raises ValueError for a name that is not an identifier.
+
+    Args:
+      name: a Python identifier, by default the class's name in snake case. It is the name scope of
+        the operations added by methods that are decorated with `with_name_scope`.
     """
 
     _TF_MODULE_IGNORED_PROPERTIES: frozenset[str] = frozenset({"_tracked"})

@@ -37,9 +37,10 @@ def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:
 class PartitionedVariable:
     """The parts of the variable `name`, in order: iterable, and usable wherever a tensor is.
 
-    shape, dtype: the shape and dtype of the whole variable.
-    variable_list: the parts, whose positions are in their `SaveSliceInfo`.
-    partitions: the number of parts in each dimension; at most one number is above 1.
+    Args:
+      shape, dtype: the shape and dtype of the whole variable.
+      variable_list: the parts, whose positions are in their `SaveSliceInfo`.
+      partitions: the number of parts in each dimension; at most one number is above 1.
     """
 
     def __init__(
@@ -132,7 +133,8 @@ class PartitionedVariable:
         """Return each part's share of `value`, in order. Raises ValueError if the number of shares
         is wrong.
 
-        value: a list of shares, or a tensor of the whole variable, which is split.
+        Args:
+          value: a list of shares, or a tensor of the whole variable, which is split.
         """
         if isinstance(value, (list, PartitionedVariable)):
             shares: Sequence[Any] = list(value)

@@ -14,8 +14,9 @@ from gpugraph.graph.client.scoped_names import is_in_scope, prepend_name_scope, 
 class SaveSliceInfo:
     """A part of the variable `full_name`: its shape is `var_shape`, its position is `var_offset`.
 
-    save_slice_info_def: a SaveSliceInfoDef message that replaces the other arguments; its name is
-    prefixed by the scope `import_scope`.
+    Args:
+      save_slice_info_def: a SaveSliceInfoDef message that replaces the other arguments; its name is
+        prefixed by the scope `import_scope`.
     """
 
     full_name: str | None = None

@@ -51,14 +51,15 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
     """A value that a session keeps. It can be used wherever a tensor can; `v[1:3].assign(x)` writes
     a part.
 
-    initial_value: a value convertible to a tensor, or a callable without arguments that returns
-      one, called outside of the control dependencies in effect. Its static shape must be fully
-      defined unless `validate_shape` is False.
-    trainable: whether optimizers change it by default (collection TRAINABLE_VARIABLES).
-    collections: graph collections to join, [GLOBAL_VARIABLES] by default.
-    constraint: a function that optimizers apply to the variable's value after each update.
-    use_resource: whether it is a resource variable, `ResourceVariable`; by default the variable
-      scope decides, else `tf.resource_variables_enabled()`.
+    Args:
+      initial_value: a value convertible to a tensor, or a callable without arguments that returns
+        one, called outside of the control dependencies in effect. Its static shape must be fully
+        defined unless `validate_shape` is False.
+      trainable: whether optimizers change it by default (collection TRAINABLE_VARIABLES).
+      collections: graph collections to join, [GLOBAL_VARIABLES] by default.
+      constraint: a function that optimizers apply to the variable's value after each update.
+      use_resource: whether it is a resource variable, `ResourceVariable`; by default the variable
+        scope decides, else `tf.resource_variables_enabled()`.
 
     >>> v = tf.Variable(1.0, name="v")
     >>> session.run(v.initializer)

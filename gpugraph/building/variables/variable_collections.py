@@ -115,8 +115,10 @@ def is_tensor(x: Any) -> bool:
 def is_variable_initialized(variable: Any) -> Tensor:
     """Return a bool scalar: whether the variable has a value in the session.
 
-    variable: a Variable, the reference tensor of one, or a resource handle. Raises TypeError for
-    anything else.
+    Raises TypeError for anything else.
+
+    Args:
+      variable: a Variable, the reference tensor of one, or a resource handle.
     """
     if isinstance(variable, Tensor) and variable.dtype._is_ref_dtype:
         return raw_ops.IsVariableInitialized(variable)
@@ -150,8 +152,11 @@ def report_uninitialized_variables(
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
     """Return a tensor whose run raises FailedPreconditionError if a variable has no value.
 
-    var_list: the variables, by default all global and local variables. Return None if there are no
-    variables. New programs use `report_uninitialized_variables` instead.
+    Return None if there are no variables.
+
+    Args:
+      var_list: the variables, by default all global and local variables. New programs use
+        `report_uninitialized_variables` instead.
     """
     chosen = global_variables() + local_variables() if var_list is None else _variables(var_list)
     graph = get_default_graph()

@@ -54,11 +54,13 @@ class CreatedByScopes(type):
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> AbstractContextManager[None]:
     """In the block, in this thread, create the default graph's variables by `variable_creator`.
 
-    variable_creator: `creator(next_creator, **arguments)`, called with all arguments of
-    `tf.Variable` by name; it returns the result of `next_creator(**arguments)`, or a replacement.
-    The innermost scope's creator is called first. `tf.get_variable` also calls the creators.
-
     Raises RuntimeError if scopes are not left in the opposite order of entering.
+
+    Args:
+      variable_creator: `creator(next_creator, **arguments)`, called with all arguments of
+        `tf.Variable` by name; it returns the result of `next_creator(**arguments)`, or a
+        replacement. The innermost scope's creator is called first. `tf.get_variable` also calls the
+        creators.
     """
     graph = get_default_graph()
     return graph._variable_creator_scope(variable_creator)

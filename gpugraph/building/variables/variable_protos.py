@@ -54,7 +54,8 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
     def to_proto(self, export_scope: str | None = None) -> Any:
         """Return a VariableDef, or None for a variable outside of the scope.
 
-        export_scope: the name scope that is removed from the names.
+        Args:
+          export_scope: the name scope that is removed from the names.
         """
         handle = self._variable
         if not is_in_scope(handle.name, export_scope):

@@ -18,7 +18,11 @@ from gpugraph.runtime.step_failure import same_kind
 
 
 def message_of(name: str, **fields: Any) -> Any:
-    """Return a new protobuf message of the cluster's service. name: the name of its type."""
+    """Return a new protobuf message of the cluster's service.
+
+    Args:
+      name: the name of its type.
+    """
     return messages_pb2.SERVICE_MESSAGES[name](**fields)
 
 
@@ -51,7 +55,11 @@ def status_codes() -> dict[str, int]:
 
 
 def success(content: bytes) -> bytes:
-    """Return the answer for a successful call. content: its serialized response."""
+    """Return the answer for a successful call.
+
+    Args:
+      content: its serialized response.
+    """
     return b"\0" + content
 
 
@@ -79,9 +87,10 @@ def answered(method: str, answer: memoryview | bytes) -> Any:
 class PendingCall:
     """A gRPC call in progress. Calling the object waits for the response and returns it.
 
-    future: gRPC's future of the answer. proofs: the object that checks the answer's authentication
-      code.
-    as_op_error: a function that converts an error of gRPC to an OpError, given the method's name.
+    Args:
+      future: gRPC's future of the answer.
+      proofs: the object that checks the answer's authentication code.
+      as_op_error: a function that converts an error of gRPC to an OpError, given the method's name.
     """
 
     def __init__(

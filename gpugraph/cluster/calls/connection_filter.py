@@ -33,9 +33,12 @@ and constant.
 def drop_requests(listening: socket.socket, shares: Mapping[str, float]) -> None:
     """Make a listening socket drop a share of the SYN packets of some hosts.
 
-    shares: the fraction to drop (0 to 1) by host. A host is an IPv4 address or the first 64 bits of
-    an IPv6 address, as `host_key` returns it. The filter replaces the socket's previous filter.
-    Only the last `MAX_HOSTS` hosts are used. Raises OSError if the kernel refuses the filter.
+    Raises OSError if the kernel refuses the filter.
+
+    Args:
+      shares: the fraction to drop (0 to 1) by host. A host is an IPv4 address or the first 64 bits
+        of an IPv6 address, as `host_key` returns it. The filter replaces the socket's previous
+        filter. Only the last `MAX_HOSTS` hosts are used.
     """
     program = _program(dict(list(shares.items())[-MAX_HOSTS:]))
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)

@@ -48,7 +48,8 @@ Address = str
 class Doorkeeper:
     """Inspects the connections that were accepted at one port.
 
-    max_looks: the number of inspections after which a connection without a proof is shut.
+    Args:
+      max_looks: the number of inspections after which a connection without a proof is shut.
     """
 
     def __init__(self, port: int, max_looks: int = MAX_LOOKS) -> None:
@@ -74,8 +75,10 @@ class Doorkeeper:
         self._wake.set()
 
     def admit(self, connection: str) -> None:
-        """Record that a caller has proven that it has the key. connection: gRPC's name for its
-        connection.
+        """Record that a caller has proven that it has the key.
+
+        Args:
+          connection: gRPC's name for its connection.
         """
         address = _address(connection)
         if address not in self._proven:
@@ -169,7 +172,8 @@ class Doorkeeper:
         """Return the remote address of a socket that this port has accepted. Return None for any
         other socket.
 
-        is_shut: whether to shut the connection as well.
+        Args:
+          is_shut: whether to shut the connection as well.
         """
         copy = self._copy(sockets, name)
         if copy is not None:

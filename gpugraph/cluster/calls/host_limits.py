@@ -23,7 +23,8 @@ _MAX_HOSTS = 4096
 class HostLimits:
     """Counts unproven connections by host. Not thread-safe, except for `note_proven`.
 
-    clock: a function that returns the time in seconds; tests replace it.
+    Args:
+      clock: a function that returns the time in seconds; tests replace it.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

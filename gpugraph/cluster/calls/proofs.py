@@ -46,8 +46,9 @@ _SHA = "sha256"
 class MessageProofs:
     """Authenticates the messages of one call or stream, and checks the messages of the other side.
 
-    key: the key of this call; empty for no authentication. is_server: whether this process answers
-    the call.
+    Args:
+      key: the key of this call; empty for no authentication.
+      is_server: whether this process answers the call.
     """
 
     def __init__(self, key: bytes, is_server: bool = False) -> None:
@@ -114,7 +115,8 @@ def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessagePr
     """Return the proof to send with a new call (empty without a key), and the object that
     authenticates the call's messages.
 
-    incarnation: the incarnation of the called server, or `NO_INCARNATION` for `GREETING`.
+    Args:
+      incarnation: the incarnation of the called server, or `NO_INCARNATION` for `GREETING`.
     """
     if not key:
         return "", MessageProofs(key)

@@ -66,8 +66,10 @@ class _KeptOnServer(KeptTensors):
         self._discarded.append(handle)
 
     def flush(self, handle: str) -> None:
-        """Delete the discarded tensors on their workers. handle: the session's handle on its
-        server.
+        """Delete the discarded tensors on their workers.
+
+        Args:
+          handle: the session's handle on its server.
         """
         discarded, self._discarded = self._discarded, []
         if discarded:
@@ -156,7 +158,9 @@ class GrpcSession(SessionBackend):
     ) -> list[Any]:
         """Return the values of the fetches, as a run of a DirectSession does.
 
-        slot: the runner's number. In the first run, the server stores the names under this number.
+        Args:
+          slot: the runner's number. In the first run, the server stores the names under this
+            number.
         """
         try:
             handle = self.extend()
@@ -237,7 +241,8 @@ class GrpcSession(SessionBackend):
 class GrpcRunner(Runner):
     """One set of feeds, fetches and targets of a GrpcSession.
 
-    handles: the indices of the fetches that return handles of kept tensors.
+    Args:
+      handles: the indices of the fetches that return handles of kept tensors.
     """
 
     handles: Sequence[int] = ()
@@ -336,8 +341,10 @@ class GrpcSessionFactory:
         return GrpcSession(options)
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Clear resource containers of the target's cluster, and close its sessions. containers:
-        the names of the containers. An empty list means all containers.
+        """Clear resource containers of the target's cluster, and close its sessions.
+
+        Args:
+          containers: the names of the containers. An empty list means all containers.
         """
         master = master_of(options.target)
         try:

@@ -27,7 +27,8 @@ _CLOSING_S = 5.0
 class LocalMaster:
     """The link to the master of a server of this process.
 
-    timeout_ms: the time limit of runs for sessions that set none, or 0 for no limit.
+    Args:
+      timeout_ms: the time limit of runs for sessions that set none, or 0 for no limit.
     """
 
     def __init__(self, master: Master, timeout_ms: int) -> None:
@@ -48,8 +49,9 @@ class LocalMaster:
     def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
         """Add operations to a session's graph on the server.
 
-        content: a serialized GraphDef with the operations that were added to the client's graph
-        between the two versions.
+        Args:
+          content: a serialized GraphDef with the operations that were added to the client's graph
+            between the two versions.
         """
         self._master.session(handle).graph.extend(content, old_version, new_version)
 

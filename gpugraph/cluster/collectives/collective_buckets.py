@@ -29,10 +29,12 @@ from gpugraph.graph.nodes.node_and_edge import NodeClass, class_of_type
 class CollectiveSpec(NamedTuple):
     """A bucket of collectives that one task executes together.
 
-    operations: the names of the members: the `num_local` members of the first collective in the
-    order of their devices, then the members of the next collective, and so on. leader: the task at
-    which the members of all tasks meet. is_whole: whether all members are in one run. is_inside:
-    whether the collective is in a branch or a loop, whose plan waits for the result.
+    Args:
+      operations: the names of the members: the `num_local` members of the first collective in the
+        order of their devices, then the members of the next collective, and so on.
+      leader: the task at which the members of all tasks meet.
+      is_whole: whether all members are in one run.
+      is_inside: whether the collective is in a branch or a loop, whose plan waits for the result.
     """
 
     operations: Sequence[str]
@@ -43,11 +45,13 @@ class CollectiveSpec(NamedTuple):
 
 
 class CollectiveGroup(NamedTuple):
-    """The members of one collective that are in a run. is_spread: whether it spans several
-    processes.
+    """The members of one collective that are in a run.
 
-    is_whole: whether these are all members of the group. tasks: the sorted tasks of the members.
-    is_inside: whether its one member in this run is in a branch or a loop.
+    Args:
+      is_spread: whether it spans several processes.
+      is_whole: whether these are all members of the group.
+      tasks: the sorted tasks of the members.
+      is_inside: whether its one member in this run is in a branch or a loop.
     """
 
     members: Sequence[Operation]
@@ -101,7 +105,8 @@ def collective_specs(
 ) -> list[CollectiveSpec]:
     """Return the collectives over processes that start in a stage of one task, in buckets.
 
-    leader: the task at which members in several runs meet, unless `config` names a task.
+    Args:
+      leader: the task at which members in several runs meet, unless `config` names a task.
     """
     instances: dict[int, list[Operation]] = {}
     for op in stage:

@@ -41,7 +41,9 @@ MERGES: dict[str, Merge] = {"Add": np.add, "Mul": np.multiply, "Max": np.maximum
 class Wire(Protocol):
     """Transports named arrays between the members of one collective.
 
-    rank: the number of this member. size: the number of members.
+    Args:
+      rank: the number of this member.
+      size: the number of members.
     """
 
     rank: int
@@ -182,11 +184,14 @@ def meet(wire: Wire, name: str, value: Any) -> list[Any]:
 
 
 def shared_all_reduce(wire: Wire, arrays: Sequence[Any], merge: Merge, divisor: int) -> None:
-    """Reduce over shared memory. arrays: the arrays of all members, in the order of ranks.
+    """Reduce over shared memory.
 
     Each member reduces one part, in the order of ranks, into its own array, and copies the other
     parts from the other members' arrays. No member writes to memory that another member may still
     read.
+
+    Args:
+      arrays: the arrays of all members, in the order of ranks.
     """
     target, rank = arrays[wire.rank], wire.rank
     ends = bounds(target.size, wire.size)

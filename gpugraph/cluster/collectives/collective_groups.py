@@ -64,8 +64,9 @@ class CollectiveGroups:
     """The meetings of which this task is the leader. No call waits for members: `settle` notifies
     them later.
 
-    is_there: a function that returns whether a task's server answers. settle: a function that
-    notifies a task of the outcome of a wait.
+    Args:
+      is_there: a function that returns whether a task's server answers.
+      settle: a function that notifies a task of the outcome of a wait.
     """
 
     def __init__(
@@ -300,8 +301,10 @@ class CollectiveGroups:
         """Record that a member won't join in a step, or no longer waits. The members that wait for
         it fail.
 
-        wait: the name of the member's wait, if it has begun. is_own: whether the member's step has
-        failed by itself, rather than because another member failed.
+        Args:
+          wait: the name of the member's wait, if it has begun.
+          is_own: whether the member's step has failed by itself, rather than because another member
+            failed.
         """
         with self._lock:
             ended = self._left(key, error, attempt, is_own, wait)

@@ -18,8 +18,9 @@ class Member(NamedTuple):
     """The members of a collective on one task and in one session, which join together as one
     member.
 
-    devices: the members' devices, by full names. segment: the shared memory that holds their input.
-    Without shared memory, its name is empty.
+    Args:
+      devices: the members' devices, by full names.
+      segment: the shared memory that holds their input. Without shared memory, its name is empty.
     """
 
     task: str
@@ -31,9 +32,10 @@ class Member(NamedTuple):
 class Round(NamedTuple):
     """The position of one execution of a collective among the steps of its session.
 
-    step: the number of the session's steps so far that contain the collective. turn: how often the
-    current step has already executed the collective, in a loop. sequence: the number of the
-    session's steps so far that contain any collective.
+    Args:
+      step: the number of the session's steps so far that contain the collective.
+      turn: how often the current step has already executed the collective, in a loop.
+      sequence: the number of the session's steps so far that contain any collective.
     """
 
     step: int = 0
@@ -44,10 +46,13 @@ class Round(NamedTuple):
 class Joining(NamedTuple):
     """A member's request to join a collective.
 
-    size: the total number of devices in the group. signature: the properties that must be the same
-    for all members. wait: a unique name of this wait, by which the member may repeat the request or
-    leave. limit_s: the maximum duration of the wait in seconds, or 0 for no limit. round: the
-    position among the steps of its session, for collectives whose members are in several sessions.
+    Args:
+      size: the total number of devices in the group.
+      signature: the properties that must be the same for all members.
+      wait: a unique name of this wait, by which the member may repeat the request or leave.
+      limit_s: the maximum duration of the wait in seconds, or 0 for no limit.
+      round: the position among the steps of its session, for collectives whose members are in
+        several sessions.
     """
 
     key: MeetingKey
@@ -67,8 +72,10 @@ class Joining(NamedTuple):
 
 
 class Meeting(NamedTuple):
-    """Members that have met, in the order of their tasks. step: the number of the exchange that
-    follows.
+    """Members that have met, in the order of their tasks.
+
+    Args:
+      step: the number of the exchange that follows.
     """
 
     step: int

@@ -50,8 +50,9 @@ class _Ending:
 class CollectivePeers:
     """The functions of a task's server in collectives, both as a member and as a leader.
 
-    peer: a function that returns the connection to another task. others: the object that sends
-      tensors of a step to other tasks.
+    Args:
+      peer: a function that returns the connection to another task.
+      others: the object that sends tensors of a step to other tasks.
     """
 
     def __init__(

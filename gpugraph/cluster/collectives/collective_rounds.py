@@ -39,7 +39,8 @@ class _Failure:
 class CollectiveHistory:
     """The last meeting of a collective's members, and the failures of their steps since then.
 
-    last_of_group: the rounds of the last meeting of any collective of the group, by device.
+    Args:
+      last_of_group: the rounds of the last meeting of any collective of the group, by device.
     """
 
     def __init__(self, last_of_group: dict[str, Attempt]) -> None:
@@ -144,8 +145,9 @@ class CollectiveHistory:
     ) -> None:
         """Record that a member has left a step, and why.
 
-        is_own: whether its step failed by itself, not because another member had failed. informed:
-        the devices of members that have been notified.
+        Args:
+          is_own: whether its step failed by itself, not because another member had failed.
+          informed: the devices of members that have been notified.
         """
         self._forget_older(attempt)
         heard = set(informed)

@@ -87,7 +87,11 @@ class BucketRun:
         self.is_over = threading.Event()
 
     def key(self, step: int) -> MeetingKey:
-        """Return the key under which the bucket's members meet. step: the number of the step."""
+        """Return the key under which the bucket's members meet.
+
+        Args:
+          step: the number of the step.
+        """
         attrs = self.operations[0].attrs
         text = f"group {attrs['group_key']}, instance {attrs['instance_key']}"
         return (step if self.spec.is_whole else 0), text
@@ -167,8 +171,9 @@ class BucketRun:
 class CollectiveStep:
     """The collectives of one run of a task's part.
 
-    inside: for each member in a branch or a loop, by name, a function that returns its next
-    BucketRun.
+    Args:
+      inside: for each member in a branch or a loop, by name, a function that returns its next
+        BucketRun.
     """
 
     def __init__(

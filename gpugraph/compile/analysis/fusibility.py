@@ -74,9 +74,11 @@ def is_large(sizes: Shape) -> bool:
 class Fusible(NamedTuple):
     """The properties of a fusible op, shared by all ops that differ from it only in their names.
 
-    shapes_and_values: the input shapes, output shapes and host values for a `NodeSignature`. kind:
-    a number shared by all equal ops. slots: the indices of the inputs that are in device memory.
-    call: the NumPy kernel.
+    Args:
+      shapes_and_values: the input shapes, output shapes and host values for a `NodeSignature`.
+      kind: a number shared by all equal ops.
+      slots: the indices of the inputs that are in device memory.
+      call: the NumPy kernel.
     """
 
     shapes_and_values: tuple[Any, Any, Any]
@@ -156,7 +158,8 @@ class FusibleOps:
         """Return the properties of an op for which `may_be` is true. If no group may contain it,
         return None. Equal ops share one result.
 
-        edges: the edges into its data inputs.
+        Args:
+          edges: the edges into its data inputs.
         """
         key = self._key(node, edges)
         if key is None:

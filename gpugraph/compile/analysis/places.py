@@ -21,8 +21,10 @@ from gpugraph.graph.nodes.runtime_graph import Node
 class GuardedPlace(NamedTuple):
     """The ops of one loop and one guard.
 
-    nodes: these ops, in topological order. depth: the depth of each op in the loop's order, by node
-    id. An op of an inner loop has the depth of that loop.
+    Args:
+      nodes: these ops, in topological order.
+      depth: the depth of each op in the loop's order, by node id. An op of an inner loop has the
+        depth of that loop.
     """
 
     nodes: list[Node]

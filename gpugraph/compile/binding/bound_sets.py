@@ -41,11 +41,16 @@ class UnitOfSizes(NamedTuple):
 class BoundSet(NamedTuple):
     """The state of an open plan that is bound to one set of shapes.
 
-    words: the values of the words in all blocks. pointers: the addresses of the native steps'
-    blocks. releases: whether the native call releases the GIL. constants: pairs of an array that
-    calls read, and its value. runs: the callables of the NumPy steps. owned: memory that is
-    released with the set. keep: other objects that the calls use. starts: a dict from the id of a
-    storage to its address. accesses: a dict from a step that accesses a container to its callable.
+    Args:
+      words: the values of the words in all blocks.
+      pointers: the addresses of the native steps' blocks.
+      releases: whether the native call releases the GIL.
+      constants: pairs of an array that calls read, and its value.
+      runs: the callables of the NumPy steps.
+      owned: memory that is released with the set.
+      keep: other objects that the calls use.
+      starts: a dict from the id of a storage to its address.
+      accesses: a dict from a step that accesses a container to its callable.
     """
 
     words: Any

@@ -26,8 +26,10 @@ from gpugraph.plan import Run
 class OpenBinder(Binder):
     """Binds native calls to views with open sizes. `of` creates it from the binder of the plan.
 
-    constants: a dict from node to the arrays of its constants that contain sizes. asides: a dict
-    from tensor to the side buffer of a loop. open_nodes: the nodes whose attrs contain sizes.
+    Args:
+      constants: a dict from node to the arrays of its constants that contain sizes.
+      asides: a dict from tensor to the side buffer of a loop.
+      open_nodes: the nodes whose attrs contain sizes.
     """
 
     plain: Binder

@@ -281,7 +281,8 @@ class OpenPlan:
     def _bind(self, key: SetKey, before: BoundSet | None = None, since: int = 0) -> BoundSet:
         """Bind the plan to a set of shapes. Write the words, and return the bound set.
 
-        before: the bound set of this run so far. Its NumPy steps before index `since` are kept.
+        Args:
+          before: the bound set of this run so far. Its NumPy steps before index `since` are kept.
         """
         shapes, _ = key
         values = self._values(shapes)

@@ -26,9 +26,11 @@ StepKey = tuple[str, str]
 class Opened(NamedTuple):
     """The native call of a step, bound to open sizes.
 
-    calls: the parts of the call, each with its words and its open form. It is empty if the step has
-    no open form. conditions: comparisons of sizes that must hold for `calls` to be valid. bind: a
-    function that returns the call for one set of sizes, or None.
+    Args:
+      calls: the parts of the call, each with its words and its open form. It is empty if the step
+        has no open form.
+      conditions: comparisons of sizes that must hold for `calls` to be valid.
+      bind: a function that returns the call for one set of sizes, or None.
     """
 
     step: Step

@@ -35,8 +35,9 @@ class NotReportedError(Exception):
 class Report(NamedTuple):
     """A node whose kernel reports a size.
 
-    names: the names of the sizes that have the reported value. There are several names if equal
-    nodes were merged into this node.
+    Args:
+      names: the names of the sizes that have the reported value. There are several names if equal
+        nodes were merged into this node.
     """
 
     node: Node

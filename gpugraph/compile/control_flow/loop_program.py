@@ -64,8 +64,9 @@ class Asked(NamedTuple):
 class LoopSteps(NamedTuple):
     """The steps of a loop, by phase. `condition.run()` returns the value of the condition.
 
-    asked: how instructions test the condition: a predicate, or several flags. The loop continues if
-    one of the flags is set. It is None if only `condition` can determine the result.
+    Args:
+      asked: how instructions test the condition: a predicate, or several flags. The loop continues
+        if one of the flags is set. It is None if only `condition` can determine the result.
     """
 
     start: Sequence[Step]
@@ -187,7 +188,10 @@ class LoopProgram:
         self, step: Step, kind: InstructionKind, array: Any, target: Label, key: TensorId | None
     ) -> None:
         """Add a jump to `target`, taken if the bool in `array` is true (`kind` "if") or false
-        ("unless"). key: the tensor in the array.
+        ("unless").
+
+        Args:
+          key: the tensor in the array.
         """
         self.parts.append(Part(step, kind, nothing_refused, None, array.ctypes.data, target))
 

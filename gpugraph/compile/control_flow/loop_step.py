@@ -32,7 +32,9 @@ from gpugraph.plan import (
 class Loop(LoopGroup):
     """Runs a loop.
 
-    native: the native iterations, for runs whose variables are initialized, or None if jit is off.
+    Args:
+      native: the native iterations, for runs whose variables are initialized, or None if jit is
+        off.
     """
 
     def __init__(

@@ -36,8 +36,10 @@ def merger(
     """Return the callable of a Merge. `inputs`: for each input its flag (None: always alive), and a
     callable that copies it to the output.
 
-    alive: the flag to set if any input is alive, or None. index: for each input, a callable that
-    writes its index, or None if no op reads the index of the live input.
+    Args:
+      alive: the flag to set if any input is alive, or None.
+      index: for each input, a callable that writes its index, or None if no op reads the index of
+        the live input.
     """
 
     def merge() -> None:

@@ -74,8 +74,10 @@ class NativeIterations:
     def __init__(
         self, name: str, loop_steps: LoopSteps, copies: Copies, flags: bytearray, clock: Clock
     ) -> None:
-        """Collect the runs of steps in a loop that may become native. flags: the flags of
-        the plan.
+        """Collect the runs of steps in a loop that may become native.
+
+        Args:
+          flags: the flags of the plan.
         """
         self.name = name
         self.loop_steps = loop_steps

@@ -57,11 +57,11 @@ class NativeLoop(StepGroup):
     ) -> None:
         """Start the compilation now if `at_once`.
 
-        inputs, arrays, sizes: the function's tensors, their arrays, and the sizes of its axes.
-
-        compile_loop: starts the compilation. bind: returns a callable that calls the compiled
-        function on the loop's arrays. iteration_ns: the estimated nanoseconds of an iteration by
-        steps.
+        Args:
+          inputs, arrays, sizes: the function's tensors, their arrays, and the sizes of its axes.
+          compile_loop: starts the compilation.
+          bind: returns a callable that calls the compiled function on the loop's arrays.
+          iteration_ns: the estimated nanoseconds of an iteration by steps.
         """
         self.loop = loop
         self.steps = loop.steps

@@ -35,8 +35,10 @@ class _NextValue(NamedTuple):
 
 
 class WhileFrameBinding:
-    """Collects the steps of a loop until its nodes are bound. outer_entries: the surrounding
-    frame's steps.
+    """Collects the steps of a loop until its nodes are bound.
+
+    Args:
+      outer_entries: the surrounding frame's steps.
     """
 
     def __init__(self, conditions: Conditions, frame: Frame, outer_entries: list[Entry]) -> None:

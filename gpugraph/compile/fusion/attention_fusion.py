@@ -59,9 +59,13 @@ def attention(unit: Unit) -> Outcome:
 
 
 class _Group(NamedTuple):
-    """The ops of one attention. edges: query, key, value, and the mask if there is one. passed: all
-    ops that will be removed, that is, all except `last`. scale: the factor of the scores. adj_y:
-    whether the first product transposes the key.
+    """The ops of one attention.
+
+    Args:
+      edges: query, key, value, and the mask if there is one.
+      passed: all ops that will be removed, that is, all except `last`.
+      scale: the factor of the scores.
+      adj_y: whether the first product transposes the key.
     """
 
     last: Node

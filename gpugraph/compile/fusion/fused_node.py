@@ -35,8 +35,10 @@ class Record:
     """A group as the members of a fused node, each after its inputs, with the tensors that the
     group reads and returns.
 
-    candidates: the group's ops by node id. roots: ids of nodes that are fetched or run as targets.
-    kinds: the kinds of all groups so far, by their properties except names; a new kind is added.
+    Args:
+      candidates: the group's ops by node id.
+      roots: ids of nodes that are fetched or run as targets.
+      kinds: the kinds of all groups so far, by their properties except names; a new kind is added.
     """
 
     def __init__(
@@ -143,7 +145,8 @@ def _stored_shape(
 def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
     """Replace the group's nodes by one `_Fused`. Return the new node and a line for the report.
 
-    tiled: whether NumPy computes the group tile by tile if there is no native kernel.
+    Args:
+      tiled: whether NumPy computes the group tile by tile if there is no native kernel.
     """
     unit, group = record.unit, record.group
     fused = _add(unit, record, tiled)

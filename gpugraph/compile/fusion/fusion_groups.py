@@ -142,7 +142,8 @@ class _Search:
         """Add a node to the group of one of its inputs or to a new group. If it can't be fused,
         only record its dependencies.
 
-        place: the loop and guard, which all nodes of a group share, or None without control flow.
+        Args:
+          place: the loop and guard, which all nodes of a group share, or None without control flow.
         """
         candidate = self.candidates.get(node.id)
         dependencies = self.dependencies
@@ -203,8 +204,11 @@ def _join(
     """Merge the groups that a node may join. Return the resulting group, or None if there is none,
     and whether several groups were merged.
 
-    groups: the groups of the node's inputs. barred: the bits of groups that it must not join.
-    sizes: the node's iteration space."""
+    Args:
+      groups: the groups of the node's inputs.
+      barred: the bits of groups that it must not join.
+      sizes: the node's iteration space.
+    """
     joined: Group | None = None
     has_taken_in = False
     for group in groups:

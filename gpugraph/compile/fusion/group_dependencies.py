@@ -28,10 +28,12 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 class Group:
     """Nodes that will run as one step, over an iteration space of `sizes`, each after its inputs.
 
-    key: device, loop and guard; only groups with equal keys can be merged. bits: the group's own
-    bit, and the bits of the groups that were merged into it. above: the bits of all groups that it
-    depends on. has_taken_in: whether another group was merged into it. into: the group into which
-    it was merged.
+    Args:
+      key: device, loop and guard; only groups with equal keys can be merged.
+      bits: the group's own bit, and the bits of the groups that were merged into it.
+      above: the bits of all groups that it depends on.
+      has_taken_in: whether another group was merged into it.
+      into: the group into which it was merged.
     """
 
     key: Hashable
@@ -108,9 +110,11 @@ class Dependencies:
     def note(self, node: Node, edges: Iterable[Edge]) -> tuple[list[int], list[Group | None], int]:
         """Record the dependencies of a node that may join a group.
 
-        edges: all edges into the node. Returns three results: for each edge, the bits of the groups
-        on which the node depends through it; for each edge, the group of its source or None; and
-        the union of all these bits.
+        Returns three results: for each edge, the bits of the groups on which the node depends
+        through it; for each edge, the group of its source or None; and the union of all these bits.
+
+        Args:
+          edges: all edges into the node.
         """
         reach, groups, bits = [], [], 0
         group_of = self.group_of
@@ -160,8 +164,9 @@ class Dependencies:
     def put(self, node: Node, reach: int, group: Group, has_taken_in: bool) -> None:
         """Add the node to the group.
 
-        reach: the bits of all groups on which the node depends. has_taken_in: whether the node
-        caused other groups to be merged into this one.
+        Args:
+          reach: the bits of all groups on which the node depends.
+          has_taken_in: whether the node caused other groups to be merged into this one.
         """
         group.nodes.append(node)
         above = reach & ~group.bits

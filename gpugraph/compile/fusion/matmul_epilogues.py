@@ -127,8 +127,11 @@ class _Chain:
 
 
 class _Search:
-    """The search for chains. groups: by node id, the group that the fuse pass would form; a node
-    added since then has no group.
+    """The search for chains.
+
+    Args:
+      groups: by node id, the group that the fuse pass would form; a node added since then has no
+        group.
     """
 
     def __init__(self, unit: Unit, roots: set[int], groups: Mapping[int, Group]) -> None:

@@ -88,8 +88,9 @@ def _is_pure(node: Node) -> bool:
 def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
     """Return all nodes that depend on these, in the same iteration of the surrounding loops.
 
-    within: if given, follow only data edges, also into next iterations, and only to nodes in the
-    frame of `nodes`.
+    Args:
+      within: if given, follow only data edges, also into next iterations, and only to nodes in the
+        frame of `nodes`.
     """
     seen, stack = set(nodes), list(nodes)
     while stack:

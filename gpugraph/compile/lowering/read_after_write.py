@@ -136,9 +136,11 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
 class _UserPosition(NamedTuple):
     """The properties by which users are grouped: users with equal properties share one new read.
 
-    frame: the loop that contains the users. side: a node that is alive exactly in the branch of the
-    users, or None. missed: the bits of the writes that precede the users, but not the shared read.
-    anchors: the users' inputs that come after these writes.
+    Args:
+      frame: the loop that contains the users.
+      side: a node that is alive exactly in the branch of the users, or None.
+      missed: the bits of the writes that precede the users, but not the shared read.
+      anchors: the users' inputs that come after these writes.
     """
 
     frame: Frame

@@ -72,7 +72,8 @@ def refused_beside_arena(
 ) -> ResourceExhaustedError:
     """Return the error for a node whose scratch memory does not fit in addition to the arena.
 
-    error: the allocator's error, to whose message the new message is added.
+    Args:
+      error: the allocator's error, to whose message the new message is added.
     """
     arena, hole = unit.arena_sizes.get(device.name, 0), largest_hole(device)
     lines = [

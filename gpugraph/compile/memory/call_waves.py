@@ -71,8 +71,10 @@ def in_waves(
 ) -> dict[I, int]:
     """Return new depths, in which each call comes last in its wave.
 
-    depth: the current depth of each item. after: a function that returns the items that depend on
-    an item; these have greater depths. calling: the items that are calls.
+    Args:
+      depth: the current depth of each item.
+      after: a function that returns the items that depend on an item; these have greater depths.
+      calling: the items that are calls.
     """
     wave = dict.fromkeys(depth, 0)
     for item in sorted(depth, key=depth.__getitem__):

@@ -78,8 +78,9 @@ def order(unit: Unit) -> Outcome:
 def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]) -> None:
     """Set the order and depths of a graph with control flow, frame by frame.
 
-    rank: the position of each device among ops of equal depth, by device name. calling: the calls
-    that are ordered in waves.
+    Args:
+      rank: the position of each device among ops of equal depth, by device name.
+      calling: the calls that are ordered in waves.
     """
     orders: dict[Frame, list[Item]] = {}
     for frame, level in flow.levels.items():

@@ -28,8 +28,9 @@ _FLOWING = {NodeClass.SWITCH, NodeClass.MERGE, NodeClass.ENTER, NodeClass.NEXT_I
 class Idle(NamedTuple):
     """A tensor, and the positions `first` and `last` in the order between which nothing uses it.
 
-    late: the edges of the uses at `last` and later. is_hinted: whether the op at `last` requests
-    the swap by an attr.
+    Args:
+      late: the edges of the uses at `last` and later.
+      is_hinted: whether the op at `last` requests the swap by an attr.
     """
 
     node: Node

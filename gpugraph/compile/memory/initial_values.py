@@ -38,7 +38,8 @@ _WITHOUT_KERNEL = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RECV, NodeClass.
 def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[TensorId, Node]:
     """Return the tensors that are computed in the memory of a variable, with the variable's node.
 
-    references: the variable's node for each reference, from `analysis/variable_references`.
+    Args:
+      references: the variable's node for each reference, from `analysis/variable_references`.
     """
     assigns = [node for node in unit.order if node.type == "Assign"]
     if not any(_bytes(unit, node, 0) >= LARGE or writes_last(node) for node in assigns):

@@ -20,9 +20,10 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 class Lifetimes:
     """The position in the order at which each tensor is used last.
 
-    views: a function that returns, for each output of a node, the input whose bytes the output may
-    share. extent: the position of the last use of each tensor. inner: the position of its last use
-    inside its loop; uses of an Exit do not count.
+    Args:
+      views: a function that returns, for each output of a node, the input whose bytes the output
+        may share. extent: the position of the last use of each tensor. inner: the position of its
+        last use inside its loop; uses of an Exit do not count.
     """
 
     def __init__(self, unit: Unit, views: Callable[[Node], Mapping[int, int]]) -> None:

@@ -66,8 +66,10 @@ def memory(unit: Unit) -> Outcome:
 
 
 class _Output:
-    """An output that needs a storage. earlier: the storages of the same node's outputs before
-    it.
+    """An output that needs a storage.
+
+    Args:
+      earlier: the storages of the same node's outputs before it.
     """
 
     def __init__(

@@ -93,7 +93,11 @@ class _Lane:
 
 
 class _Choice:
-    """The choice of swaps for one GPU. limit: the size of its memory in bytes."""
+    """The choice of swaps for one GPU.
+
+    Args:
+      limit: the size of its memory in bytes.
+    """
 
     def __init__(self, unit: Unit, device: str, limit: int) -> None:
         self.unit, self.device = unit, device
@@ -146,7 +150,8 @@ class _Choice:
         """Swap the tensor that is idle longest at the position `peak`. Return False if none can be
         swapped.
 
-        placed: a function that returns the positions of a tensor's copies, or None.
+        Args:
+          placed: a function that returns the positions of a tensor's copies, or None.
         """
         here = [tensor for tensor in self.tensors if tensor.first < peak < tensor.last]
         for tensor in sorted(here, key=self._seconds, reverse=True):

@@ -17,7 +17,8 @@ from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel, kernel
 class Group:
     """Nodes that must be on one device.
 
-    why: the reason why each node joined the group, by node id.
+    Args:
+      why: the reason why each node joined the group, by node id.
     """
 
     nodes: list[Node]

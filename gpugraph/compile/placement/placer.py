@@ -94,7 +94,11 @@ def _groups(nodes: list[Node]) -> dict[int, Group]:
 
 
 def _join(group_of: dict[int, Group], first: Node, second: Node, why: str) -> None:
-    """Merge the groups of both nodes, the smaller into the larger. why: the reason for `second`."""
+    """Merge the groups of both nodes, the smaller into the larger.
+
+    Args:
+      why: the reason for `second`.
+    """
     if first is second:
         return
     one = group_of.get(first.id) or Group([first])

@@ -144,8 +144,9 @@ def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
 class _Passes:
     """The forward nodes of a place, up to depth `end`, and the ids of the place's late nodes.
 
-    is_call: whether the program requests by `recompute_grad` that all of the forward nodes are
-      recomputed.
+    Args:
+      is_call: whether the program requests by `recompute_grad` that all of the forward nodes are
+        recomputed.
     """
 
     def __init__(

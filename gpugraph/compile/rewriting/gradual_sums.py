@@ -72,7 +72,8 @@ def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
     The order of the terms stays: a term that is available no later than an earlier term joins that
     term's group. The first group has at least two terms.
 
-    depth: when each term is available, by node id.
+    Args:
+      depth: when each term is available, by node id.
     """
     groups: list[list[Source]] = []
     latest = -1

@@ -55,8 +55,10 @@ def _pushes_in_vain(unit: Unit) -> set[Node]:
 
 
 def _is_endless(unit: Unit, stack: Node | None) -> bool:
-    """Return whether a stack has no size limit, so that a push can't fail. stack: the stack's node,
-    if it is known.
+    """Return whether a stack has no size limit, so that a push can't fail.
+
+    Args:
+      stack: the stack's node, if it is known.
     """
     size = _value(unit, stack, 0) if stack is not None else None
     return size is not None and int(size) < 0

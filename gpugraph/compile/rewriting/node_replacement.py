@@ -55,8 +55,9 @@ class Replacing:
     ) -> Node:
         """Replace a node by an op with one output, and return the new node.
 
-        sources: the inputs of the new node. passed: the nodes between `sources` and `node`, which
-        are bypassed.
+        Args:
+          sources: the inputs of the new node.
+          passed: the nodes between `sources` and `node`, which are bypassed.
         """
         graph, unit = self.unit.graph, self.unit
         control_inputs = dict.fromkeys(node.control_inputs)
@@ -114,8 +115,10 @@ class Replacing:
         passed: Sequence[Node],
         note: str,
     ) -> None:
-        """Replace a node by an op that also computes the nodes `passed`. note: the start of the
-        report's line.
+        """Replace a node by an op that also computes the nodes `passed`.
+
+        Args:
+          note: the start of the report's line.
         """
         names = ", ".join(member.name for member in (*passed, node))
         self.lines.append(f"{node.name}: {note}{names}")
@@ -140,8 +143,10 @@ class Replacing:
         return self.put(node, "Reshape", attrs, [source, (shape, 0)], passed)
 
     def constant(self, node: Node, value: Any, dtype: DType | None = None) -> Node:
-        """Add a constant as part of the replacement of `node`. dtype: the constant's dtype, by
-        default the dtype of the array.
+        """Add a constant as part of the replacement of `node`.
+
+        Args:
+          dtype: the constant's dtype, by default the dtype of the array.
         """
         return self.unit.add_constant(node, "simplified", value, dtype, f"for {node.name}")
 

@@ -40,8 +40,10 @@ class CallClock(Clock):
 class CallThread(threading.Thread):
     """A thread that makes a call and holds its result. A run that ends early abandons it.
 
-    An abandoned call that polls its run (`check_run`) gets an error. place: the point in the run at
-    which it waits for the call, for error messages.
+    An abandoned call that polls its run (`check_run`) gets an error.
+
+    Args:
+      place: the point in the run at which it waits for the call, for error messages.
     """
 
     def __init__(self, name: str, call: Callable[[], Any], place: str) -> None:

@@ -71,7 +71,11 @@ class Member:
         self.code: Prepared[Any] | None = None  # the compiled piece; None if it needs no compiler
 
     def refuse(self, reason: str) -> None:
-        """Use NumPy in all further runs. reason: why native code is not used."""
+        """Use NumPy in all further runs.
+
+        Args:
+          reason: why native code is not used.
+        """
         self.piece = self.code = None
         self.is_decided, self.reason = True, reason
 
@@ -163,8 +167,9 @@ class _MixedRun:
 class CompiledStretch:
     """The code of a run of steps on the CPU: plain steps, or the native calls that replace them.
 
-    waits: whether runs wait for the compiler. verifies: whether the first native run of a step is
-    compared with NumPy.
+    Args:
+      waits: whether runs wait for the compiler.
+      verifies: whether the first native run of a step is compared with NumPy.
     """
 
     def __init__(self, entries: Sequence[Entry], waits: bool, verifies: bool = False) -> None:

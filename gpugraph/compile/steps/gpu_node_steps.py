@@ -49,11 +49,12 @@ def bind_on_device(
     arrays: Sequence[Any],
     report_lines: list[str] | None = None,
 ) -> Callable[[], Any]:
-    """Return the callable of a node's step. arrays: the inputs in `bound.array_slots`, then the
-    outputs.
+    """Return the callable of a node's step.
 
-    report_lines: a list to which notes on the launches are added, or the reason if the node runs on
-    the host although its device has kernels.
+    Args:
+      arrays: the inputs in `bound.array_slots`, then the outputs.
+      report_lines: a list to which notes on the launches are added, or the reason if the node runs
+        on the host although its device has kernels.
     """
     node, runner = bound.node, bound.runner
     if not runner.has_kernels:

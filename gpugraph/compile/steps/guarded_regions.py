@@ -21,9 +21,11 @@ from gpugraph.plan import Run, Step, StepGroup, StepSequence
 class Entry(NamedTuple):
     """A step and the guard under which it runs.
 
-    sets, reads: the flags that the step sets and reads. native: the step's candidate for native
-    code. assigns: whether the step may give a variable its first value. group: the number of the
-    group of steps that run at the same time.
+    Args:
+      sets, reads: the flags that the step sets and reads.
+      native: the step's candidate for native code.
+      assigns: whether the step may give a variable its first value.
+      group: the number of the group of steps that run at the same time.
     """
 
     guard: Guard
@@ -40,7 +42,11 @@ class SetPredicate:
     """Sets one of a predicate's two flags (true, false) and clears the other. Clears both flags
     unless all flags in `base` are set.
 
-    `run` does this. array: the predicate's array in host memory, or None. key: its tensor.
+    `run` does this.
+
+    Args:
+      array: the predicate's array in host memory, or None.
+      key: its tensor.
     """
 
     run: Run
@@ -81,7 +87,11 @@ class SetFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyFlags:
-    """Copies flags. copies: pairs (target, source); without a source, the target is set."""
+    """Copies flags.
+
+    Args:
+      copies: pairs (target, source); without a source, the target is set.
+    """
 
     values: bytearray
     copies: Sequence[tuple[int, int | None]]
@@ -141,8 +151,10 @@ class Region(StepGroup):
 
 
 class Flags:
-    """The flags of one plan, numbered by atom and guard. within: the guard that must hold for an
-    atom to hold, by atom.
+    """The flags of one plan, numbered by atom and guard.
+
+    Args:
+      within: the guard that must hold for an atom to hold, by atom.
     """
 
     def __init__(self, within: dict[Atom, Guard]) -> None:
@@ -174,7 +186,11 @@ class Flags:
         return [self.atom(other) for other in self.atoms(self.within[atom] - {atom})]
 
     def setter(self, atom: Is, value: Callable[[], Any], array: Any = None) -> SetPredicate:
-        """Return a `SetPredicate` for a predicate. array: the predicate's array, if any."""
+        """Return a `SetPredicate` for a predicate.
+
+        Args:
+          array: the predicate's array, if any.
+        """
         flags = self.values
         yes, no = self.atom(Is(atom.pred, True)), self.atom(Is(atom.pred, False))
         base = self.base(atom)

@@ -63,10 +63,12 @@ class Cell:
 class BoundNode:
     """A node with its kernel, its tensors, and the device that runs the kernel.
 
-    refusals: receives reports of bad input from the plan's kernels on `runner`, or None if kernels
-    raise errors themselves. host: the inputs whose values the kernel reads on the host. is_late:
-    whether the kernel reads these values in each run. array_slots: the inputs that the kernel
-    receives as arrays.
+    Args:
+      refusals: receives reports of bad input from the plan's kernels on `runner`, or None if
+        kernels raise errors themselves.
+      host: the inputs whose values the kernel reads on the host.
+      is_late: whether the kernel reads these values in each run.
+      array_slots: the inputs that the kernel receives as arrays.
     """
 
     node: Node
@@ -92,9 +94,10 @@ class BoundNode:
 class KernelMemory(NamedTuple):
     """The memory that kernels obtain, in lists according to the time when it is released.
 
-    owned: released with the plan, or after the step if the step is bound in each run. kept:
-    released when the run ends. pools: the blocks that steps share, by device; several plans may
-    time-share them.
+    Args:
+      owned: released with the plan, or after the step if the step is bound in each run.
+      kept: released when the run ends.
+      pools: the blocks that steps share, by device; several plans may time-share them.
     """
 
     owned: list[Any]

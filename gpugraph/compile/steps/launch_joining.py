@@ -31,8 +31,9 @@ compilation.
 class Command(NamedTuple):
     """The properties of a step that decide whether it can be joined.
 
-    kind: equal for steps that may be joined; None if the step can't be joined. touches: the memory
-    that the step reads and writes; None if it is unknown.
+    Args:
+      kind: equal for steps that may be joined; None if the step can't be joined.
+      touches: the memory that the step reads and writes; None if it is unknown.
     """
 
     kind: Hashable

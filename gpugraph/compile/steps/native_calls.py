@@ -46,7 +46,11 @@ class RefusableCall:
     """
 
     def __init__(self, call: NativeCall, steps: Sequence[Step]) -> None:
-        """Wrap a call. steps: the step that each call in the sequence `call` performs."""
+        """Wrap a call.
+
+        Args:
+          steps: the step that each call in the sequence `call` performs.
+        """
         self.call = call
         self.steps = steps
 
@@ -73,7 +77,8 @@ def library_of(step: Candidate, known: dict[Any, str]) -> str:
     """Return the name of the library that computes a step's matrix products. Return "" for other
     steps.
 
-    known: results for steps seen before; new results are added.
+    Args:
+      known: results for steps seen before; new results are added.
     """
     native = step.native
     if not isinstance(native, (MatrixProducts, MatmulWithEpilogue)) or not step.inputs:

@@ -67,10 +67,12 @@ NativeCall = Callable[[], int]
 class Candidate(NamedTuple):
     """A step that may become native: the form of its op, and its arrays.
 
-    arrays: `num_inputs` inputs, with the dtypes `types`, then outputs. variables: the inputs that
-    are variables, which other runs may write. writes: the inputs that the op writes, if it writes
-    inputs instead of outputs. bind: a function that binds the NumPy kernel to arrays. program: the
-    generated program, if it already exists.
+    Args:
+      arrays: `num_inputs` inputs, with the dtypes `types`, then outputs.
+      variables: the inputs that are variables, which other runs may write.
+      writes: the inputs that the op writes, if it writes inputs instead of outputs.
+      bind: a function that binds the NumPy kernel to arrays.
+      program: the generated program, if it already exists.
     """
 
     native: Native | Expressions
@@ -99,8 +101,10 @@ class Candidate(NamedTuple):
         self, isolated: bool = False, changed: Callable[[Any], Any] | None = None
     ) -> Candidate:
         """Return the same step with copies of the arrays that it writes. If `isolated`, also copy
-        variables, so that other runs can't change its inputs. changed: a function that returns the
-        replacement of an input array.
+        variables, so that other runs can't change its inputs.
+
+        Args:
+          changed: a function that returns the replacement of an input array.
         """
         written = {span_of(array) for array in self.written}
         copies: dict[tuple[int, int], Any] = {}
@@ -148,11 +152,13 @@ class FileOf(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Native code that is not compiled yet. source: a program, a file, or None if there is nothing
-    to compile. bind: a function from the compiled code to the step's calls.
+    """Native code that is not compiled yet.
 
-    is_exact: whether its results have the same bits as NumPy's. work: for a program, the total
-    number of values that it computes.
+    Args:
+      source: a program, a file, or None if there is nothing to compile.
+      bind: a function from the compiled code to the step's calls.
+      is_exact: whether its results have the same bits as NumPy's.
+      work: for a program, the total number of values that it computes.
     """
 
     source: Program | FileOf | None
@@ -190,7 +196,8 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
     """Return the native code of a step. Raises NotNativeError if there is no native code for its
     dtypes and shapes.
 
-    known: the programs of other steps. An equal program is shared; a new one is added.
+    Args:
+      known: the programs of other steps. An equal program is shared; a new one is added.
     """
     arrays, native = step.arrays, step.native
     if not all(array.flags.c_contiguous for array in arrays):
@@ -265,8 +272,10 @@ def stages_piece(
 def row_piece(
     native: RowSource, context: KernelBinding, arrays: Sequence[Any], scratch: Callable[[int], Any]
 ) -> Piece:
-    """Return the native code of an op that has a C function of rows (`RowSource`). arrays: arrays,
-    or objects with a dtype and a shape.
+    """Return the native code of an op that has a C function of rows (`RowSource`).
+
+    Args:
+      arrays: arrays, or objects with a dtype and a shape.
     """
     numbers = native.parameters(context)
     dtype = BYTES if native.element is None else str(arrays[native.element].dtype)

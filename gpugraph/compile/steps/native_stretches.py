@@ -31,9 +31,11 @@ def with_native_stretches(
 ) -> list[Entry]:
     """Return the entries. Adjacent entries that may become native are merged into runs of steps.
 
-    in_loop: whether the entries belong to a loop. Then even a single small step becomes a run of
-    steps, since the whole iteration may become one call. waits, verifies: as in `CompiledStretch`.
-    begins: whether to compile the steps before their first run.
+    Args:
+      in_loop: whether the entries belong to a loop. Then even a single small step becomes a run of
+        steps, since the whole iteration may become one call.
+      waits, verifies: as in `CompiledStretch`.
+      begins: whether to compile the steps before their first run.
     """
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):

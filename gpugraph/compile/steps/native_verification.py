@@ -43,8 +43,10 @@ _PART = 1 << 16
 def run_verified(native: Candidate, piece: Piece, function: Any, run: Callable[[], Any]) -> None:
     """Call `run`, which runs the step by its native code, and compare the results with NumPy's.
 
-    piece, function: the native code, and its compiled function or None. Raises InternalError if the
-    results differ by more than rounding explains.
+    Raises InternalError if the results differ by more than rounding explains.
+
+    Args:
+      piece, function: the native code, and its compiled function or None.
     """
     if native.writes:
         _compare_apart(native, function)
@@ -82,8 +84,10 @@ def _compare_apart(native: Candidate, function: Any) -> None:
 
 
 def _agree(native: Candidate, plain: Candidate, before: Candidate, piece: Piece) -> bool:
-    """Return whether `native` and `plain` have written equal results. before: the step, with the
-    arrays in their state before it ran.
+    """Return whether `native` and `plain` have written equal results.
+
+    Args:
+      before: the step, with the arrays in their state before it ran.
     """
     expected = plain.written
     return are_equal(native.written, expected, piece.is_exact, lambda: spread(before, expected))
@@ -98,8 +102,9 @@ def are_equal(
     """Return whether arrays have the expected contents. With `exactly` they must be equal, else
     equal up to rounding. Differences in the signs of zeros and in the bits of NaNs are ignored.
 
-    spread: a function that returns the tolerance of each element of each array. It is called only
-    if some elements differ by more than rounding.
+    Args:
+      spread: a function that returns the tolerance of each element of each array. It is called only
+        if some elements differ by more than rounding.
     """
     pairs = list(zip(arrays, expected, strict=True))
     if any(array.shape != other.shape for array, other in pairs):
@@ -183,10 +188,12 @@ _Noise = Callable[[Any], Any]
 
 
 def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
-    """Return the tolerance of each element of a step's results. step: the step, with the arrays in
-    their state before it ran.
+    """Return the tolerance of each element of a step's results.
 
     A trial that fails is ignored.
+
+    Args:
+      step: the step, with the arrays in their state before it ran.
     """
     limits: list[Any] = [np.zeros(array.shape) for array in expected]
     for results, weight in _trials(step):

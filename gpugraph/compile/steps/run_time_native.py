@@ -33,7 +33,10 @@ from gpugraph.plan import NATIVE, StepCode
 
 def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative | None:
     """Return the native code of a node that is bound in each run. Return None if the node has no
-    native code. verifies: whether its first native run is compared with NumPy.
+    native code.
+
+    Args:
+      verifies: whether its first native run is compared with NumPy.
     """
     native = native_of(bound.node)
     if not jit.is_on or not isinstance(native, RowSource) or bound.runner.has_kernels:
@@ -80,8 +83,9 @@ class RunTimeNative:
         """Run the step by NumPy or native code. Return the outputs whose sizes the kernel
         determines. If there are none, return None.
 
-        arrays: the inputs, and the outputs except those whose sizes the kernel determines. plain: a
-        function that runs the step by NumPy.
+        Args:
+          arrays: the inputs, and the outputs except those whose sizes the kernel determines.
+          plain: a function that runs the step by NumPy.
         """
         ready = None if self.is_over else self._ready(context, arrays)
         if ready is None:

@@ -21,7 +21,8 @@ from gpugraph.kernel import CSource, NewArray, Signature
 class FunctionArrays(NamedTuple):
     """The arrays of a function, and the conversions before and after it.
 
-    before, after: functions f. Given `code`, the compiled file, f(code) returns a call.
+    Args:
+      before, after: functions f. Given `code`, the compiled file, f(code) returns a call.
     """
 
     arrays: list[Any]
@@ -47,7 +48,11 @@ def function_dtype(arrays: Sequence[Any]) -> str:
 def function_arrays(
     native: CSource, signature: Signature, arrays: Sequence[Any], new_array: NewArray
 ) -> FunctionArrays:
-    """Return the arrays that the function takes. arrays: the op's inputs, then its output."""
+    """Return the arrays that the function takes.
+
+    Args:
+      arrays: the op's inputs, then its output.
+    """
     turned = native.turned(signature)
     output = len(arrays) - 1
     result = FunctionArrays([], [], [])

@@ -61,8 +61,10 @@ class StepList(Arrays):
         code: Callable[[], StepCode] = plain_code,
         part: str = "",
     ) -> None:
-        """Add a step of a node, under the node's guard. code: a function that returns the code of a
-        step that is in no run of steps, as in `Step`.
+        """Add a step of a node, under the node's guard.
+
+        Args:
+          code: a function that returns the code of a step that is in no run of steps, as in `Step`.
         """
         step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)

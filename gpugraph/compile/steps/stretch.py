@@ -58,8 +58,10 @@ class Stretch(StepGroup):
 
 
 def stretch_of(members: Sequence[Entry], code: StretchCode) -> Entry:
-    """Return one entry for a run of steps with equal guards. code: the object that runs the
-    steps.
+    """Return one entry for a run of steps with equal guards.
+
+    Args:
+      code: the object that runs the steps.
     """
     stretch = Stretch([entry.step for entry in members], code)
     return Entry(members[0].guard, Step.of(stretch, "stretch"))

@@ -23,8 +23,10 @@ class Move(NamedTuple):
 
 
 def move(arrays: Arrays, device: Device, source: Place, target: Place, take: bool = False) -> Run:
-    """Return a callable that copies a tensor to another storage on a device. take: whether the
-    source is not used afterwards, so that the target may take over its memory.
+    """Return a callable that copies a tensor to another storage on a device.
+
+    Args:
+      take: whether the source is not used afterwards, so that the target may take over its memory.
     """
     run = _move(arrays, device, source, target, take)
     arrays.moves[run] = Move(device, source, target, take)
@@ -102,7 +104,11 @@ class InOrder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WriteIndex:
-    """Writes the index of a Merge's live input. key: the tensor in `array`."""
+    """Writes the index of a Merge's live input.
+
+    Args:
+      key: the tensor in `array`.
+    """
 
     key: TensorId
     array: Any

@@ -18,7 +18,8 @@ def compile_pass(
     """Return a decorator that turns a function into a pass, which is timed and reported under the
     name of the function's module.
 
-    rewrite: the field of `RewriterConfig` that can switch the pass off.
+    Args:
+      rewrite: the field of `RewriterConfig` that can switch the pass off.
     """
 
     def decorate(change: Callable[[Unit], Outcome]) -> Callable[[Unit], None]:

@@ -50,9 +50,11 @@ class FeedSpec(NamedTuple):
 class RunRequest(NamedTuple):
     """The part of a graph to be compiled: its feeds, fetches and targets.
 
-    connections: by tensor, another tensor of the graph that replaces it in this run. done:
-    operations that an earlier stage of the run has executed; control inputs from them are omitted.
-    report: returns the Size that the kernel of a node, by name, reports in each run, or None.
+    Args:
+      connections: by tensor, another tensor of the graph that replaces it in this run.
+      done: operations that an earlier stage of the run has executed; control inputs from them are
+        omitted.
+      report: returns the Size that the kernel of a node, by name, reports in each run, or None.
     """
 
     graph: Graph
@@ -77,11 +79,14 @@ class Target(NamedTuple):
     """The session's contribution to a compilation: its devices, its state that outlives runs, and
     its settings.
 
-    no_gpu: why the session has no GPU, if it has none. verify: whether each pass is verified.
-    new_mailbox: returns the mailbox for tensors that are sent between the plan's devices. task: the
-    device name of the cluster's task to which these devices belong. All ops are placed in this
-    task, whatever task they request, because the cluster's placement has already chosen the task.
-    run_memory: memory that the plan time-shares with other plans, or None for separate memory.
+    Args:
+      no_gpu: why the session has no GPU, if it has none.
+      verify: whether each pass is verified.
+      new_mailbox: returns the mailbox for tensors that are sent between the plan's devices.
+      task: the device name of the cluster's task to which these devices belong. All ops are placed
+        in this task, whatever task they request, because the cluster's placement has already chosen
+        the task.
+      run_memory: memory that the plan time-shares with other plans, or None for separate memory.
     """
 
     devices: Sequence[Device]
@@ -134,10 +139,13 @@ class Storage:
     """A block of bytes that holds one or more tensors. It is live from position `first` to `last`
     of the order.
 
-    kind: "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
-    (the session's memory), "cell" (allocated during a run), "object" (a handle) or "aside" (memory
-    that is allocated at binding: a side buffer for exchanging loop variables, or pinned memory).
-    owner: the name of the first tensor in it. node: the node of a variable or constant.
+    Args:
+      kind: "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
+        (the session's memory), "cell" (allocated during a run), "object" (a handle) or "aside"
+        (memory that is allocated at binding: a side buffer for exchanging loop variables, or pinned
+        memory).
+      owner: the name of the first tensor in it.
+      node: the node of a variable or constant.
     """
 
     kind: str
@@ -160,8 +168,10 @@ class Home(NamedTuple):
 
 
 class Absorbed(NamedTuple):
-    """An op that was removed because the op named `by` does its work. relation: the words between
-    the two names in the report, such as "part of".
+    """An op that was removed because the op named `by` does its work.
+
+    Args:
+      relation: the words between the two names in the report, such as "part of".
     """
 
     op_type: str
@@ -176,10 +186,13 @@ class Swap(NamedTuple):
     Nodes are given by name, because a swap is chosen in one unit and applied in a second unit,
     compiled for the same run.
 
-    source, slot: the node and output. num_bytes: its size. uses: the inputs (node name, index) that
-    read the copy, directly or through a view. leaves: the node during which the copy to the host
-    ends. begins, ends: the nodes after which the copy back begins, and must be complete. why: the
-    reason for the choice, for the report.
+    Args:
+      source, slot: the node and output.
+      num_bytes: its size.
+      uses: the inputs (node name, index) that read the copy, directly or through a view.
+      leaves: the node during which the copy to the host ends.
+      begins, ends: the nodes after which the copy back begins, and must be complete.
+      why: the reason for the choice, for the report.
     """
 
     source: str
@@ -206,15 +219,21 @@ class Unit:
     (of constant tensors), folded, and failures (by id, the error that a conditional node raises if
     it runs, as it refuses its inputs' shapes). transposes, cancel, common and remap: absorbed (by
     name, the ops whose work others do). place: reasons. fuse: fused (by a fused node's id, the
-    names, types and origins of its members). partition: send_recv_pairs and transfers. flow:
-    `flow`. order: order, depth and parallel (adjacent nodes that run at the same time). memory:
-    homes, storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
-    runs_once (whether the plan is valid for a single run). programs: with open sizes, by id.
-    reported: by node, the Size that its kernel reports; report_of: as in `RunRequest`. open_nodes:
-    those whose attrs are other ones in other plans of the same code. recomputation: its degree for
-    gradients (`activation_recomputation.py`). swaps: the tensors that are swapped to the host
-    (`swap_choice.py`), or None if not requested. advise: returns changes, one per line, that make
-    the arena of a device fit into a number of bytes.
+    names, types and origins of its members). partition: send_recv_pairs and transfers.
+
+    Args:
+      flow: `flow`.
+      order: order, depth and parallel (adjacent nodes that run at the same time). memory: homes,
+        storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
+        runs_once (whether the plan is valid for a single run).
+      programs: with open sizes, by id.
+      reported: by node, the Size that its kernel reports.
+      report_of: as in `RunRequest`.
+      open_nodes: those whose attrs are other ones in other plans of the same code.
+      recomputation: its degree for gradients (`activation_recomputation.py`).
+      swaps: the tensors that are swapped to the host (`swap_choice.py`), or None if not requested.
+      advise: returns changes, one per line, that make the arena of a device fit into a number of
+        bytes.
     """
 
     key: PlanKey

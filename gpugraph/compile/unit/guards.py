@@ -24,8 +24,10 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
 class Is(NamedTuple):
-    """The condition that a predicate is true, or that it is false. pred: the node id and slot of
-    the predicate.
+    """The condition that a predicate is true, or that it is false.
+
+    Args:
+      pred: the node id and slot of the predicate.
     """
 
     pred: tuple[int, int]
@@ -33,13 +35,14 @@ class Is(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A condition whose value a step determines in each run or iteration. node: the id of the node
-    to which it applies.
+    """A condition whose value a step determines in each run or iteration.
 
-    what: "merge" (some input of the Merge is alive), "exit" (the loop ended by this Exit),
-    "carried" (the loop's Merge has a value in this iteration), "first" (this is the loop's first
-    iteration), or "entered" (the Enter's input was alive when the loop started; the loop may run
-    without that).
+    Args:
+      node: the id of the node to which it applies.
+      what: "merge" (some input of the Merge is alive), "exit" (the loop ended by this Exit),
+        "carried" (the loop's Merge has a value in this iteration), "first" (this is the loop's
+        first iteration), or "entered" (the Enter's input was alive when the loop started; the loop
+        may run without that).
     """
 
     node: int
@@ -104,7 +107,8 @@ def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
 def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
     """Return the guard's atoms, sorted, except atoms that other atoms imply.
 
-    within: the guard that must hold for an atom to hold at all, by atom.
+    Args:
+      within: the guard that must hold for an atom to hold at all, by atom.
     """
     implied = {other for atom in guard for other in within.get(atom, ALWAYS) if other != atom}
     return sorted(guard - implied, key=lambda atom: (str(type(atom)), atom))
@@ -114,16 +118,22 @@ def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
 class Flow:
     """The loops of a graph, and the guard of each node.
 
-    frames: the loops, and the root frame. levels: by frame, its ops and loops, with their order.
-    guards: by node id, relative to the node's frame. outer: by loop, the guard under which it runs,
-    in the frame around it. leading: ids of Enters without which their loop would have no effect; it
-    runs only if all of them are alive. entered: by id, the guards of Enters without which their
-    loop may run, in the frame around it. go_on: by loop, the guard of another iteration, or None if
-    the loop's Merges have different guards. carried: the loops whose Merges have different guards.
-    irregular: ids of Exits that may be dead after their loop has run. within: by atom, the guard
-    that must hold for it to hold at all, including the atom. sides: by Switch, the atoms that its
-    two outputs add to its guard. pred_of: by Switch, the tensor that computes its predicate,
-    without ops that only forward it; a Switch whose predicate is constant has no entry.
+    Args:
+      frames: the loops, and the root frame.
+      levels: by frame, its ops and loops, with their order.
+      guards: by node id, relative to the node's frame.
+      outer: by loop, the guard under which it runs, in the frame around it.
+      leading: ids of Enters without which their loop would have no effect; it runs only if all of
+        them are alive.
+      entered: by id, the guards of Enters without which their loop may run, in the frame around it.
+      go_on: by loop, the guard of another iteration, or None if the loop's Merges have different
+        guards.
+      carried: the loops whose Merges have different guards.
+      irregular: ids of Exits that may be dead after their loop has run.
+      within: by atom, the guard that must hold for it to hold at all, including the atom.
+      sides: by Switch, the atoms that its two outputs add to its guard.
+      pred_of: by Switch, the tensor that computes its predicate, without ops that only forward it;
+        a Switch whose predicate is constant has no entry.
     """
 
     frames: Frames

@@ -25,8 +25,10 @@ _OPTIONS = {
 
 
 def why_off(unit: Unit, rewrite: str) -> str:
-    """Return why a rewrite is off. Return an empty string if it is on. rewrite: the name of its
-    field of `RewriterConfig`.
+    """Return why a rewrite is off. Return an empty string if it is on.
+
+    Args:
+      rewrite: the name of its field of `RewriterConfig`.
     """
     graph_options = unit.target.config.graph_options
     options, rewrites = graph_options.optimizer_options, graph_options.rewrite_options

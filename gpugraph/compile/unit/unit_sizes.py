@@ -85,8 +85,10 @@ class OpenParts:
         return resolved
 
     def laid_out(self, values: SizeValues, sizes: Sequence[int], offsets: Sequence[int]) -> Unit:
-        """Return the unit for these values. sizes, offsets: those of the buffers in the arena; the
-        unit's list of buffers stays empty.
+        """Return the unit for these values.
+
+        Args:
+          sizes, offsets: those of the buffers in the arena; the unit's list of buffers stays empty.
         """
         known = [0] * len(self._storages)
         places = [0] * len(self._storages)

@@ -138,8 +138,9 @@ class Compiler:
     def start(self, source: str, name: str, waits: bool | None = None) -> Compilation:
         """Begin to compile a source and return its `Compilation`.
 
-        name: for messages. waits: whether to return only after the compilation; None: as
-        GPUGRAPH_NATIVE specifies.
+        Args:
+          name: for messages.
+          waits: whether to return only after the compilation; None: as GPUGRAPH_NATIVE specifies.
         """
         joined: _Joined | None = getattr(self._joining, "now", None)
         bundle = LibraryBundle(self._bundles, self.key) if joined is None else joined.bundle

@@ -13,11 +13,14 @@ from gpugraph.base.dtypes import DType, float16, float64, int32, uint64
 
 
 class CType(NamedTuple):
-    """The C types of a dtype. memory: the type of array elements. value: the type of computed
-    values.
+    """The C types of a dtype.
 
-    load and store: templates of expressions that convert an element to a value and back. rounded: a
-    template that rounds a value as storing and loading it would.
+    load and store: templates of expressions that convert an element to a value and back.
+
+    Args:
+      memory: the type of array elements.
+      value: the type of computed values.
+      rounded: a template that rounds a value as storing and loading it would.
     """
 
     memory: str
@@ -71,7 +74,10 @@ DIVISION = "y == (T)0", "Integer division by zero"
 
 def not_native(*types: DType, gpu: bool = False) -> str:
     """Return why native kernels do not support one of these dtypes. Return an empty string if they
-    support all. gpu: whether these are kernels of the GPU.
+    support all.
+
+    Args:
+      gpu: whether these are kernels of the GPU.
     """
     for dtype in types:
         if dtype.base_dtype in NOT_NATIVE and not (gpu and dtype.base_dtype in C_TYPES):
@@ -88,12 +94,15 @@ def failure(expression: str, dtype: DType) -> tuple[str, str]:
 
 
 def in_c(expression: str, source: DType, target: DType) -> str:
-    """Translate an op's expression to C. source: the dtype of the operands; target: the dtype of
-    the result.
+    """Translate an op's expression to C.
 
     `rounded(...)` in an expression rounds a value as if it had been stored. C does not define the
     conversion of a float that is out of an integer's range. In such a conversion, `(U)` therefore
     becomes a function of float_to_integer.h.
+
+    Args:
+      source: the dtype of the operands.
+      target: the dtype of the result.
     """
     expression = expression.replace("rounded(", "gg_as_half(" if source is float16 else "(")
     if not (source.is_floating and target.is_integer):

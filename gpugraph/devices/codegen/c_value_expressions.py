@@ -106,14 +106,19 @@ class Values:
         return f"{place} = {self.store_expression(index, f'v{index}')};"
 
     def store_expression(self, index: int, value: str) -> str:
-        """Return the C expression that converts a value to an array's element. index: the number of
-        the value. value: the C expression of the value.
+        """Return the C expression that converts a value to an array's element.
+
+        Args:
+          index: the number of the value.
+          value: the C expression of the value.
         """
         return C_TYPES[self.program.values[index].dtype].store.format(value)
 
     def statement(self, index: int, load: str) -> str:
-        """Return the declaration of `v<index>`, the variable that holds the value. load: a template
-        of an input's element, in which `{}` is the input's number.
+        """Return the declaration of `v<index>`, the variable that holds the value.
+
+        Args:
+          load: a template of an input's element, in which `{}` is the input's number.
         """
         value = self.program.values[index]
         expression, check = self._expression(index, load), ""
@@ -123,8 +128,11 @@ class Values:
         return f"const {self.kind(index)} v{index} = {expression};{check}"
 
     def finish(self, index: int, total: str, count: str) -> str:
-        """Return the declaration of a reduction's result. total: the expression of the reduction's
-        total. count: the number of elements.
+        """Return the declaration of a reduction's result.
+
+        Args:
+          total: the expression of the reduction's total.
+          count: the number of elements.
         """
         value = self.program.values[index]
         result = f"{self.reduction(index)}_finish({total}, {count})"

@@ -55,8 +55,11 @@ class CompilerProcesses:
     ) -> Outcome:
         """Run a command and return its outcome.
 
-        source: its standard input. most_seconds: the time limit. variables: additions to its
-        environment. is_nice: whether it has a lower priority.
+        Args:
+          source: its standard input.
+          most_seconds: the time limit.
+          variables: additions to its environment.
+          is_nice: whether it has a lower priority.
         """
         with tempfile.TemporaryFile() as file:
             file.write(source.encode())

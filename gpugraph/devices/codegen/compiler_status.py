@@ -8,14 +8,16 @@ from typing import NamedTuple
 class CompilerStatus(NamedTuple):
     """The status of a C compiler.
 
-    path: its file; empty if it was not found.
-    version: its `__VERSION__`; empty until it has compiled something.
-    reason: why nothing can be compiled; empty if it can.
-    folder: the folder of compiled objects. cache_reason: why no objects are stored there.
-    compiled, loaded, failed: the numbers of sources that were compiled, found in the cache, or not
-      compiled because of an error.
-    failures: the messages of the last errors.
-    unfinished: the number of compilations that have not ended.
+    Args:
+      path: its file; empty if it was not found.
+      version: its `__VERSION__`; empty until it has compiled something.
+      reason: why nothing can be compiled; empty if it can.
+      folder: the folder of compiled objects.
+      cache_reason: why no objects are stored there.
+      compiled, loaded, failed: the numbers of sources that were compiled, found in the cache, or
+        not compiled because of an error.
+      failures: the messages of the last errors.
+      unfinished: the number of compilations that have not ended.
     """
 
     path: str

@@ -23,11 +23,13 @@ Store = tuple[int, int]
 class Pass:
     """One loop along the last axis. Values are numbers in the program.
 
-    rows: values computed once per row, before the loop. values: the values computed for each
-    element, in order. reloads: for each value that an earlier pass has stored, the output that
-    contains it. lanes: the reductions along the last axis that this pass computes. columns: the
-    reductions over rows; the pass adds each element to the total of its column. stores: the values
-    that the pass writes to outputs.
+    Args:
+      rows: values computed once per row, before the loop.
+      values: the values computed for each element, in order.
+      reloads: for each value that an earlier pass has stored, the output that contains it.
+      lanes: the reductions along the last axis that this pass computes.
+      columns: the reductions over rows; the pass adds each element to the total of its column.
+      stores: the values that the pass writes to outputs.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -42,11 +44,13 @@ class Pass:
 class Schedule:
     """The passes of a program over each row, and the values that are computed outside of passes.
 
-    spans: for each value, the axes along which it varies. once: scalars that depend on no
-    reduction, computed before all rows. after: values computed after a row's passes, for row_stores
-    (outputs with one element per row) and row_sums (reductions over rows of such values). late:
-    values computed after all rows, from the reductions over rows; late_stores: the outputs to which
-    they are written.
+    Args:
+      spans: for each value, the axes along which it varies.
+      once: scalars that depend on no reduction, computed before all rows.
+      after: values computed after a row's passes, for row_stores (outputs with one element per row)
+        and row_sums (reductions over rows of such values).
+      late: values computed after all rows, from the reductions over rows.
+      late_stores: the outputs to which they are written.
     """
 
     program: Program

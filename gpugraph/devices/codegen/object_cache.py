@@ -72,9 +72,12 @@ def key_of(*parts: object) -> str:
 
 
 class ObjectCache:
-    """A cache of entries by key, in files of one folder. ending: the suffix of the files' names.
+    """A cache of entries by key, in files of one folder.
 
     reason: why nothing is stored; empty if there was no problem.
+
+    Args:
+      ending: the suffix of the files' names.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES, ending: str = ".so") -> None:

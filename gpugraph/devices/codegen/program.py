@@ -23,8 +23,9 @@ class NotNativeError(Exception):
 class Input(NamedTuple):
     """An array that the kernel reads; a number if it varies along no axis.
 
-    source: the number of another input if this input reads the same array along other axes, else
-      -1.
+    Args:
+      source: the number of another input if this input reads the same array along other axes, else
+        -1.
     """
 
     dtype: DType
@@ -33,8 +34,10 @@ class Input(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A number that is part of the source. literal: its C literal; the literals of -0.0 and 0.0
-    differ.
+    """A number that is part of the source.
+
+    Args:
+      literal: its C literal; the literals of -0.0 and 0.0 differ.
     """
 
     dtype: DType
@@ -54,7 +57,8 @@ class Apply(NamedTuple):
     """An `Elementwise` expression of earlier values. In the expression, `T` is the C type of
     `type`, and `U` the C type of `dtype`, the result's dtype.
 
-    fails: a condition on the same values that makes the run fail, and the error's message.
+    Args:
+      fails: a condition on the same values that makes the run fail, and the error's message.
     """
 
     expression: str
@@ -67,7 +71,8 @@ class Apply(NamedTuple):
 class Reduce(NamedTuple):
     """A reduction of an earlier value, `input`, by the expressions of a `Reduction`.
 
-    axis: "last"; "rows" (all axes but the last); "all"; or "none" (a single element).
+    Args:
+      axis: "last"; "rows" (all axes but the last); "all"; or "none" (a single element).
     """
 
     start: str
@@ -86,8 +91,11 @@ class Program(NamedTuple):
     """A kernel's values, each after its operands; the numbers of the values that are outputs; and
     the axes along which each output varies.
 
-    If an output has axes that its value does not have, the value is repeated along these. narrow:
-    the size of the last axis if the axis is so small that the source contains its size, else 0.
+    If an output has axes that its value does not have, the value is repeated along these.
+
+    Args:
+      narrow: the size of the last axis if the axis is so small that the source contains its size,
+        else 0.
     """
 
     axes: int
@@ -179,9 +187,12 @@ class Program(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A while loop. variables: the numbers of the inputs that are loop variables. next: the numbers
-    of the loop variables' values for the next iteration. condition: the number of the value that
-    decides whether there is another iteration.
+    """A while loop.
+
+    Args:
+      variables: the numbers of the inputs that are loop variables.
+      next: the numbers of the loop variables' values for the next iteration.
+      condition: the number of the value that decides whether there is another iteration.
     """
 
     axes: int

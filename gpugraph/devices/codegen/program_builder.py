@@ -49,8 +49,11 @@ class Fused(NamedTuple):
 
 
 class Fusion:
-    """Collects the values of a program. Its methods return values as numbers. gpu: whether the
-    program is for a GPU; GPUs and the CPU support different dtypes."""
+    """Collects the values of a program. Its methods return values as numbers.
+
+    Args:
+      gpu: whether the program is for a GPU; GPUs and the CPU support different dtypes.
+    """
 
     def __init__(self, gpu: bool = False) -> None:
         self._gpu = gpu
@@ -93,11 +96,12 @@ class Fusion:
     ) -> int:
         """Add an elementwise expression of values, which are broadcast against each other.
 
-        type: the dtype of `T` in the expression, by default the dtype of the last input. fails: a
-        condition on the same values under which the whole run raises InvalidArgumentError, and the
-        error's message.
-
         Raises NotNativeError if a dtype has no C type, or if shapes don't broadcast.
+
+        Args:
+          type: the dtype of `T` in the expression, by default the dtype of the last input.
+          fails: a condition on the same values under which the whole run raises
+            InvalidArgumentError, and the error's message.
         """
         expression = kernel if isinstance(kernel, str) else kernel.expression
         operand = type or (self._values[inputs[-1]].dtype if inputs else dtype)
@@ -207,9 +211,11 @@ class Fusion:
     def finish_loop(self, condition: int, changing: Mapping[int, int]) -> tuple[Loop, Shape]:
         """Return a while loop and the sizes of its axes.
 
-        condition: the value that decides whether there is another iteration. changing: the values
-        for the next iteration, by loop variable (an input). Raises NotNativeError if the loop
-        variables are not all scalars or vectors of one size.
+        Raises NotNativeError if the loop variables are not all scalars or vectors of one size.
+
+        Args:
+          condition: the value that decides whether there is another iteration.
+          changing: the values for the next iteration, by loop variable (an input).
         """
         variables, following = tuple(changing), tuple(changing.values())
         groups, values, sizes = self._collapse([*variables, *following, condition])

@@ -76,8 +76,10 @@ class ProgramSource:
     # -- addresses
 
     def declaration(self, name: str, value: str, kind: str = "") -> str:
-        """Return the declaration of a variable that may be unused. kind: its C type, by default the
-        type of indices.
+        """Return the declaration of a variable that may be unused.
+
+        Args:
+          kind: its C type, by default the type of indices.
         """
         return f"{kind or f'const {self.index_type} '}{name} = {value}; (void){name};"
 
@@ -148,8 +150,10 @@ class ProgramSource:
     def scalars(
         self, wanted: Iterable[int], load: str = "in{}[0]", known: Collection[int] = ()
     ) -> list[str]:
-        """Return declarations of the `wanted` values that are not in `known`. load: a template of
-        an input's element.
+        """Return declarations of the `wanted` values that are not in `known`.
+
+        Args:
+          load: a template of an input's element.
         """
         return [self.values.statement(index, load) for index in wanted if index not in known]
 
@@ -157,7 +161,10 @@ class ProgramSource:
         self, row_pass: Pass, load: str = "row_in{}[e]", store: str = "row_out{}[e]"
     ) -> list[str]:
         """Return a pass's statements for element `e`, from loads to stores, without its reductions.
-        load, store: templates of the elements of inputs and outputs."""
+
+        Args:
+          load, store: templates of the elements of inputs and outputs.
+        """
         values, lines = self.values, []
         for index in sorted({*row_pass.values, *row_pass.reloads}):
             if index in row_pass.reloads:
@@ -214,8 +221,10 @@ class ProgramSource:
     # -- rows: code that is the same in C and CUDA
 
     def passes(self, order: Schedule, known: Collection[int] = ()) -> list[str]:
-        """Return all passes over one row, and the values computed between and after them. known:
-        values that are already declared.
+        """Return all passes over one row, and the values computed between and after them.
+
+        Args:
+          known: values that are already declared.
         """
         lines = []
         for row_pass in order.passes:

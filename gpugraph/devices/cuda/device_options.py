@@ -33,8 +33,10 @@ _RESERVED_PART = 0.05
 class Split(NamedTuple):
     """One GPU device of a session: a GPU, or a part of one.
 
-    ordinal: the GPU's number among the visible GPUs. memory_limit: in bytes. number: the device's
-    number in the session.
+    Args:
+      ordinal: the GPU's number among the visible GPUs.
+      memory_limit: in bytes.
+      number: the device's number in the session.
     """
 
     ordinal: int
@@ -93,12 +95,15 @@ def _close(devices: Sequence[CudaDevice], drivers: Sequence[Driver]) -> None:
 def splits(
     options: SessionOptions, ordinals: Sequence[int], memory: Callable[[int], tuple[int, int]]
 ) -> list[Split]:
-    """Return the devices that these options require. ordinals: the numbers of the usable GPUs.
-    memory: a function that returns the free and the total bytes of a GPU, by its number.
+    """Return the devices that these options require.
 
     Raises InvalidArgumentError if options are invalid or contradict each other. Raises UnknownError
     if the number of GPUs to be divided differs from the number of usable GPUs. These are
     TensorFlow's error classes.
+
+    Args:
+      ordinals: the numbers of the usable GPUs.
+      memory: a function that returns the free and the total bytes of a GPU, by its number.
     """
     gpu_options = options.config.gpu_options
     most = options.config.device_count.get("GPU", len(ordinals))
@@ -192,8 +197,10 @@ def _part_bytes(mebibytes: float) -> int:
 
 
 def _limit(fraction: float, free: int, total: int) -> int:
-    """Return the memory limit in bytes of a device that is an undivided GPU. fraction: the fraction
-    of the total memory; 0 means the free memory except for a reserve.
+    """Return the memory limit in bytes of a device that is an undivided GPU.
+
+    Args:
+      fraction: the fraction of the total memory; 0 means the free memory except for a reserve.
     """
     if fraction > 0:
         return int(total * fraction)

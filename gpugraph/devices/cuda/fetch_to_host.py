@@ -31,8 +31,9 @@ def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | N
     """Return an object that copies the array to the host in each run of a plan. If there is no
     pinned memory for the copy, return None.
 
-    lock: the lock to hold while enqueueing work on the GPU or waiting for it. owner: the device's
-    name, for messages.
+    Args:
+      lock: the lock to hold while enqueueing work on the GPU or waiting for it.
+      owner: the device's name, for messages.
     """
     if array.nbytes >= LARGE:
         return LargeFetch(staging, array, lock, owner)

@@ -90,7 +90,10 @@ def failed_at(call: Callable[[], int]) -> int:
 
 def runtime_reason(wait: bool) -> str | None:
     """Return why native code can't run: an empty string if it can, None while its runtime is being
-    compiled. wait: whether to wait for the compilation.
+    compiled.
+
+    Args:
+      wait: whether to wait for the compilation.
     """
     if RUNTIME.get(wait) is not None:
         return ""
@@ -107,8 +110,9 @@ def runtime_failure() -> str:
 def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     """Return one call that makes these calls in order and stops at the first nonzero status.
 
-    calls: results of `Function.bind` (for kernels that can't fail), `Function.call`, `products`,
-    `move` or `sequence`.
+    Args:
+      calls: results of `Function.bind` (for kernels that can't fail), `Function.call`, `products`,
+        `move` or `sequence`.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"

@@ -87,13 +87,14 @@ class Function:
     ) -> Callable[[], Any]:
         """Return a callable that computes the outputs from the inputs and returns a false value.
 
-        inputs, outputs: C-ordered NumPy arrays, in the order of `Fusion.input` and `Fusion.output`.
-        The number of elements of each array is the product of `sizes` over the axes along which it
-        varies. An output may share the memory of an input if it covers all of it. The callable must
-        not run in two threads at the same time.
-
         Raises InternalError if an array does not fit. The callable raises InvalidArgumentError if
         integers are divided by zero or a condition of an expression fails.
+
+        Args:
+          inputs, outputs: C-ordered NumPy arrays, in the order of `Fusion.input` and
+            `Fusion.output`. The number of elements of each array is the product of `sizes` over the
+            axes along which it varies. An output may share the memory of an input if it covers all
+            of it. The callable must not run in two threads at the same time.
         """
         call = self.call(inputs, outputs, sizes)
         if not self.can_fail:
@@ -163,8 +164,10 @@ class Function:
         )
 
     def _scratch(self, block: Block, index: int, kind: str) -> Any:
-        """Return a new array for the partial results of reduction `index`. kind: as in
-        `ProgramSource.scratch`.
+        """Return a new array for the partial results of reduction `index`.
+
+        Args:
+          kind: as in `ProgramSource.scratch`.
         """
         return np.empty(self._scratch_bytes(block, index, kind), np.uint8)
 
@@ -195,13 +198,14 @@ class LoopFunction:
     ) -> Callable[[], int]:
         """Return a callable that runs the loop and returns the number of iterations.
 
-        arrays: the inputs, in the order of `Fusion.input`; they must not overlap. The arrays of
-        loop variables hold the initial values and receive the final values. limit: the maximum
-        number of iterations; a negative number for no limit. stop: an int64 array with one element;
-        while it is not 0, the loop ends early.
-
         Raises InternalError if an array does not fit. The callable raises InvalidArgumentError if
         integers are divided by zero.
+
+        Args:
+          arrays: the inputs, in the order of `Fusion.input`; they must not overlap. The arrays of
+            loop variables hold the initial values and receive the final values.
+          limit: the maximum number of iterations; a negative number for no limit.
+          stop: an int64 array with one element; while it is not 0, the loop ends early.
         """
         call = self.call(arrays, sizes, limit, stop)
         block = call_of(call)[2]

@@ -93,12 +93,16 @@ class SourceFile:
         """Return a call of a function with these arrays: its inputs, followed by its outputs.
 
         The call returns 0, or another status if it refuses its inputs. It must not run in two
-        threads at the same time. arrays: C-ordered NumPy arrays, by default all float32 or all
-        float64; no output overlaps another array. new_scratch: allocates a number of bytes; calls
-        that never run at the same time may share them. dtype: the dtype for which the function was
-        compiled, if the arrays have different dtypes.
+        threads at the same time.
 
         Raises InternalError if an array does not fit the parameters.
+
+        Args:
+          arrays: C-ordered NumPy arrays, by default all float32 or all float64; no output overlaps
+            another array.
+          new_scratch: allocates a number of bytes; calls that never run at the same time may share
+            them.
+          dtype: the dtype for which the function was compiled, if the arrays have different dtypes.
         """
         name = dtype or _common_dtype(function, arrays)
         if any(isinstance(array, OpenView) for array in arrays):
@@ -118,8 +122,10 @@ class SourceFile:
         keep: Sequence[Any],
         new_scratch: Callable[[int], Any] = _new_bytes,
     ) -> Call:
-        """Return a call with memory that the caller has checked. keep: objects that own the memory
-        and must live as long as the call.
+        """Return a call with memory that the caller has checked.
+
+        Args:
+          keep: objects that own the memory and must live as long as the call.
         """
         if any(isinstance(address, (Address, OpenTable)) for address in addresses):
             return self._open_call(function, dtype, parameters, addresses, new_scratch)
@@ -210,8 +216,9 @@ def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[
     """Start to compile the file `kernels/<file>` and return it as a `Prepared`. It is compiled once
     for each set of arguments.
 
-    dtype: empty to compile it for both float32 and float64. The compilation is in the background,
-    unless GPUGRAPH_NATIVE is "wait".
+    Args:
+      dtype: empty to compile it for both float32 and float64. The compilation is in the background,
+        unless GPUGRAPH_NATIVE is "wait".
     """
     key = file, dtype, macros
     if key in _FILES and not compiler().reason:

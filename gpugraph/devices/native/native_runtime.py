@@ -116,8 +116,9 @@ class Runtime:
     def call(self, block: ctypes.Structure, keep: Sequence[Any], release: bool) -> Call:
         """Return a call that runs a block's kernel and returns its status.
 
-        keep: objects that live as long as the call. release: whether to release the GIL during the
-        call, so that other threads can run Python.
+        Args:
+          keep: objects that live as long as the call.
+          release: whether to release the GIL during the call, so that other threads can run Python.
         """
         state = (ctypes.addressof(block), release, block, *keep)
         return self._new(self._released if release else self._held, state, None)

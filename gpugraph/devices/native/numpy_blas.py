@@ -81,9 +81,12 @@ class _Products(ctypes.Structure):
 
 
 class _Blas(NamedTuple):
-    """Functions of NumPy's BLAS. functions: the addresses of gemm and gemv, by the size of an
-    element in bytes. is_wide: whether their integers have 64 bits. threads: the addresses of the
-    functions that get and set the number of threads, or None.
+    """Functions of NumPy's BLAS.
+
+    Args:
+      functions: the addresses of gemm and gemv, by the size of an element in bytes.
+      is_wide: whether their integers have 64 bits.
+      threads: the addresses of the functions that get and set the number of threads, or None.
     """
 
     functions: dict[int, tuple[int, int]]
@@ -238,8 +241,10 @@ def _users(threads: tuple[int, int]) -> _Users:
 
 
 def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bool = False) -> Call:
-    """Return a call that computes out = a @ b. transpose_a, transpose_b: whether a or b is
-    transposed first.
+    """Return a call that computes out = a @ b.
+
+    Args:
+      transpose_a, transpose_b: whether a or b is transposed first.
     """
     return products([(a.T if transpose_a else a, b.T if transpose_b else b, out)])
 

@@ -33,8 +33,9 @@ class OpenTable(NamedTuple):
     """A table of addresses that is an argument of a call: `start` plus the offset of each index
     along some axes.
 
-    axes: (size, stride in bytes) of each axis. Without axes the table has one entry and is not
-    replaced; all other tables are replaced for each set of sizes.
+    Args:
+      axes: (size, stride in bytes) of each axis. Without axes the table has one entry and is not
+        replaced; all other tables are replaced for each set of sizes.
     """
 
     start: Address
@@ -79,12 +80,14 @@ def table_of(start: int, axes: Sequence[tuple[int, int]]) -> Any:
 class OpenCall:
     """The block of a call whose sizes are open.
 
-    fields: the words of the block, by field. tables: by field, the entries of the table to which
-      the field points.
-    cut: the address of the C function that divides the work, or 0. results: the fields that it
-      sets.
-    scratch: functions from the block to a size in bytes of scratch memory, by index in the table
-    `at`. work: the field with the work, and the amount for which the GIL is released.
+    Args:
+      fields: the words of the block, by field.
+      tables: by field, the entries of the table to which the field points.
+      cut: the address of the C function that divides the work, or 0.
+      results: the fields that it sets.
+      scratch: functions from the block to a size in bytes of scratch memory, by index in the table
+        `at`.
+      work: the field with the work, and the amount for which the GIL is released.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)

@@ -20,8 +20,9 @@ from gpugraph.devices.codegen.program import NotNativeError
 class Address(NamedTuple):
     """An address: `offset` bytes from a base.
 
-    base: the key of memory whose address becomes known together with the sizes, or 0 for absolute
-    addresses. All memory with a key begins at a multiple of 64 bytes.
+    Args:
+      base: the key of memory whose address becomes known together with the sizes, or 0 for absolute
+        addresses. All memory with a key begins at a multiple of 64 bytes.
     """
 
     base: Any

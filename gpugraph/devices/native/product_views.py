@@ -19,8 +19,12 @@ _TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class Layout(NamedTuple):
-    """The layout of a matrix in memory. is_transposed: whether its columns are contiguous instead
-    of its rows. leading: the stride of the other axis, in elements."""
+    """The layout of a matrix in memory.
+
+    Args:
+      is_transposed: whether its columns are contiguous instead of its rows.
+      leading: the stride of the other axis, in elements.
+    """
 
     is_transposed: bool
     leading: int
@@ -34,9 +38,10 @@ class Layout(NamedTuple):
 class ProductViews(NamedTuple):
     """A batch of matrix products. Each product has m x n results, which are sums of k terms.
 
-    layouts: the layouts of a, b and out. starts: three arrays, for a, b and out, with the addresses
-    of the batch's matrices. If all products of the batch have the same b, the rows of the batch
-    become the rows of one product.
+    Args:
+      layouts: the layouts of a, b and out.
+      starts: three arrays, for a, b and out, with the addresses of the batch's matrices. If all
+        products of the batch have the same b, the rows of the batch become the rows of one product.
     """
 
     m: int

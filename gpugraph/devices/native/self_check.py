@@ -27,7 +27,8 @@ def self_check(library: ctypes.CDLL) -> str:
     """If the results of compiled code differ from NumPy's, return the reason not to use the
     compiler, else an empty string.
 
-    library: the loaded runtime. Several threads may call this function at the same time.
+    Args:
+      library: the loaded runtime. Several threads may call this function at the same time.
     """
     reals = np.linspace(-9.0, 9.0, _COUNT) ** 3 / 81  # includes many small numbers
     integers = np.linspace(-(2**31), 2**31 - 1, _COUNT).astype(np.int32)

@@ -73,13 +73,14 @@ class _Move(ctypes.Structure):
 def move(source: Any, target: Any) -> Call:
     """Return a call that copies `source` to the array `target`.
 
-    source: an array with the dtype of `target` that broadcasts to its shape and is read at each
-    call, or a number. Elements have 1, 2, 4, 8 or 16 bytes. Strides are arbitrary, but no two
-    elements of `target` may share memory. If both are the same view, the call does nothing.
-
     Raises NotNativeError for unsupported copies: other element sizes, objects, memory that
     overlaps, more than 8 axes after collapsing. Raises InternalError if dtypes or shapes don't fit,
     for a read-only target, and without a compiler.
+
+    Args:
+      source: an array with the dtype of `target` that broadcasts to its shape and is read at each
+        call, or a number. Elements have 1, 2, 4, 8 or 16 bytes. Strides are arbitrary, but no two
+        elements of `target` may share memory. If both are the same view, the call does nothing.
     """
     runtime = RUNTIME.get(True)
     if runtime is None:
@@ -174,8 +175,11 @@ def _collapse(axes: list[Axis]) -> list[Axis]:
 def _bind(
     runtime: Runtime, axes: list[Axis], starts: tuple[int, int], arrays: tuple[Any, Any]
 ) -> Call:
-    """Return the call for collapsed axes. starts: the addresses of the source and the target.
-    arrays: the objects that own their memory.
+    """Return the call for collapsed axes.
+
+    Args:
+      starts: the addresses of the source and the target.
+      arrays: the objects that own their memory.
     """
     item = arrays[1].itemsize
     total = item * prod(axis.size for axis in axes)

@@ -63,10 +63,12 @@ def tiled_product(
     """Return a call that computes out = a @ b, adds the bias and the addend if there are any, and
     with `relu` replaces negative results by 0.
 
-    code: the compiled host_matmul.h. triple: (a, b, out) as for `products`, with the same errors.
-    bias: a contiguous vector with one number per column. addend: an array with the shape and
-    strides of `out`; it may be in the memory of `out` if at most SUMMED_AT_ONCE products are
-    summed.
+    Args:
+      code: the compiled host_matmul.h.
+      triple: (a, b, out) as for `products`, with the same errors.
+      bias: a contiguous vector with one number per column.
+      addend: an array with the shape and strides of `out`; it may be in the memory of `out` if at
+        most SUMMED_AT_ONCE products are summed.
     """
     a, b, out = triple
     views = ProductViews.of(a, b, out)

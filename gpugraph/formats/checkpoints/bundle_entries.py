@@ -39,8 +39,9 @@ STORED = frozenset(
 class Entry:
     """A tensor: its dtype and shape, the location of its bytes, and their masked checksum.
 
-    slices: the parts of a tensor that is stored in parts. Each part then has a separate entry with
-    the location of its bytes.
+    Args:
+      slices: the parts of a tensor that is stored in parts. Each part then has a separate entry
+        with the location of its bytes.
     """
 
     dtype: DType

@@ -159,9 +159,10 @@ class BundleReader(TensorReader):
     def stored(self, name: str, spec: tuple[Sequence[int], Slice] | None) -> Entry | None:
         """Return the entry with the location of a whole tensor, or of the part that `spec` names.
 
-        spec: the full shape and the part, or None for the whole tensor.
-
         Return None if the values are strings, or are not stored in one piece. Errors as in `read`.
+
+        Args:
+          spec: the full shape and the part, or None for the whole tensor.
         """
         entry = self.entry(name)
         if spec is not None and spec[1] in entry.slices and tuple(spec[0]) == entry.shape:
@@ -254,8 +255,10 @@ class BundleReader(TensorReader):
         return self._files[shard]
 
     def loss(self, entry: Entry, name: str, what: str) -> DataLossError:
-        """Return the error for an entry whose bytes are damaged. what: a description of the
-        damage.
+        """Return the error for an entry whose bytes are damaged.
+
+        Args:
+          what: a description of the damage.
         """
         path = data_name(self.prefix, entry.shard, self._num_shards)
         where = f"at offset {entry.offset}{pointer_text_of_file(path)}"

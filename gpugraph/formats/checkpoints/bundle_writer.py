@@ -61,10 +61,11 @@ _SUFFIXES = (".index", ".data-?????-of-?????")
 class BundleWriter:
     """A checkpoint under construction. `finish` makes it visible, `abandon` removes it.
 
-    prefix: the common prefix of its files' paths. Its folder is created if missing, but not the
-    folder's parents.
-
     Raises tf.errors.OpError for errors of the file system.
+
+    Args:
+      prefix: the common prefix of its files' paths. Its folder is created if missing, but not the
+        folder's parents.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -209,9 +210,10 @@ class BundleWriter:
 def publish(prefix: str, data_files: Sequence[str], index_of: Callable[[int], bytes]) -> None:
     """Turn data files with temporary names, one per shard, into a checkpoint.
 
-    index_of: returns the bytes of the index, for a given number of shards in the files' names.
-
     At every moment the index, whether the old or the new one, refers to complete data files.
+
+    Args:
+      index_of: returns the bytes of the index, for a given number of shards in the files' names.
     """
     count = len(data_files)
     usual = [data_name(prefix, shard, count) for shard in range(count)]

@@ -39,8 +39,9 @@ class Target(NamedTuple):
     """A tensor of a checkpoint, or the part that `spec` describes, and the array into which it is
     restored.
 
-    spec: the full shape and the part, or None for the whole tensor. array: C-ordered, of the
-    tensor's dtype.
+    Args:
+      spec: the full shape and the part, or None for the whole tensor.
+      array: C-ordered, of the tensor's dtype.
     """
 
     name: str
@@ -61,11 +62,12 @@ class _Piece(NamedTuple):
 def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int = 1) -> None:
     """Set arrays to tensors of a checkpoint. After an error, no array has changed.
 
-    threads: the maximum number of concurrent readers.
-
     Raises NotFoundError, InvalidArgumentError and DataLossError as `BundleReader.read` does, and
     ValueError for an array whose shape differs from the tensor's shape. DataLossError is also
     raised for a file that changes during the call; in this case arrays may have been set.
+
+    Args:
+      threads: the maximum number of concurrent readers.
     """
     pieces, values = [], []
     for name, spec, array in targets:

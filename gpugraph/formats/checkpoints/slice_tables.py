@@ -142,7 +142,8 @@ class SliceTableReader(TensorReader):
 def _only(message: bytes, wanted: int) -> bytes:
     """Return the content of a message's field. Raises MalformedError if it is missing.
 
-    wanted: the number of the field. The last occurrence counts.
+    Args:
+      wanted: the number of the field. The last occurrence counts.
     """
     content: bytes | None = None
     for number, value in fields(message):
@@ -173,12 +174,13 @@ def write_slice_table(
 ) -> None:
     """Write a V1 checkpoint of one file.
 
-    items: for each tensor or part: its name, the full shape and the part (None for a whole tensor),
-    the values and the dtype.
-
     Raises InvalidArgumentError for a part that is outside of the shape, whose shape differs from
     its values' shape, that is present twice, or whose dtype or full shape differs from those of
     other parts of the tensor. Raises UnimplementedError for a dtype that V1 checkpoints can't hold.
+
+    Args:
+      items: for each tensor or part: its name, the full shape and the part (None for a whole
+        tensor), the values and the dtype.
     """
     entries: dict[bytes, Entry] = {}
     table: dict[bytes, bytes] = {}

@@ -31,7 +31,8 @@ Keys are stored without the prefixes that they share.
 class _Block:
     """A block of a table under construction.
 
-    restart_interval: the number of entries from one key that is stored whole to the next.
+    Args:
+      restart_interval: the number of entries from one key that is stored whole to the next.
     """
 
     def __init__(self, restart_interval: int) -> None:
@@ -96,7 +97,8 @@ def _successor(key: bytes) -> bytes:
 def table_bytes(items: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
     """Yield the bytes of a table, block by block.
 
-    items: (key, value) pairs with unique keys in sorted order.
+    Args:
+      items: (key, value) pairs with unique keys in sorted order.
     """
     index, block = _Block(1), _Block(_RESTARTS)
     offset, handle = 0, b""
@@ -138,10 +140,12 @@ def _handle(offset: int, block: bytes) -> bytes:
 def read_table(data: bytes, name: str) -> dict[bytes, bytes]:
     """Return all keys and values of a table, in order.
 
-    data: the bytes of the file; name: its path, for errors.
-
     Raises DataLossError, with the offset of the damage, for wrong checksums and bytes that are not
     a table.
+
+    Args:
+      data: the bytes of the file.
+      name: its path, for errors.
     """
     start = len(data) - _FOOTER
     if data.startswith(BEGINNING):
@@ -190,7 +194,8 @@ def _entries(
 ) -> Iterator[tuple[bytes, bytes]]:
     """Verify the checksum of the block at `offset`, then yield its entries.
 
-    limit: the offset of the footer, before which the block must end.
+    Args:
+      limit: the offset of the footer, before which the block must end.
     """
     end = offset + size
     if end + _TRAILER > limit or size < 4:

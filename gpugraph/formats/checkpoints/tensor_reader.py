@@ -32,8 +32,9 @@ def no_checkpoint(prefix: str) -> NotFoundError:
 class TensorReader(ABC):
     """An open checkpoint; as a context manager it closes itself.
 
-    entries: by name, the dtype and shape of each tensor, and the parts in which it is stored, if
-    any.
+    Args:
+      entries: by name, the dtype and shape of each tensor, and the parts in which it is stored, if
+        any.
     """
 
     prefix: str
@@ -75,10 +76,11 @@ class TensorReader(ABC):
     def read_slice(self, name: str, shape: Sequence[int], part: Slice) -> Any:
         """Return a part of a tensor, regardless of the parts in which it is stored.
 
-        shape: the full shape that the caller expects.
-
         Raises InvalidArgumentError if the tensor has another shape, or if the stored parts do not
         cover `part`.
+
+        Args:
+          shape: the full shape that the caller expects.
         """
         entry = self.entry(name)
         if tuple(shape) != entry.shape:
@@ -101,7 +103,8 @@ class TensorReader(ABC):
     def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
         """Return a part of a tensor, joined from the stored parts that overlap it.
 
-        wanted: the bounds of `part`.
+        Args:
+          wanted: the bounds of `part`.
         """
         shared = []
         missing = prod(shape := shape_of_slice(entry.shape, part))

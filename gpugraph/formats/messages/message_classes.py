@@ -248,8 +248,9 @@ _NO_TEXT = (
 def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -> Any:
     """Parse a message from its text format in UTF-8. Raises ValueError if it is malformed.
 
-    allow_unknown: whether unknown fields, for example of later TensorFlows, are skipped, as in the
-    binary format; otherwise they raise ValueError.
+    Args:
+      allow_unknown: whether unknown fields, for example of later TensorFlows, are skipped, as in
+        the binary format; otherwise they raise ValueError.
     """
     try:
         text = content.decode("utf-8")

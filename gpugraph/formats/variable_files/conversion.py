@@ -75,7 +75,8 @@ def _suffix(path: str) -> str:
 def checkpoint_prefix(path: str) -> str:
     """Return the prefix of a checkpoint.
 
-    path: the prefix, the index file, or a SavedModel's folder.
+    Args:
+      path: the prefix, the index file, or a SavedModel's folder.
     """
     path = local_path(path)
     in_model = os.path.join(path, "variables", "variables")

@@ -142,12 +142,13 @@ def write_npz(
 ) -> None:
     """Write arrays to a `.npz` file.
 
-    arrays: the descriptions of the arrays. values: (name, array) pairs in the same order; one array
-    at a time is in memory.
-
     Raises InvalidArgumentError for a dtype that the format does not support, for values that differ
     from their description, and for a name that, as a path, is outside of the folder where the
     archive is unpacked.
+
+    Args:
+      arrays: the descriptions of the arrays.
+      values: (name, array) pairs in the same order; one array at a time is in memory.
     """
     for array in arrays:
         if array.dtype not in _STORED:

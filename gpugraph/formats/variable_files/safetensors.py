@@ -142,11 +142,12 @@ def write_safetensors(
 ) -> None:
     """Write arrays to a safetensors file.
 
-    arrays: the descriptions of the arrays. values: (name, array) pairs in the same order; one array
-    at a time is in memory.
-
     Raises InvalidArgumentError for a dtype that the format lacks, and for values that differ from
     their description.
+
+    Args:
+      arrays: the descriptions of the arrays.
+      values: (name, array) pairs in the same order; one array at a time is in memory.
     """
     header: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
     place = 0

@@ -46,8 +46,10 @@ class _Statuses(threading.local):
 
 
 class ControlStatusCtx:
-    """A context manager: in its block, AutoGraph has the status `status`. options: the options of
-    the conversions.
+    """A context manager: in its block, AutoGraph has the status `status`.
+
+    Args:
+      options: the options of the conversions.
     """
 
     def __init__(self, status: AutographStatus, options: Any = None) -> None:

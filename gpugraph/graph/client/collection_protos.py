@@ -15,10 +15,11 @@ from gpugraph.formats import messages_pb2
 class CollectionProtos(NamedTuple):
     """The functions that convert the items of one collection to messages and back.
 
-    proto_type: the class of the messages, or its name in `messages_pb2`.
-    to_proto: `to_proto(item, export_scope)` returns a message, or None for an item outside of the
-      scope.
-    from_proto: `from_proto(message, import_scope)` returns the item in the default graph.
+    Args:
+      proto_type: the class of the messages, or its name in `messages_pb2`.
+      to_proto: `to_proto(item, export_scope)` returns a message, or None for an item outside of the
+        scope.
+      from_proto: `from_proto(message, import_scope)` returns the item in the default graph.
     """
 
     proto_type: Any = None

@@ -111,8 +111,10 @@ def _line(code: CodeType, offset: int) -> int:
 def here(known: dict[tuple[int, ...], Origin]) -> Origin:
     """Return the origin of an operation that is being created: the user's lines on the stack.
 
-    known: the origins of the graph so far. Calls from the same lines return the same Origin. An
-    Origin keeps its code objects alive, so their ids, which are keys of `known`, are not reused.
+    Args:
+      known: the origins of the graph so far. Calls from the same lines return the same Origin. An
+        Origin keeps its code objects alive, so their ids, which are keys of `known`, are not
+        reused.
     """
     is_ours = _IS_OURS
     frame: FrameType | None = sys._getframe(2)
@@ -160,7 +162,8 @@ class TraceableObject:
 def scope_place(obj: str | None) -> TraceableObject:
     """Return the user's line that enters a scope; to be called by the scope's context manager.
 
-    obj: the device, if the scope is a device scope.
+    Args:
+      obj: the device, if the scope is a device scope.
     """
     frame = _outside(sys._getframe(1))
     while frame is not None and frame.f_code.co_filename == contextlib.__file__:

@@ -153,10 +153,12 @@ def get_collection_ref(key: Any) -> list[Any]:
 class name_scope:
     """A name scope for the ops of a function: `name`, or `default_name` if that is None.
 
-    values: input tensors of the function, all of one graph, which becomes the default graph inside.
-
     Raises TypeError if `default_name` is not a string; raises ValueError if both names are None
     although there are values, or if the values belong to several graphs.
+
+    Args:
+      values: input tensors of the function, all of one graph, which becomes the default graph
+        inside.
 
     >>> with tf.name_scope("layer"):
     ...     y = tf.constant(1.0, name="y")

@@ -103,7 +103,8 @@ def session_for(graph: Any, session: Any, purpose: str) -> Any:
 
     Raises ValueError if there is no session or it has another graph.
 
-    purpose: the start of the message, such as "evaluate tensor using `eval()`".
+    Args:
+      purpose: the start of the message, such as "evaluate tensor using `eval()`".
     """
     if session is not None:
         if session.graph is not graph:

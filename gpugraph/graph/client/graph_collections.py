@@ -101,8 +101,10 @@ class Collections:
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
         """Return a copy of the collection.
 
-        scope: a regular expression; only the items whose name starts with a match are returned.
         Raises ValueError if the expression is malformed.
+
+        Args:
+          scope: a regular expression; only the items whose name starts with a match are returned.
         """
         with self._lock:
             items = list(self._collections.get(name, ()))

@@ -50,10 +50,11 @@ class GraphElements:
         """Return the tensor or operation that `obj` is, or that it names; for a variable, the
         tensor or operation that represents it.
 
-        allow_tensor, allow_operation: the kinds of elements that the caller accepts.
-
         Raises TypeError if `obj` is none of these, ValueError if the element belongs to another
         graph or is of a kind that is not allowed, and KeyError if the graph has no such name.
+
+        Args:
+          allow_tensor, allow_operation: the kinds of elements that the caller accepts.
         """
         if not (allow_tensor or allow_operation):
             raise ValueError("allow_tensor and allow_operation can't both be False.")

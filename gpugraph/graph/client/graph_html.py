@@ -40,7 +40,8 @@ class _Listing:
     def scope(self, rows: Sequence[OpRow], level: int) -> str:
         """Return the HTML of the operations of one scope and of its inner scopes.
 
-        level: the depth of the scope; 0 is the root.
+        Args:
+          level: the depth of the scope; 0 is the root.
         """
         own: list[OpRow] = []
         inner: dict[str, list[OpRow]] = {}

@@ -43,8 +43,9 @@ _INNER_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
 def is_name(name: str, inside: bool) -> bool:
     """Return whether `name` is a valid name of an operation or scope.
 
-    inside: whether the name follows the prefix of a name scope; it may then also start with `_`,
-    `-` or `/`.
+    Args:
+      inside: whether the name follows the prefix of a name scope; it may then also start with `_`,
+        `-` or `/`.
     """
     return (_INNER_NAME if inside else _NAME).fullmatch(name) is not None
 
@@ -83,7 +84,8 @@ class Scopes(GraphElements):
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Return `name` under the current name scope, made unique by a suffix `_1`, `_2` and so on.
 
-        mark_as_used: whether the returned name counts as in use from now on.
+        Args:
+          mark_as_used: whether the returned name counts as in use from now on.
         """
         if type(name) is not str:
             name = as_name(name)
@@ -249,9 +251,11 @@ class Scopes(GraphElements):
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
         """Override the gradient functions of ops created inside.
 
-        op_type_map: by op type, the name under which `tf.RegisterGradient` registered the function.
-
         Raises TypeError for anything but a dict of strings.
+
+        Args:
+          op_type_map: by op type, the name under which `tf.RegisterGradient` registered the
+            function.
         """
         if not isinstance(op_type_map, Mapping):
             raise TypeError("op_type_map must be a dictionary mapping strings to strings")

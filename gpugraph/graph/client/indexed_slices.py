@@ -27,11 +27,13 @@ class IndexedSlicesValue(NamedTuple):
 class IndexedSlices:
     """Rows of a tensor `dense`: `dense[indices[i]] = values[i]`, and all other rows are 0.
 
-    values: a tensor of any dtype, shape (rows, ...). indices: an int tensor, shape (rows,).
-    dense_shape: the shape of `dense`, an int vector, if known; without it, the slices can't be
-      converted to a dense tensor.
-
     The constructor raises ValueError if the three tensors belong to several graphs.
+
+    Args:
+      values: a tensor of any dtype, shape (rows, ...).
+      indices: an int tensor, shape (rows,).
+      dense_shape: the shape of `dense`, an int vector, if known; without it, the slices can't be
+        converted to a dense tensor.
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:

@@ -19,7 +19,8 @@ class InlinedCall(NamedTuple):
     """A call's operation as it is in the imported file, and the operations that were inlined
     (`body`).
 
-    twins: a dict from a tensor of the body to the function's tensor that it copies, if known.
+    Args:
+      twins: a dict from a tensor of the body to the function's tensor that it copies, if known.
     """
 
     op_def: OpDef
@@ -75,8 +76,10 @@ def written_calls(
 ) -> tuple[dict[Any, InlinedCall], set[Any]]:
     """Return the calls to write as calls, by operation, and the inlined operations to omit.
 
-    used: further operations that are needed. longer: a collection that receives the calls that are
-    written with further results. Without it, such calls are written as their bodies.
+    Args:
+      used: further operations that are needed.
+      longer: a collection that receives the calls that are written with further results. Without
+        it, such calls are written as their bodies.
     """
     ops, used = list(ops), set(used)
     calls: dict[Any, InlinedCall] = {}

@@ -59,7 +59,11 @@ TensorFlow 1.15 rejects nodes that have them, so messages omit such an attr if i
 
 
 def node_def_of(op: Any, call: InlinedCall | None = None) -> Any:
-    """Return the operation as a NodeDef; call: its function call, to be written instead."""
+    """Return the operation as a NodeDef;
+
+    Args:
+      call: its function call, to be written instead.
+    """
     node = messages_pb2.NodeDef()
     _write_node(node, op, call)
     return node
@@ -68,7 +72,8 @@ def node_def_of(op: Any, call: InlinedCall | None = None) -> Any:
 def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
     """Fill an empty NodeDef in place; a copy would double the memory for the values of a constant.
 
-    call: the function call to write in place of its inlined body.
+    Args:
+      call: the function call to write in place of its inlined body.
     """
     op_def, attrs = (op._op_def, op._attrs) if call is None else (call.op_def, call.attrs)
     inputs, controls = (
@@ -191,12 +196,13 @@ def graph_def_of(
 ) -> Any:
     """Return a GraphDef of the operations; with `add_shapes`, nodes have `_output_shapes`.
 
-    functions: FunctionDef messages or GraphFunctions by name, for the library; if empty, inlined
-    function bodies are written instead of calls.
-    sort_controls: whether control inputs are sorted by name; otherwise they keep the order of
-      creation.
-
     Raises ValueError if the message would exceed 2 GiB, protobuf's limit.
+
+    Args:
+      functions: FunctionDef messages or GraphFunctions by name, for the library; if empty, inlined
+        function bodies are written instead of calls.
+      sort_controls: whether control inputs are sorted by name; otherwise they keep the order of
+        creation.
     """
     ops = list(ops)
     if sum(map(_min_bytes, ops)) > _LARGEST:

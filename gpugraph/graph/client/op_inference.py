@@ -29,7 +29,8 @@ def arg_types(
 ) -> list[DType]:
     """Return the dtypes of an op's inputs or outputs, with lists flattened.
 
-    limit: the maximum number of tensors in one argument; a larger number raises ValueError.
+    Args:
+      limit: the maximum number of tensors in one argument; a larger number raises ValueError.
     """
     types: list[DType] = []
     for arg in args:
@@ -111,9 +112,10 @@ def infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
 def infer_shapes(op: Operation, producer: int | None = None) -> None:
     """Set the outputs' shapes, or raise an error that names the op, its input shapes and its line.
 
-    producer: the GraphDef version to infer for, if it differs from that of the op's graph.
-
     The error is a TypeError if inference raised one, otherwise a ValueError.
+
+    Args:
+      producer: the GraphDef version to infer for, if it differs from that of the op's graph.
     """
     context = _OpContext(op)
     context.producer = op.graph._versions.producer if producer is None else producer

@@ -19,7 +19,9 @@ DeviceFunction = Callable[[Operation], Any]
 class ScopePlaces(NamedTuple):
     """The lines of the program that entered the active device and colocation scopes.
 
-    devices: the innermost scope first. colocations: by the name of the operation to colocate with.
+    Args:
+      devices: the innermost scope first.
+      colocations: by the name of the operation to colocate with.
     """
 
     devices: tuple[TraceableObject, ...]
@@ -144,7 +146,8 @@ def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None
     """Return the merge of all device requests, where inner requests override outer ones. If one of
     them is a function, return None.
 
-    requests: the outermost first.
+    Args:
+      requests: the outermost first.
     """
     merged = ""
     for request in reversed(requests):

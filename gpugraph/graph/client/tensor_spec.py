@@ -18,7 +18,8 @@ from gpugraph.graph.op_library import as_tensor
 class TensorSpec(ShapedTypeSpec):
     """A shape, a dtype and optionally a name. Specs are equal if all three are equal.
 
-    shape: a TensorShape or a value convertible to one, or None if it is unknown.
+    Args:
+      shape: a TensorShape or a value convertible to one, or None if it is unknown.
     """
 
     __slots__ = ("_dtype", "_name", "_shape")

@@ -210,7 +210,8 @@ def _comparable(value: Any, owner: str) -> Any:
     """Return a hashable form of a part of a serialization. Raises ValueError for an unsupported
     type.
 
-    owner: the name of the spec class, for the message.
+    Args:
+      owner: the name of the spec class, for the message.
     """
     if value is None or isinstance(value, (int, float, str, bytes, DType, TypeSpec)):
         return value
@@ -270,8 +271,10 @@ def register_type_spec_from_value_converter(
 ) -> None:
     """Register the function that returns the spec of a class's values.
 
-    The function that was registered last is tried first. allow_subclass: whether the function also
-    applies to subclasses.
+    The function that was registered last is tried first.
+
+    Args:
+      allow_subclass: whether the function also applies to subclasses.
     """
     _MAKERS.append((type_object, converter_fn, allow_subclass))
 

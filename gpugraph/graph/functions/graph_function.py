@@ -21,9 +21,10 @@ from gpugraph.graph.op_def import OpDef
 class GraphFunction:
     """A function that ops call by its name in the graph's library.
 
-    graph: the function's graph. out_names: the names of its results in the message, by default they
-    are derived from the names of the tensors. gradient_name: the name of the function that computes
-    its gradient, or "". As an attr it is written as a NameAttrList message.
+    Args:
+      graph: the function's graph. out_names: the names of its results in the message, by default
+        they are derived from the names of the tensors. gradient_name: the name of the function that
+        computes its gradient, or "". As an attr it is written as a NameAttrList message.
     """
 
     __slots__ = ("__weakref__", "_definition", "gradient_name", "graph", "name", "out_names")
@@ -73,8 +74,9 @@ def function_def(
 ) -> Any:
     """Return the FunctionDef message of a function's graph.
 
-    out_names: the names of the results, by default made of the names of their tensors. extra:
-    further results.
+    Args:
+      out_names: the names of the results, by default made of the names of their tensors.
+      extra: further results.
     """
     message = messages_pb2.FunctionDef()
     signature = message.signature

@@ -51,8 +51,10 @@ def _some_cycle(
 ) -> list[Node]:
     """Return a cycle among the nodes that could not be ordered.
 
-    pending: by node id, the number of inputs that could not be ordered. Each such node has a
-    predecessor that could not be ordered either, so a walk back from any of them reaches a cycle.
+    Args:
+      pending: by node id, the number of inputs that could not be ordered. Each such node has a
+        predecessor that could not be ordered either, so a walk back from any of them reaches a
+        cycle.
     """
     waiting_for: dict[int, Node] = {}
     for edge in graph.edges():

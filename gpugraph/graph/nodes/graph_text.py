@@ -105,10 +105,11 @@ class _Line:
 def parse_graph(text: str, op_defs: Mapping[str, OpDef]) -> RuntimeGraph:
     """Return the graph that `text` describes.
 
-    op_defs: signatures by op type.
-
     Raises ValueError, with the line, for a line that is malformed, that the graph rejects (the
     graph's error is then the cause), or whose dtypes can't be determined.
+
+    Args:
+      op_defs: signatures by op type.
     """
     graph = RuntimeGraph()
     known = dict(op_defs)

@@ -65,12 +65,13 @@ class RuntimeGraph:
     ) -> Node:
         """Add a node without edges, with a copy of `attrs`.
 
-        shares_attrs: whether the attrs and the name come from an operation of a client graph; the
-        attrs are then not copied, and the name is not checked.
-
         Raises AlreadyExistsError if `name` is in use, and InvalidArgumentError if it is invalid. A
         valid name is a letter, digit, dot or underscore, followed by any number of these, `-`, `/`
         or `>`.
+
+        Args:
+          shares_attrs: whether the attrs and the name come from an operation of a client graph; the
+            attrs are then not copied, and the name is not checked.
         """
         if name in self._by_name:
             where = origins(self._by_name[name])
@@ -208,9 +209,10 @@ class RuntimeGraph:
 
         Return the new edge, or None if the two nodes already have a control edge.
 
-        allow_duplicates: whether to add an edge even then.
-
         Raises InvalidArgumentError for nodes of another graph.
+
+        Args:
+          allow_duplicates: whether to add an edge even then.
         """
         self._check_edge(src, CONTROL_SLOT, dst, CONTROL_SLOT)
         if not allow_duplicates and _control_edge(src, dst) is not None:

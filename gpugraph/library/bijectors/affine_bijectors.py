@@ -134,8 +134,10 @@ def scale_operator(
 ) -> LinearOperator | None:
     """Return the operator multiplier * identity + diag + tril + factor @ diag @ factor^T.
 
-    like: a vector that determines the size if only a multiplier is given. Returns None if all
-    arguments are None. Raises ValueError if there is only a perturbation.
+    Returns None if all arguments are None. Raises ValueError if there is only a perturbation.
+
+    Args:
+      like: a vector that determines the size if only a multiplier is given.
     """
     multiplier = None
     if scale_identity_multiplier is not None:

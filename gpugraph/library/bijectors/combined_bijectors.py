@@ -114,7 +114,8 @@ def _rank_after(bijector: Bijector, value: Tensor, ndims: Any, method: str) -> A
 def _needed(pairs: Sequence[tuple[int, int]]) -> int:
     """Return the rank of an event that a chain of bijectors requires.
 
-    pairs: the ranks of each bijector's arguments and results, the last applied first.
+    Args:
+      pairs: the ranks of each bijector's arguments and results, the last applied first.
     """
     needed = 0
     for argument, result in pairs:

@@ -57,8 +57,12 @@ def masked_dense(
     """Return the output of a dense layer with a masked kernel: block i depends only on the blocks
     up to i.
 
-    Source: Germain et al., arXiv:1502.03509. kwargs: `activation`. Raises NotImplementedError for
-    an unknown size of the inputs.
+    Source: Germain et al., arXiv:1502.03509.
+
+    Raises NotImplementedError for an unknown size of the inputs.
+
+    Args:
+      kwargs: `activation`.
     """
     del reuse, args
     inputs = convert_to_tensor(inputs, name="inputs")
@@ -91,9 +95,10 @@ def masked_autoregressive_default_template(
 ) -> Network:
     """Return a network of masked layers for MaskedAutoregressiveFlow, with shared variables.
 
-    hidden_layers: the number of units in each hidden layer. shift_only: whether the scale is 1.
-      log_scale_min_clip,
-    log_scale_max_clip: bounds of the logarithm of the scale.
+    Args:
+      hidden_layers: the number of units in each hidden layer.
+      shift_only: whether the scale is 1.
+      log_scale_min_clip, log_scale_max_clip: bounds of the logarithm of the scale.
     """
     del log_scale_clip_gradient, kwargs
 
@@ -117,10 +122,13 @@ def masked_autoregressive_default_template(
 class MaskedAutoregressiveFlow(Bijector):
     """y[i] = x[i] * exp(log_scale(y[:i])) + shift(y[:i]).
 
-    shift_and_log_scale_fn: a function from y to (shift, logarithm of the scale). Element i of these
-    must depend only on y[:i]. Each may be None. The forward function needs as many steps as an
-    event has elements. unroll_loop: whether to build the steps without a while loop. Source:
-    Papamakarios et al., arXiv:1705.07057.
+    Source: Papamakarios et al., arXiv:1705.07057.
+
+    Args:
+      shift_and_log_scale_fn: a function from y to (shift, logarithm of the scale). Element i of
+        these must depend only on y[:i]. Each may be None. The forward function needs as many steps
+        as an event has elements.
+      unroll_loop: whether to build the steps without a while loop.
     """
 
     def __init__(
@@ -181,7 +189,9 @@ def real_nvp_default_template(
 ) -> Network:
     """Return a network of dense layers for RealNVP, with shared variables.
 
-    hidden_layers: the number of units in each hidden layer. shift_only: whether the scale is 1.
+    Args:
+      hidden_layers: the number of units in each hidden layer.
+      shift_only: whether the scale is 1.
     """
     del kwargs
 
@@ -206,9 +216,11 @@ class RealNVP(Bijector):
     """A bijector that does not change the first `num_masked` elements, and applies an affine
     function to the others.
 
-    shift_and_log_scale_fn: a function from the first elements and the number of the others to
-    (shift, logarithm of the scale). Each may be None. Source: Dinh et al., arXiv:1605.08803. Raises
-    ValueError for a negative number.
+    Source: Dinh et al., arXiv:1605.08803. Raises ValueError for a negative number.
+
+    Args:
+      shift_and_log_scale_fn: a function from the first elements and the number of the others to
+        (shift, logarithm of the scale). Each may be None.
     """
 
     def __init__(

@@ -47,8 +47,12 @@ def fill_triangular(x: Any, upper: bool = False, name: str | None = None) -> Ten
     """Return triangular matrices [..., n, n] of vectors [..., n (n + 1) / 2].
 
     The elements are placed clockwise, starting with the last row: [1, 2, 3, 4, 5, 6] becomes [[4,
-    0, 0], [6, 5, 0], [3, 2, 1]]. upper: whether to fill the upper triangle. Raises ValueError for
-    other lengths.
+    0, 0], [6, 5, 0], [3, 2, 1]].
+
+    Raises ValueError for other lengths.
+
+    Args:
+      upper: whether to fill the upper triangle.
     """
     with name_scope(name, "fill_triangular", [x]):
         x = convert_to_tensor(x, name="x")
@@ -179,8 +183,9 @@ class TransformDiagonal(Bijector):
 class ScaleTriL(Chain):
     """Vectors as lower triangular matrices with a diagonal > `diag_shift`.
 
-    diag_bijector: the bijector of the diagonal, by default Softplus. diag_shift: a number that is
-    added to the diagonal, by default 1e-5, or None for no number.
+    Args:
+      diag_bijector: the bijector of the diagonal, by default Softplus.
+      diag_shift: a number that is added to the diagonal, by default 1e-5, or None for no number.
     """
 
     def __init__(

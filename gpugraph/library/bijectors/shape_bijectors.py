@@ -73,8 +73,12 @@ class Permute(Bijector):
 class Reshape(Bijector):
     """Reshapes events from `event_shape_in` to `event_shape_out`.
 
-    One size in each of the two shapes may be -1. event_shape_in: by default a vector. Raises
-    ValueError for sizes that do not fit.
+    One size in each of the two shapes may be -1.
+
+    Raises ValueError for sizes that do not fit.
+
+    Args:
+      event_shape_in: by default a vector.
     """
 
     def __init__(

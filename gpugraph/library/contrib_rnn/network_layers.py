@@ -46,10 +46,12 @@ _INPUT_MODES = ("linear_input", "auto_select")
 class _CudnnRNN(Layer):
     """A network of recurrent layers whose weights are one variable, `opaque_kernel`.
 
-    num_layers, num_units: the number of layers, and of the units of each. direction:
-    "unidirectional" or "bidirectional". dropout: the rate between layers, in training.
-    kernel_initializer, bias_initializer: of the matrices and biases; Glorot's, and 0. A
-    `tf.train.Saver` also writes the weights as those of RNN cells.
+    Args:
+      num_layers, num_units: the number of layers, and of the units of each.
+      direction: "unidirectional" or "bidirectional".
+      dropout: the rate between layers, in training.
+      kernel_initializer, bias_initializer: of the matrices and biases; Glorot's, and 0. A
+        `tf.train.Saver` also writes the weights as those of RNN cells.
     """
 
     rnn_mode = LSTM
@@ -158,10 +160,13 @@ class _CudnnRNN(Layer):
     ) -> tuple[Any, tuple[Any, ...]]:
         """Return (outputs, states): [time, batch, directions * units], and a tuple of final states.
 
-        initial_state: a tuple of tensors [layers * directions, batch, units]: outputs, and an
-        LSTM's memories; 0 unless set. sequence_lengths: the number of steps of each sequence; the
-        outputs after them are 0. Without `time_major` the first two axes of all tensors are the
-        batch and the time. Raises TypeError for an initial state that is not a tuple.
+        Raises TypeError for an initial state that is not a tuple.
+
+        Args:
+          initial_state: a tuple of tensors [layers * directions, batch, units]: outputs, and an
+            LSTM's memories; 0 unless set.
+          sequence_lengths: the number of steps of each sequence; the outputs after them are 0.
+            Without `time_major` the first two axes of all tensors are the batch and the time.
         """
         if initial_state is not None and not isinstance(initial_state, tuple):
             raise TypeError(f"Invalid initial_state type: {type(initial_state)}, expecting tuple.")

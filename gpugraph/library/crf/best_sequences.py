@@ -53,8 +53,11 @@ class CrfDecodeForwardRnnCell(RNNCell):
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
         """Return (the preceding tag on the best path to each tag, the scores of these paths).
 
-        Both are [batch, tags]. inputs: the unary scores of the step. state: the scores of the best
-        paths so far.
+        Both are [batch, tags].
+
+        Args:
+          inputs: the unary scores of the step.
+          state: the scores of the best paths so far.
         """
         del scope
         ways = expand_dims(state, 2) + self._transition_params
@@ -81,7 +84,8 @@ class CrfDecodeBackwardRnnCell(RNNCell):
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
         """Return the tag before the tag `state` [batch, 1], as the output and as the next state.
 
-        inputs: the outputs of the forward cell, the preceding tag of each tag.
+        Args:
+          inputs: the outputs of the forward cell, the preceding tag of each tag.
         """
         del scope
         tags = squeeze(state, [1])
@@ -94,8 +98,9 @@ def crf_decode(
 ) -> tuple[Tensor, Tensor]:
     """Return (the best tags of each sequence, int32 [batch, time], their scores [batch]).
 
-    potentials: unary scores [batch, time, tags]; transition_params: scores [tags, tags]. Steps
-    beyond a sequence's length have tag 0.
+    Args:
+      potentials: unary scores [batch, time, tags].
+      transition_params: scores [tags, tags]. Steps beyond a sequence's length have tag 0.
     """
     unary, params = convert_to_tensor(potentials), convert_to_tensor(transition_params)
 
@@ -133,7 +138,9 @@ def crf_decode(
 def viterbi_decode(score: Any, transition_params: Any) -> tuple[list[int], Any]:
     """Return (a list of the best tags, the score of that sequence), computed with NumPy.
 
-    score: unary scores [time, tags]; transition_params: scores [tags, tags].
+    Args:
+      score: unary scores [time, tags].
+      transition_params: scores [tags, tags].
     """
     score = np.asarray(score)
     if score.ndim != 2 or not len(score):

@@ -75,7 +75,8 @@ class CrfForwardRnnCell(RNNCell):
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
         """Return the next state [batch, tags], as the output and as the state.
 
-        inputs: the unary scores of this step.
+        Args:
+          inputs: the unary scores of this step.
         """
         del scope
         ways = expand_dims(state, 2) + self._transition_params
@@ -127,7 +128,8 @@ def crf_multitag_sequence_score(
 ) -> Tensor:
     """Return the log of the summed exp(score) of all tag sequences that a bitmap allows, [batch].
 
-    tag_bitmap: bool [batch, time, tags], whether a tag is allowed at a step.
+    Args:
+      tag_bitmap: bool [batch, time, tags], whether a tag is allowed at a step.
     """
     inputs, allowed = convert_to_tensor(inputs), convert_to_tensor(tag_bitmap, boolean)
     if not inputs.dtype.is_floating:
@@ -166,7 +168,8 @@ def crf_log_likelihood(
 ) -> tuple[Tensor, Any]:
     """Return (the log-likelihood of the tags of each batch entry [batch], transition_params).
 
-    transition_params: by default a variable `transitions` of the current variable scope.
+    Args:
+      transition_params: by default a variable `transitions` of the current variable scope.
     """
     inputs = convert_to_tensor(inputs)
     if transition_params is None:

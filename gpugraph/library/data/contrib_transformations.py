@@ -99,7 +99,8 @@ def read_batch_features(
 ) -> Any:  # fmt: skip
     """Return the next batch of `make_batched_features_dataset`, as tensors.
 
-    randomize_input: whether to shuffle, by a buffer of `capacity` elements.
+    Args:
+      randomize_input: whether to shuffle, by a buffer of `capacity` elements.
     """
     dataset = make_batched_features_dataset(
         file_pattern, batch_size, features, reader=reader, reader_args=reader_args,

@@ -63,8 +63,10 @@ class Optional:
 
     @staticmethod
     def none_from_structure(value_structure: Any) -> Any:
-        """Return an optional without a value. value_structure: the structure of specs of its
-        value.
+        """Return an optional without a value.
+
+        Args:
+          value_structure: the structure of specs of its value.
         """
         return Optional._of(raw_ops.OptionalNone(), value_structure)
 

@@ -118,9 +118,10 @@ class DatasetSources(DatasetBase):
     ) -> Any:  # fmt: skip
         """Return a dataset of the elements that a Python generator yields.
 
-        generator: a function that is called with the values of `args` at the start of each
-        iteration, and returns an iterable. A run raises InvalidArgumentError if an element has
-        another structure, dtype or shape.
+        Args:
+          generator: a function that is called with the values of `args` at the start of each
+            iteration, and returns an iterable. A run raises InvalidArgumentError if an element has
+            another structure, dtype or shape.
         """
         if not callable(generator):
             raise TypeError("`generator` must be callable.")
@@ -215,7 +216,8 @@ class _Generators:
     """The running generators of one `from_generator` dataset, by number. The dataset's ops call
     these methods.
 
-    spec: the structure of specs of the elements.
+    Args:
+      spec: the structure of specs of the elements.
     """
 
     def __init__(self, generator: Callable[..., Any], spec: Any) -> None:

@@ -75,7 +75,8 @@ class DatasetTransformations(DatasetBase):
         """Return a dataset of the elements in random order. Each is chosen from a buffer of
         `buffer_size` elements.
 
-        reshuffle_each_iteration: whether each iteration has a different order, by default True.
+        Args:
+          reshuffle_each_iteration: whether each iteration has a different order, by default True.
         """
         size = int64_tensor(buffer_size, "buffer_size")
         seeds = seed_tensors(seed)
@@ -139,7 +140,8 @@ class DatasetTransformations(DatasetBase):
         """Return a dataset of batches: `batch_size` elements are stacked to one. The last batch may
         be smaller.
 
-        drop_remainder: whether to omit a last batch with fewer elements.
+        Args:
+          drop_remainder: whether to omit a last batch with fewer elements.
         """
         size = int64_tensor(batch_size, "batch_size")
         drop = convert_to_tensor(drop_remainder, dtype=bool_type, name="drop_remainder")
@@ -154,7 +156,8 @@ class DatasetTransformations(DatasetBase):
         """Return a dataset of batches: `batch_size` elements are padded to a common shape and
         stacked to one.
 
-        padded_shapes: a size None or -1 means the maximum size in the batch.
+        Args:
+          padded_shapes: a size None or -1 means the maximum size in the batch.
         """
         if padded_shapes is None:
             padded_shapes = data_nest.map_structure(lambda one: one.shape, self.element_spec)
@@ -235,8 +238,9 @@ class DatasetTransformations(DatasetBase):
     ) -> Any:  # fmt: skip
         """Return a dataset that interleaves the elements of the datasets that `map_func` returns.
 
-        cycle_length: the number of datasets that are read in turn. block_length: the number of
-        successive elements that are read from a dataset.
+        Args:
+          cycle_length: the number of datasets that are read in turn.
+          block_length: the number of successive elements that are read from a dataset.
         """
         function = self._nested(map_func, "Dataset.interleave()", "interleave")
         numbers = [int64_tensor(cycle_length, "cycle_length")]

@@ -76,8 +76,9 @@ class DatasetV1(DatasetV2):
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
         """Return an iterator that a run of its `initializer` sets to the first element.
 
-        shared_name: iterators with the same name share their position among all sessions of a
-          server.
+        Args:
+          shared_name: iterators with the same name share their position among all sessions of a
+            server.
         """
         return make_initializable(self, shared_name)
 
@@ -163,7 +164,9 @@ def to_variant(dataset: Any) -> Tensor:
 
 
 def from_variant(variant: Tensor, structure: Any) -> DatasetV1Adapter:
-    """Return a dataset that wraps a variant tensor. structure: the structure of specs of its
-    elements.
+    """Return a dataset that wraps a variant tensor.
+
+    Args:
+      structure: the structure of specs of its elements.
     """
     return DatasetV1Adapter(variant, structure)

@@ -97,8 +97,9 @@ def parallel_interleave(
     """Return a transformation that interleaves the elements of the datasets that `map_func`
     returns.
 
-    sloppy: whether the order may differ between runs. It has no effect: the order is always the
-      same.
+    Args:
+      sloppy: whether the order may differ between runs. It has no effect: the order is always the
+        same.
     """
 
     def apply(dataset: Any) -> Any:
@@ -205,7 +206,8 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
     """Return a transformation to a dataset of the outputs of `scan_func`, a function of a state and
     an element.
 
-    scan_func: returns the next state, and an output.
+    Args:
+      scan_func: returns the next state, and an output.
     """
 
     def apply(dataset: Any) -> Any:

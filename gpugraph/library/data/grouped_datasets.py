@@ -27,9 +27,11 @@ def group_by_window(
     """Return a transformation that groups elements with equal keys, and concatenates the datasets
     made from the groups.
 
-    key_func: returns an int64 scalar. reduce_func: returns a dataset, given a key and a dataset of
-    a group's elements. Raises ValueError unless exactly one of `window_size` and `window_size_func`
-    is passed.
+    Raises ValueError unless exactly one of `window_size` and `window_size_func` is passed.
+
+    Args:
+      key_func: returns an int64 scalar.
+      reduce_func: returns a dataset, given a key and a dataset of a group's elements.
     """
     if (window_size is None) == (window_size_func is None):
         raise ValueError("Must pass either window_size or window_size_func.")

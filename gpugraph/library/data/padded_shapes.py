@@ -20,8 +20,10 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 def padded_shape(shape: Any, shape_of_input: TensorShape) -> tuple[Tensor, TensorShape]:
     """Return a padded shape as a vector of int64, with -1 for unknown sizes, and the static shape.
 
-    shape_of_input: the static shape of the component. Raises ValueError if the padded shape does
-    not fit the component, or is not a shape.
+    Raises ValueError if the padded shape does not fit the component, or is not a shape.
+
+    Args:
+      shape_of_input: the static shape of the component.
     """
     if isinstance(shape, Tensor):
         if shape.shape.rank not in (None, 1):

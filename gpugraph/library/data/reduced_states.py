@@ -23,9 +23,12 @@ def stateful_function(
 ) -> tuple[StructuredFunction, Any]:
     """Return a traced function of (state, element), and the structure of specs of the states.
 
-    The static shapes of the state are made less specific until the function preserves them. picks:
-    a function from the structure of the results to the structure of the state in it. Raises
-    TypeError if the function changes a dtype or a class of the state.
+    The static shapes of the state are made less specific until the function preserves them.
+
+    Raises TypeError if the function changes a dtype or a class of the state.
+
+    Args:
+      picks: a function from the structure of the results to the structure of the state in it.
     """
     for _ in range(_TRIES):
         traced = StructuredFunction(function, method, (state_spec, element_spec))

@@ -34,7 +34,8 @@ def resampled(
 ) -> Any:
     """Return a dataset of pairs (class, element) with the target distribution of classes.
 
-    sample: the function `sample_from_datasets`.
+    Args:
+      sample: the function `sample_from_datasets`.
     """
     target_dist = convert_to_tensor(target, name="target_dist")
     source = DatasetV2(dataset._variant_tensor, dataset.element_spec, [dataset])

@@ -79,9 +79,11 @@ def _directed(selector: Any, datasets: Sequence[Any]) -> Any:
 def sample_from_datasets(datasets: Sequence[Any], weights: Any = None, seed: Any = None) -> Any:
     """Return a dataset that takes each element from a dataset chosen at random.
 
-    weights: the probabilities of the datasets: a list, a tensor, or a dataset of vectors. By
-    default they are equal. Raises TypeError if the weights have a wrong dtype, and ValueError if
-    their number is wrong.
+    Raises TypeError if the weights have a wrong dtype, and ValueError if their number is wrong.
+
+    Args:
+      weights: the probabilities of the datasets: a list, a tensor, or a dataset of vectors. By
+        default they are equal.
     """
     if isinstance(weights, DatasetBase):
         weights_dataset: Any = weights
@@ -126,9 +128,10 @@ def rejection_resample(
     """Return a transformation that drops elements so that the classes have the distribution
     `target_dist`.
 
-    class_func: returns the class of an element, an int. initial_dist: the distribution of classes
-    before; by default it is estimated from the elements read so far. The elements of the result are
-    pairs (class, element).
+    Args:
+      class_func: returns the class of an element, an int.
+      initial_dist: the distribution of classes before; by default it is estimated from the elements
+        read so far. The elements of the result are pairs (class, element).
     """
     return lambda dataset: resampled(
         dataset, class_func, target_dist, initial_dist, seed, sample_from_datasets

@@ -166,8 +166,9 @@ class _PositionListener(CheckpointSaverListener):
 class MultiDeviceIterator:
     """An iterator that distributes its elements to several devices in turn.
 
-    devices: the names of the devices. `get_next()` returns a list with one element for each device.
-    A run of the op `initializer` sets the iterator to the first element.
+    Args:
+      devices: the names of the devices. `get_next()` returns a list with one element for each
+        device. A run of the op `initializer` sets the iterator to the first element.
     """
 
     def __init__(

@@ -26,8 +26,9 @@ from gpugraph.library.data.element_structure import (
 class StructuredFunction:
     """A traced function of elements, and the structure of its results.
 
-    function: the traced function; it is added to the default graph. spec: the structure of specs of
-      the results.
+    Args:
+      function: the traced function; it is added to the default graph.
+      spec: the structure of specs of the results.
     """
 
     def __init__(

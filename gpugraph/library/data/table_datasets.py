@@ -39,9 +39,10 @@ _CSV_TYPES = (int32, int64, float32, float64, string)
 class CsvDatasetV2(DatasetV2):
     """A dataset of the rows of CSV files, as tuples of scalars.
 
-    record_defaults: for each selected column, its default value; or its dtype if the column must
-      have a value in every row.
-    select_cols: the columns to read, in ascending order; by default all columns.
+    Args:
+      record_defaults: for each selected column, its default value; or its dtype if the column must
+        have a value in every row.
+      select_cols: the columns to read, in ascending order; by default all columns.
     """
 
     def __init__(
@@ -147,8 +148,10 @@ def make_batched_features_dataset_v2(
     """Return a dataset of batches of the `Example`s in files. Each is a dict of the parsed
     features.
 
-    reader: the class of a dataset of the records in files, by default TFRecordDataset. label_key: a
-    feature; if passed, the elements are pairs (dict of the other features, this feature).
+    Args:
+      reader: the class of a dataset of the records in files, by default TFRecordDataset.
+      label_key: a feature; if passed, the elements are pairs (dict of the other features, this
+        feature).
     """
     del sloppy_ordering
     read = reader or TFRecordDatasetV2
@@ -272,9 +275,11 @@ def make_csv_dataset_v2(
 ) -> Any:  # fmt: skip
     """Return a dataset of batches of the rows of CSV files. Each is a dict of columns.
 
-    column_names: by default, the names in the first file's header. column_defaults: by default,
-    inferred from the first rows. label_name: a column; if passed, the elements are pairs (dict of
-    the other columns, this column).
+    Args:
+      column_names: by default, the names in the first file's header.
+      column_defaults: by default, inferred from the first rows.
+      label_name: a column; if passed, the elements are pairs (dict of the other columns, this
+        column).
     """
     del sloppy
     names = _of_files(file_pattern)

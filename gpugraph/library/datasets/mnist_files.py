@@ -115,7 +115,9 @@ class DataSet:
         """Return (images, labels) of the next batch.
 
         After the last image, a new epoch begins. With `shuffle`, it has another random order.
-        fake_data: whether to return images of ones, all with the label 0 or its one-hot vector.
+
+        Args:
+          fake_data: whether to return images of ones, all with the label 0 or its one-hot vector.
         """
         if fake_data:
             label: Any = [1] + [0] * 9 if self._one_hot else 0
@@ -162,8 +164,11 @@ def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
 def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
     """Read the array of an IDX file; decompress no more bytes than the header of the file declares.
 
-    magic: the number with which the file must begin. Raises ValueError for any other number, or if
-    the file is shorter or longer than its header declares.
+    Raises ValueError for any other number, or if the file is shorter or longer than its header
+    declares.
+
+    Args:
+      magic: the number with which the file must begin.
     """
     name = getattr(file, "name", file)
     number = int.from_bytes(stream.read(4), "big")

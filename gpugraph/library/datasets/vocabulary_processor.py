@@ -61,7 +61,8 @@ class CategoricalVocabulary:
         """Remove words that were counted at most `min_frequency` times; sort the others by
         frequency, the most frequent first.
 
-        max_frequency: if positive, words that were counted at least this often are removed too.
+        Args:
+          max_frequency: if positive, words that were counted at least this often are removed too.
         """
         ordered = sorted(sorted(self._counts.items(), key=lambda pair: pair[0]), key=_rarity)
         kept = [
@@ -87,9 +88,10 @@ def _rarity(pair: tuple[str, int]) -> int:
 class VocabularyProcessor:
     """Converts texts to rows of word ids. Rows are cut, or filled with 0, to `max_document_length`.
 
-    min_frequency: words that occur at most this often are removed. vocabulary: a
-      CategoricalVocabulary.
-    tokenizer_fn: a function from texts to their lists of words.
+    Args:
+      min_frequency: words that occur at most this often are removed.
+      vocabulary: a CategoricalVocabulary.
+      tokenizer_fn: a function from texts to their lists of words.
     """
 
     def __init__(

@@ -52,9 +52,13 @@ class ClusterResolver:
 class SimpleClusterResolver(ClusterResolver):
     """A resolver whose cluster and task are arguments.
 
-    cluster_spec: a ClusterSpec. Raises TypeError for any other object. master: the address for
-    sessions. num_accelerators: a dict from type to number. By default, the accelerators of this
-    machine are counted.
+    Raises TypeError for any other object.
+
+    Args:
+      cluster_spec: a ClusterSpec.
+      master: the address for sessions.
+      num_accelerators: a dict from type to number. By default, the accelerators of this machine are
+        counted.
     """
 
     def __init__(

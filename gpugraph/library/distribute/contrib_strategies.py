@@ -21,9 +21,13 @@ from gpugraph.library.distribute.parameter_strategies import CentralStorageStrat
 class MirroredStrategy(Strategy):
     """Trains on several devices of one process; each device has a copy of the variables.
 
-    devices: the names of the devices. num_gpus, num_gpus_per_worker: the number of GPUs, instead of
-    `devices`. auto_shard_dataset: accepted for compatibility, without effect, because a process
-    reads all of its dataset. Raises ValueError if both `devices` and a number of GPUs are passed.
+    Raises ValueError if both `devices` and a number of GPUs are passed.
+
+    Args:
+      devices: the names of the devices.
+      num_gpus, num_gpus_per_worker: the number of GPUs, instead of `devices`.
+      auto_shard_dataset: accepted for compatibility, without effect, because a process reads all of
+        its dataset.
     """
 
     def __init__(
@@ -50,8 +54,9 @@ class MirroredStrategy(Strategy):
 class CollectiveAllReduceStrategy(MultiWorkerMirroredStrategy):
     """Synchronous training on all workers of the cluster in TF_CONFIG.
 
-    num_gpus_per_worker: accepted for compatibility; no effect, since each worker uses all of its
-      GPUs.
+    Args:
+      num_gpus_per_worker: accepted for compatibility; no effect, since each worker uses all of its
+        GPUs.
     """
 
     def __init__(
@@ -66,7 +71,8 @@ class CollectiveAllReduceStrategy(MultiWorkerMirroredStrategy):
 class ParameterServerStrategy(CentralStorageStrategy):
     """Trains on several devices of one process, with the variables on one of them.
 
-    num_gpus_per_worker: the number of GPUs to use.
+    Args:
+      num_gpus_per_worker: the number of GPUs to use.
     """
 
     def __init__(self, num_gpus_per_worker: int = 0) -> None:

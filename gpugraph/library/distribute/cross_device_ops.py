@@ -69,8 +69,9 @@ class CrossDeviceOps:
 class ReductionToOneDevice(CrossDeviceOps):
     """Adds up all values on one device, then copies the result to the other devices.
 
-    reduce_to_device: the device that computes the sum; by default, the first of the destinations.
-    accumulation_fn: the function that adds up a list of tensors, by default `tf.add_n`.
+    Args:
+      reduce_to_device: the device that computes the sum; by default, the first of the destinations.
+      accumulation_fn: the function that adds up a list of tensors, by default `tf.add_n`.
     """
 
     def __init__(self, reduce_to_device: Any = None, accumulation_fn: Any = None) -> None:
@@ -92,8 +93,9 @@ class AllReduceCrossDeviceOps(ReductionToOneDevice):
     """All-reduce: the result of each reduction is on all devices. The devices belong to one
     process, so the sum is computed only once, on the first device, and is then copied.
 
-    all_reduce_alg, num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group: accepted for
-    compatibility; no effect.
+    Args:
+      all_reduce_alg, num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group: accepted for
+        compatibility; no effect.
     """
 
     def __init__(
@@ -145,7 +147,8 @@ def mirrored(value: Any, devices: Sequence[str], home: str | None = None) -> Any
     """Return a value with a copy of a tensor, or of IndexedSlices, on each of these devices. For a
     single device, return the copy itself.
 
-    home: the device of the value, if known.
+    Args:
+      home: the device of the value, if known.
     """
     copies = []
     for name in devices:

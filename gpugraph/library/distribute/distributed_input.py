@@ -33,9 +33,10 @@ class InputReplicationMode(enum.Enum):
 class DistributedIterator:
     """An iterator whose `get_next` returns a value per replica.
 
-    source: the iterator of a dataset, or a function that returns the tensors of one replica. parts:
-    the number of parts of a global batch, or None if each element is for one replica. first: the
-    index of the part for this worker's first replica.
+    Args:
+      source: the iterator of a dataset, or a function that returns the tensors of one replica.
+      parts: the number of parts of a global batch, or None if each element is for one replica.
+      first: the index of the part for this worker's first replica.
     """
 
     def __init__(

@@ -47,8 +47,9 @@ from gpugraph.ops.framework.identity_and_shape import identity
 class MirroredStrategy(Strategy):
     """Trains on several devices of one process. Each device has a copy of the variables.
 
-    devices: the names of the devices. By default, all GPUs are used or, without GPUs, the CPU.
-    cross_device_ops: the `CrossDeviceOps` that sums gradients.
+    Args:
+      devices: the names of the devices. By default, all GPUs are used or, without GPUs, the CPU.
+      cross_device_ops: the `CrossDeviceOps` that sums gradients.
     """
 
     def __init__(
@@ -187,8 +188,10 @@ def reduce_plain(reduce_op: ReduceOp, value: Any, destinations: Any, count: int)
 def update_result(results: Sequence[Any], devices: Sequence[str], group: bool) -> Any:
     """Return the result of an update, given the results for the variable's components.
 
-    group: if True, return one operation or tensors, each of which waits for the updates of all
-    components. If False, return a structure in which each value is a tuple of the replicas' values.
+    Args:
+      group: if True, return one operation or tensors, each of which waits for the updates of all
+        components. If False, return a structure in which each value is a tuple of the replicas'
+        values.
     """
     if not group:
         return nest.map_structure(local_results, regroup(list(results), Mirrored))

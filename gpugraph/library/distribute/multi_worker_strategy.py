@@ -54,9 +54,10 @@ class CollectiveCommunication(enum.Enum):
 class MultiWorkerMirroredStrategy(Strategy):
     """Synchronous training on all workers of a cluster.
 
-    communication: a `CollectiveCommunication`. cluster_resolver: the resolver of the cluster and
-    this task, by default a `TFConfigClusterResolver`. Without a cluster, the strategy acts as a
-    `MirroredStrategy`.
+    Args:
+      communication: a `CollectiveCommunication`.
+      cluster_resolver: the resolver of the cluster and this task, by default a
+        `TFConfigClusterResolver`. Without a cluster, the strategy acts as a `MirroredStrategy`.
     """
 
     def __init__(

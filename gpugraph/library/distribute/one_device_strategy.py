@@ -18,7 +18,8 @@ from gpugraph.library.distribute.distributed_input import DistributesInput
 class OneDeviceStrategy(Strategy):
     """Puts variables and computation on one device.
 
-    device: the name of the device, such as "/gpu:0".
+    Args:
+      device: the name of the device, such as "/gpu:0".
     """
 
     def __init__(self, device: str) -> None:

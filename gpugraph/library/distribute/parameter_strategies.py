@@ -24,9 +24,11 @@ from gpugraph.library.train.replica_devices import replica_device_setter
 class CentralStorageStrategy(Strategy):
     """Trains on several devices of one process, with the variables on one of them.
 
-    compute_devices: the devices of the replicas. By default, all GPUs are used or, without GPUs,
-    the CPU. parameter_device: the device of the variables. The default is the device of the replica
-    if there is only one replica, else the CPU.
+    Args:
+      compute_devices: the devices of the replicas. By default, all GPUs are used or, without GPUs,
+        the CPU.
+      parameter_device: the device of the variables. The default is the device of the replica if
+        there is only one replica, else the CPU.
     """
 
     def __init__(
@@ -44,9 +46,12 @@ class CentralStorageStrategy(Strategy):
 class ParameterServerStrategy(Strategy):
     """Asynchronous training: each worker updates variables on the parameter servers of a cluster.
 
-    cluster_resolver: the resolver of the cluster and this task, by default a
-    `TFConfigClusterResolver`. Without a cluster, the strategy acts as a `CentralStorageStrategy`.
     Raises ValueError if the cluster has no `ps` tasks.
+
+    Args:
+      cluster_resolver: the resolver of the cluster and this task, by default a
+        `TFConfigClusterResolver`. Without a cluster, the strategy acts as a
+        `CentralStorageStrategy`.
     """
 
     def __init__(self, cluster_resolver: Any = None) -> None:
@@ -68,7 +73,8 @@ class ParameterExtended(MirroredExtended):
     """The implementation: replicas on devices of this process, and one copy of each variable on one
     of the `parameter_devices`.
 
-    task: the task of this process, if the cluster's parameter servers hold the variables.
+    Args:
+      task: the task of this process, if the cluster's parameter servers hold the variables.
     """
 
     def __init__(

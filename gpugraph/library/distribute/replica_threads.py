@@ -74,7 +74,9 @@ class _Replica(ReplicaContext):
 
     def run(self, merged: Any = None) -> None:
         """Let the thread run until it pauses or ends. If it raised an error, raise the error here.
-        merged: the return value of the replica's `merge_call`.
+
+        Args:
+          merged: the return value of the replica's `merge_call`.
         """
         self._merged, self.merge = merged, None
         self._has_paused.clear()

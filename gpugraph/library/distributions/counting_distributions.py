@@ -52,9 +52,12 @@ def logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, 
     """Return (logits, probs). One of them is the constructor's argument; the other is computed from
     it.
 
-    arguments: the constructor's arguments by name. Raises ValueError unless exactly one of `logits`
-    and `probs` is not None. classes: whether the last axis is the classes; otherwise each element
-    is a separate probability.
+    Raises ValueError unless exactly one of `logits` and `probs` is not None.
+
+    Args:
+      arguments: the constructor's arguments by name.
+      classes: whether the last axis is the classes; otherwise each element is a separate
+        probability.
     """
     logits, probs, validate = (arguments[k] for k in ("logits", "probs", "validate_args"))
     if (probs is None) == (logits is None):

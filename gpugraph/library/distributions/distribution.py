@@ -239,8 +239,9 @@ class Distribution(DistributionParameters):
     def _defined(self, statistic: Any, conditions: Sequence[tuple[Any, Any, str]]) -> Tensor:
         """Return `statistic` where it is defined; elsewhere it is NaN or an error in a run.
 
-        conditions: triples (low, high, message); the statistic is defined where low < high holds in
-        all triples.
+        Args:
+          conditions: triples (low, high, message); the statistic is defined where low < high holds
+            in all triples.
         """
         if not self._allow_nan_stats:
             checks = [assert_less(low, high, message=words) for low, high, words in conditions]

@@ -49,10 +49,14 @@ def numeric_column(
 ) -> NumericColumn:
     """Return a column of the numbers of a feature, as float32.
 
-    shape: the shape of one example. default_value: the value of missing features in parsed
-    examples; a number, or one for each element. dtype: the dtype of the parsed feature.
-    normalizer_fn: a function that is applied to the tensor. Raises ValueError or TypeError for
-    invalid arguments.
+    Raises ValueError or TypeError for invalid arguments.
+
+    Args:
+      shape: the shape of one example.
+      default_value: the value of missing features in parsed examples; a number, or one for each
+        element.
+      dtype: the dtype of the parsed feature.
+      normalizer_fn: a function that is applied to the tensor.
     """
     sizes = checked_shape(shape, key)
     check_numbers(dtype, None, key)
@@ -71,9 +75,12 @@ def sequence_numeric_column(
 ) -> SequenceNumericColumn:
     """Return a column of sequences of numbers, from a SparseTensor.
 
-    shape: the shape of one step. default_value: the number that fills the steps after the end of a
-    sequence. normalizer_fn: a function that is applied to the SparseTensor. Raises ValueError or
-    TypeError for invalid arguments.
+    Raises ValueError or TypeError for invalid arguments.
+
+    Args:
+      shape: the shape of one step.
+      default_value: the number that fills the steps after the end of a sequence.
+      normalizer_fn: a function that is applied to the SparseTensor.
     """
     sizes = checked_shape(shape, key)
     check_numbers(dtype, normalizer_fn, key)
@@ -141,9 +148,12 @@ def categorical_column_with_vocabulary_file(
 ) -> VocabularyFileCategoricalColumn:
     """Return a column of words. The id of a word is its line number in a file.
 
-    vocabulary_size: the number of lines to use, by default all. A word that is not in the file gets
-    the id of one of `num_oov_buckets` buckets, or `default_value`. The default, -1, means that the
-    word is ignored. Raises ValueError for other arguments and a file that does not exist.
+    Raises ValueError for other arguments and a file that does not exist.
+
+    Args:
+      vocabulary_size: the number of lines to use, by default all. A word that is not in the file
+        gets the id of one of `num_oov_buckets` buckets, or `default_value`. The default, -1, means
+        that the word is ignored.
     """
     if not vocabulary_file:
         raise ValueError(f"Missing vocabulary_file in {key}.")
@@ -264,8 +274,10 @@ def crossed_column(
 ) -> CrossedColumn:
     """Return a column of all combinations of the values of features, hashed to buckets.
 
-    keys: names of string features, and categorical columns that do not hash. Raises ValueError for
-    fewer than two keys, and for invalid keys.
+    Raises ValueError for fewer than two keys, and for invalid keys.
+
+    Args:
+      keys: names of string features, and categorical columns that do not hash.
     """
     if not hash_bucket_size or hash_bucket_size < 1:
         raise ValueError(f"hash_bucket_size must be > 1. hash_bucket_size: {hash_bucket_size}")
@@ -315,10 +327,15 @@ def embedding_column(
 ) -> EmbeddingColumn:
     """Return a dense column of embeddings of the ids, which are combined for each example.
 
-    combiner: "mean", "sum" or "sqrtn". initializer: by default a truncated normal distribution of
-    standard deviation 1/sqrt(dimension). ckpt_to_load_from, tensor_name_in_ckpt: the checkpoint and
-    the tensor that initialize the variable. max_norm: the maximum norm of an embedding. Raises
-    ValueError for other arguments.
+    Raises ValueError for other arguments.
+
+    Args:
+      combiner: "mean", "sum" or "sqrtn".
+      initializer: by default a truncated normal distribution of standard deviation
+        1/sqrt(dimension).
+      ckpt_to_load_from, tensor_name_in_ckpt: the checkpoint and the tensor that initialize the
+        variable.
+      max_norm: the maximum norm of an embedding.
     """
     initializer = embedding_initializer(
         dimension,

@@ -162,9 +162,13 @@ def linear_model(
     """Return the output of a linear model of dense and categorical columns: [batch_size, units],
     float32.
 
-    All weights are initialized to 0. sparse_combiner: how to combine the weights of an example's
-    categories: "sum", "mean" or "sqrtn". The other arguments are as in `input_layer`; cols_to_vars
-    also receives the list of `"bias"`.
+    All weights are initialized to 0.
+
+    The other arguments are as in `input_layer`; cols_to_vars also receives the list of `"bias"`.
+
+    Args:
+      sparse_combiner: how to combine the weights of an example's categories: "sum", "mean" or
+        "sqrtn".
     """
     name = _unique_scope_name("linear_model")
     model = OldLinearModel(

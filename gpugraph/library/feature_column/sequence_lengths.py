@@ -20,7 +20,8 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def sequence_lengths(sp_tensor: SparseTensor, num_elements: int = 1) -> Tensor:
     """Return the number of steps of each sequence in a SparseTensor [batch, time, ...], int64.
 
-    num_elements: the number of positions along the second axis that are one step.
+    Args:
+      num_elements: the number of positions along the second axis that are one step.
     """
     with name_scope(None, "sequence_length") as scope:
         rows, columns = sp_tensor.indices[:, 0], sp_tensor.indices[:, 1]

@@ -62,9 +62,12 @@ def shared_embedding_columns(
     """Return a dense column for each categorical column. All of them share one variable of
     embeddings.
 
-    shared_embedding_collection_name: the name of the graph collection to which the variable is
-    added. By default, it is made from the names of the columns. The other arguments are as in
-    `embedding_column`. Raises ValueError for columns of different kinds or numbers of categories.
+    The other arguments are as in `embedding_column`. Raises ValueError for columns of different
+    kinds or numbers of categories.
+
+    Args:
+      shared_embedding_collection_name: the name of the graph collection to which the variable is
+        added. By default, it is made from the names of the columns.
     """
     initializer = embedding_initializer(
         dimension, initializer, (ckpt_to_load_from, tensor_name_in_ckpt)

@@ -53,7 +53,9 @@ class StateManager:
 class LayerStateManager(StateManager):
     """A state manager that creates variables as weights of a layer, in the current variable scope.
 
-    layer: None for columns without variables. trainable: False if no variable is to be trained.
+    Args:
+      layer: None for columns without variables.
+      trainable: False if no variable is to be trained.
     """
 
     def __init__(self, layer: Any, trainable: bool) -> None:

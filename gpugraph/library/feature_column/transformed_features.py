@@ -25,7 +25,8 @@ from gpugraph.platform import logging
 class FeatureTransformationCache:
     """The tensors of features and columns. `get` computes a tensor on first use.
 
-    features: a dict from names to tensors or SparseTensors. Columns may be keys too.
+    Args:
+      features: a dict from names to tensors or SparseTensors. Columns may be keys too.
     """
 
     def __init__(self, features: Mapping[Any, Any]) -> None:
@@ -85,8 +86,9 @@ def _with_two_axes(feature: Any, key: Any) -> Any:
 def to_sparse_input(input_tensor: Any, ignore_value: Any = None) -> SparseTensor:
     """Return a tensor as a SparseTensor of the elements that differ from `ignore_value`.
 
-    ignore_value: by default "" for strings, -1 for integers, and 0 for other numbers. A
-    SparseTensor is returned unchanged.
+    Args:
+      ignore_value: by default "" for strings, -1 for integers, and 0 for other numbers. A
+        SparseTensor is returned unchanged.
     """
     tensor = convert_to_tensor_or_sparse_tensor(input_tensor)
     if isinstance(tensor, SparseTensor):

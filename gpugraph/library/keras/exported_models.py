@@ -38,13 +38,15 @@ def export_saved_model(
 ) -> None:
     """Write a model as a SavedModel with the tag "serve" and the signature "serving_default".
 
-    saved_model_path: a folder that does not exist or is empty; otherwise raise AssertionError.
-    custom_objects: classes and functions of the program, by their names in the configuration.
-    as_text: whether to write the graph as a text protobuf. serving_only: whether to leave out the
-      configuration, without which `load_from_saved_model` cannot load the model. Raises
-      NotImplementedError for a subclass that defines `call`, which has no configuration, and for
-      `input_signature`, which would describe the subclass's inputs. The ops of training are not
-      exported.
+    Raises NotImplementedError for a subclass that defines `call`, which has no configuration, and
+    for `input_signature`, which would describe the subclass's inputs.
+
+    Args:
+      saved_model_path: a folder that does not exist or is empty; otherwise raise AssertionError.
+      custom_objects: classes and functions of the program, by their names in the configuration.
+      as_text: whether to write the graph as a text protobuf.
+      serving_only: whether to leave out the configuration, without which `load_from_saved_model`
+        cannot load the model. The ops of training are not exported.
     """
     if not model.is_graph_network or input_signature is not None:
         raise NotImplementedError(
@@ -91,9 +93,11 @@ def load_from_saved_model(
 ) -> Any:
     """Return the model that `export_saved_model` wrote, with its variables. It is not compiled.
 
-    custom_objects: classes and functions of the program, by their names in the configuration.
-    Raises NotFoundError if the folder has no configuration. For other errors, see `model_from_json`
-    and `load_weights`.
+    Raises NotFoundError if the folder has no configuration.
+
+    Args:
+      custom_objects: classes and functions of the program, by their names in the configuration. For
+        other errors, see `model_from_json` and `load_weights`.
     """
     path = Path(os.fspath(saved_model_path))
     with files.GFile(str(path / model_names.ASSETS_DIRECTORY / _CONFIGURATION)) as file:

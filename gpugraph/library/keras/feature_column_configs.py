@@ -73,9 +73,11 @@ def deserialize_feature_column(
 ) -> Any:
     """Return the column of a configuration. The name of a feature is returned unchanged.
 
-    columns_by_name: columns that exist already. If a column among them has the same name, this
-    column is returned instead of a new column. Raises ValueError for an unknown class, and for
-    fields that the class does not have.
+    Raises ValueError for an unknown class, and for fields that the class does not have.
+
+    Args:
+      columns_by_name: columns that exist already. If a column among them has the same name, this
+        column is returned instead of a new column.
     """
     if isinstance(config, str):
         return config

@@ -73,7 +73,8 @@ class UnitNorm(Constraint):
 class MinMaxNorm(Constraint):
     """A constraint that scales vectors along `axis` towards lengths in [min_value, max_value].
 
-    rate: the new length is rate * (length clipped to the range) + (1 - rate) * length.
+    Args:
+      rate: the new length is rate * (length clipped to the range) + (1 - rate) * length.
     """
 
     def __init__(

@@ -58,8 +58,10 @@ def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
 def code_of_files(source: str) -> Iterator[None]:
     """Set which code in configurations may run within a `with` block.
 
-    source: where the configurations come from. "trusted": all code may run. "text", which this
-      process may have written: code passed to `remember_own_code` may run. "file": no code may run.
+    Args:
+      source: where the configurations come from. "trusted": all code may run. "text", which this
+        process may have written: code passed to `remember_own_code` may run. "file": no code may
+        run.
     """
     before, _SCOPES.source = _SCOPES.source, source
     try:
@@ -94,10 +96,11 @@ def check_code_of_files(
 ) -> None:
     """Raise ValueError if code in a configuration must not be run. See `code_of_files`.
 
-    what, kind: the owner of the code, and a clause on the kind of code, for the message. code: the
-      arguments that `remember_own_code` received.
-    is_refused_elsewhere: whether code that this process did not record is also rejected outside of
-      `code_of_files`.
+    Args:
+      what, kind: the owner of the code, and a clause on the kind of code, for the message.
+      code: the arguments that `remember_own_code` received.
+      is_refused_elsewhere: whether code that this process did not record is also rejected outside
+        of `code_of_files`.
     """
     source = _SCOPES.source
     if source == "trusted" or (source is None and not is_refused_elsewhere):
@@ -120,8 +123,10 @@ def object_named(
     """Return a class or function by name.
 
     The sources are, in this order: `custom_objects`, the scopes of the thread from the innermost
-    on, `get_custom_objects()`, and `known`. Raises ValueError for an unknown name. kind: the kind
-    of object, for the message.
+    on, `get_custom_objects()`, and `known`. Raises ValueError for an unknown name.
+
+    Args:
+      kind: the kind of object, for the message.
     """
     for objects in (custom_objects or {}, *reversed(_SCOPES.stack), _CUSTOM_OBJECTS, known):
         if name in objects:
@@ -135,8 +140,10 @@ def object_named(
 def config_entry(config: Any, key: str, owner: str) -> Any:
     """Return `config[key]` of a configuration that may be damaged.
 
-    owner: the class whose configuration it is, for the message. Raises ValueError if `config` is
-      not a dict or lacks the key.
+    Raises ValueError if `config` is not a dict or lacks the key.
+
+    Args:
+      owner: the class whose configuration it is, for the message.
     """
     if not isinstance(config, Mapping):
         raise improper(f"the config of {owner} is not a dictionary, but {config!r:.100}")
@@ -180,9 +187,12 @@ def deserialize_keras_object(
     A class that is found by its name alone is called without arguments. None and callables are
     returned unchanged.
 
-    module_objects: Keras's objects by name. custom_objects: classes and functions of the program.
-    printable_module_name: the kind of object, for messages. Raises ValueError for an unknown name
-      and for another identifier.
+    Raises ValueError for an unknown name and for another identifier.
+
+    Args:
+      module_objects: Keras's objects by name.
+      custom_objects: classes and functions of the program.
+      printable_module_name: the kind of object, for messages.
     """
     known = module_objects or {}
     if identifier is None:
@@ -219,7 +229,10 @@ def takes_custom_objects(from_config: Callable[..., Any]) -> bool:
 def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> Any:
     """Return `deserialize(identifier)` for a name or configuration. Return a callable unchanged.
 
-    kind: the kind of object, for the message. Raises ValueError for anything else.
+    Raises ValueError for anything else.
+
+    Args:
+      kind: the kind of object, for the message.
     """
     if isinstance(identifier, (str, dict)):
         return deserialize(identifier)

@@ -40,10 +40,13 @@ def clone_model(
     """Return a model whose layers are copies of the layers of `model`, connected in the same way,
     with new variables.
 
-    input_tensors: the inputs of the copy; by default new ones.
-    clone_function: a function from each layer, except the inputs' layers, to its copy; by default
-      `clone_layer`. Raises ValueError for an object that is not a model, a subclass that defines
-      `call`, a wrong number of inputs, and a function that does not return layers.
+    Raises ValueError for an object that is not a model, a subclass that defines `call`, a wrong
+    number of inputs, and a function that does not return layers.
+
+    Args:
+      input_tensors: the inputs of the copy; by default new ones.
+      clone_function: a function from each layer, except the inputs' layers, to its copy; by default
+        `clone_layer`.
     """
     if not isinstance(model, Model):
         raise ValueError(f"Expected `model` argument to be a `Model` instance, got {model!r}")
@@ -81,7 +84,8 @@ def clone_model(
 def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
     """Add to the copy the calls for losses and metrics that follow the outputs in `model`.
 
-    computed: the copy's tensors by the ids of the model's tensors.
+    Args:
+      computed: the copy's tensors by the ids of the model's tensors.
     """
     places = {layer: place for place, layer in enumerate(model.layers)}
     nodes = sorted(model.added_nodes(), key=lambda node: places[node.outbound_layer])

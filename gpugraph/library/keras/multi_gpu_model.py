@@ -30,11 +30,14 @@ def multi_gpu_model(
 
     The GPUs share the model's variables; the variables are not copied.
 
-    gpus: the number of GPUs, or a list of their numbers. cpu_merge: whether to concatenate the
-      outputs on the CPU; otherwise the first of these GPUs does. cpu_relocation: whether to use a
-      copy of the model whose variables are on the CPU. Raises ValueError for fewer than 2 GPUs, and
-      for GPUs that Keras's session does not have. Save `model`, which owns the variables, rather
-      than the result.
+    Raises ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have.
+
+    Args:
+      gpus: the number of GPUs, or a list of their numbers.
+      cpu_merge: whether to concatenate the outputs on the CPU; otherwise the first of these GPUs
+        does.
+      cpu_relocation: whether to use a copy of the model whose variables are on the CPU. Save
+        `model`, which owns the variables, rather than the result.
     """
     numbers = list(range(gpus)) if isinstance(gpus, int) else sorted(gpus)
     if len(numbers) <= 1:
@@ -72,7 +75,8 @@ def _check_devices(devices: list[str], gpus: Any) -> None:
 def _replica(model: Any, place: str, part: int, parts: int) -> list[Any]:
     """Return a list of the outputs of a model for one part of its inputs, computed on a device.
 
-    place: the device's name.
+    Args:
+      place: the device's name.
     """
     arguments = {"i": part, "parts": parts}
     with device(place), get_default_graph().name_scope(f"replica_{part}"):

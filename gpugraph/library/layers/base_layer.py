@@ -25,9 +25,10 @@ _NAMES = (
 class Layer(KerasLayer):
     """A layer that gets its variables from a variable scope; see `tf.keras.layers.Layer`.
 
-    name: the name of the scope, by default derived from the class: `BasicLSTMCell` becomes
-    `basic_lstm_cell`. Losses and updates are added to the collections REGULARIZATION_LOSSES and
-    UPDATE_OPS. With `experimental.keras_style_scope()`, a layer uses no variable scope.
+    Args:
+      name: the name of the scope, by default derived from the class: `BasicLSTMCell` becomes
+        `basic_lstm_cell`. Losses and updates are added to the collections REGULARIZATION_LOSSES and
+        UPDATE_OPS. With `experimental.keras_style_scope()`, a layer uses no variable scope.
     """
 
     _is_legacy_layer = True
@@ -143,7 +144,8 @@ class Layer(KerasLayer):
     def _session(self, method: str) -> Any:
         """Return the default session. Raises ValueError if no default session is set.
 
-        method: the name of the caller's method, for the message.
+        Args:
+          method: the name of the caller's method, for the message.
         """
         session = get_default_session()
         if session is None:

@@ -127,8 +127,10 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
     __doc__ = normalization.BatchNormalization.__doc__
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
-        """Normalize the inputs. training: a bool, or a tensor or variable that each run
-        evaluates.
+        """Normalize the inputs.
+
+        Args:
+          training: a bool, or a tensor or variable that each run evaluates.
         """
         return super().call(inputs, training)
 

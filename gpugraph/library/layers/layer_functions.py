@@ -21,10 +21,13 @@ def layer_function(
     """Return a function such as `conv2d`, which creates a layer (`Conv2D`) and applies it to
     `inputs`.
 
-    The function takes the arguments of the constructor and of `call`. order: the names of its
-    parameters after `inputs`; by default, the constructor's. reuse: whether it has a parameter
-    `reuse` after `name`, as layers with variables do; `name` is then their variable scope.
-    defaults: by parameter, default values that differ from the constructor's.
+    The function takes the arguments of the constructor and of `call`.
+
+    Args:
+      order: the names of its parameters after `inputs`; by default, the constructor's.
+      reuse: whether it has a parameter `reuse` after `name`, as layers with variables do; `name` is
+        then their variable scope.
+      defaults: by parameter, default values that differ from the constructor's.
     """
     call = inspect.signature(layer.call).parameters
     known = {**call, **inspect.signature(layer).parameters}
@@ -54,9 +57,11 @@ def with_defaults(
 ) -> Callable[[type[Layer]], type[Layer]]:
     """Return a decorator of layer classes that replaces defaults of the constructor's parameters.
 
-    defaults: the new default by parameter. Parameter.empty makes the parameter required: passing
-    None for it raises ValueError. without: the names of parameters to remove. `trainable` and
-    `name` become positional parameters before other keyword arguments.
+    Args:
+      defaults: the new default by parameter. Parameter.empty makes the parameter required: passing
+        None for it raises ValueError.
+      without: the names of parameters to remove. `trainable` and `name` become positional
+        parameters before other keyword arguments.
     """
 
     def decorate(layer: type[Layer]) -> type[Layer]:

@@ -50,7 +50,8 @@ def as_complex(x: Tensor) -> Tensor:
 class BaseCirculant(LinearOperator):
     """The base class of circulant operators of one, two or three nested levels.
 
-    spectrum: the eigenvalues [..., *block_shape].
+    Args:
+      spectrum: the eigenvalues [..., *block_shape].
     """
 
     def __init__(
@@ -195,9 +196,12 @@ def broadcast_columns(vectors: Tensor, spectrum: Tensor) -> list[Tensor]:
 class LinearOperatorCirculant(BaseCirculant):
     """Circulant matrices with the eigenvalues `spectrum` [..., n]: row i + 1 is row i, rotated.
 
-    input_output_dtype: the dtype of products and solutions. If it is real, imaginary parts are
-    dropped. The other arguments are promises about the matrix; see `LinearOperator`. Raises
-    ValueError for a scalar, and for promises that are false for every such matrix.
+    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError for a
+    scalar, and for promises that are false for every such matrix.
+
+    Args:
+      input_output_dtype: the dtype of products and solutions. If it is real, imaginary parts are
+        dropped.
     """
 
     def __init__(

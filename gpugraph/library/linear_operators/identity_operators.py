@@ -35,8 +35,11 @@ from gpugraph.ops.reductions.reduction_functions import reduce_min
 def checked_sizes(value: Any, name: str, rank: int, is_checked: bool) -> tuple[Tensor, Any]:
     """Return a size or a shape as an integer tensor, and its static value or None.
 
-    is_checked: whether a run checks the rank and the sign. Raises TypeError for any other dtype,
-    and ValueError for another static rank and for negative sizes.
+    Raises TypeError for any other dtype, and ValueError for another static rank and for negative
+    sizes.
+
+    Args:
+      is_checked: whether a run checks the rank and the sign.
     """
     dtype = None if isinstance(value, Tensor) or np.size(value) else int32
     sizes = convert_to_tensor(value, dtype, name=name)
@@ -101,8 +104,11 @@ class SizedOperator(LinearOperator):
 class LinearOperatorIdentity(SizedOperator):
     """Identity matrices [*batch_shape, num_rows, num_rows].
 
-    assert_proper_shapes: whether runs check the sizes. The other arguments are promises about the
-    matrix; see `LinearOperator`. Raises ValueError if one of them is false.
+    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError if
+    one of them is false.
+
+    Args:
+      assert_proper_shapes: whether runs check the sizes.
     """
 
     def __init__(

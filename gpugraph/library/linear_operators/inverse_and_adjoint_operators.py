@@ -18,7 +18,8 @@ def shared_promise(operator: LinearOperator, name: str, promise: bool | None, re
     """Return a property that an operator promises, or `promise` if the operator promises nothing.
     Raises ValueError if they contradict each other.
 
-    relation: the reason why they can't differ, for the message.
+    Args:
+      relation: the reason why they can't differ, for the message.
     """
     value = getattr(operator, name)
     if None not in (value, promise) and value != promise:

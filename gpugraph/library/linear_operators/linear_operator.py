@@ -121,8 +121,11 @@ class LinearOperator(OperatorShape):
     ) -> Any:
         """Multiply the matrix, or with `adjoint` its adjoint, by x [..., columns, k].
 
-        adjoint_arg: whether to use the adjoint of x. If x is an operator, the result is an operator
-        too. Raises ValueError for incompatible shapes, and TypeError for another dtype.
+        Raises ValueError for incompatible shapes, and TypeError for another dtype.
+
+        Args:
+          adjoint_arg: whether to use the adjoint of x. If x is an operator, the result is an
+            operator too.
         """
         if isinstance(x, LinearOperator):
             left, right = self._pair(x, adjoint, adjoint_arg, "x")
@@ -165,9 +168,11 @@ class LinearOperator(OperatorShape):
     ) -> Any:
         """Solve matrix @ x = rhs [..., rows, k] for x; with `adjoint`, adjoint(matrix) @ x = rhs.
 
-        adjoint_arg: whether to use the adjoint of rhs. If rhs is an operator, the result is an
-        operator too. Raises NotImplementedError if the matrix is known to have no inverse. For
-        other errors, see `matmul`.
+        Raises NotImplementedError if the matrix is known to have no inverse.
+
+        Args:
+          adjoint_arg: whether to use the adjoint of rhs. If rhs is an operator, the result is an
+            operator too. For other errors, see `matmul`.
         """
         self._check_solvable()
         if isinstance(rhs, LinearOperator):

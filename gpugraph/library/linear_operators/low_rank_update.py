@@ -33,12 +33,14 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 class LinearOperatorLowRankUpdate(LinearOperator):
     """base_operator + u @ diag(diag_update) @ adjoint(v).
 
-    u, v: [..., n, k] with k < n; by default, v is u. diag_update: [..., k], by default ones.
-    Solutions and determinants are computed from those of the base operator and of a k by k matrix
-    (Woodbury's identity).
-    is_diag_update_positive: the caller's promise that diag_update is positive. The other arguments
-    are promises about the matrix; see `LinearOperator`. Raises ValueError for sizes and promises
-    that contradict each other.
+    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError for
+    sizes and promises that contradict each other.
+
+    Args:
+      u, v: [..., n, k] with k < n; by default, v is u.
+      diag_update: [..., k], by default ones. Solutions and determinants are computed from those of
+        the base operator and of a k by k matrix (Woodbury's identity).
+      is_diag_update_positive: the caller's promise that diag_update is positive.
     """
 
     def __init__(

@@ -68,12 +68,15 @@ def index_table_from_file(
 
     A word that is not in the file gets the id of one of `num_oov_buckets` buckets, chosen by the
     hash function `hasher_spec`. The ids of the buckets follow the line numbers. Without buckets,
-    the word gets `default_value`. vocab_size: the number of lines to use. key_dtype: the dtype of
-    the
-    words: strings, or integers for a file of integers. The other arguments are as in
-    `TextFileInitializer`.
+    the word gets `default_value`.
 
     Raises ValueError without a file and for negative numbers, and TypeError for other dtypes.
+
+    The other arguments are as in `TextFileInitializer`.
+
+    Args:
+      vocab_size: the number of lines to use.
+      key_dtype: the dtype of the words: strings, or integers for a file of integers.
     """
     _check_file(vocabulary_file, vocab_size)
     _check_buckets(num_oov_buckets)
@@ -107,11 +110,13 @@ def index_table_from_tensor(
 
     A word that is not in the vector gets the id of one of `num_oov_buckets` buckets, chosen by the
     hash function `hasher_spec`. The ids of the buckets follow the indices. Without buckets, the
-    word gets `default_value`. dtype: the dtype of the words: strings, or integers for a vector of
-    integers.
+    word gets `default_value`.
 
     Raises ValueError without a vector, for a negative number of buckets, and for a vector of
     another dtype.
+
+    Args:
+      dtype: the dtype of the words: strings, or integers for a vector of integers.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")

@@ -22,9 +22,10 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 class MutableHashTable(LookupInterface):
     """A table in which runs insert and remove keys and values.
 
-    default_value: the value for missing keys. It is a scalar, or a vector if all values are
-      vectors.
-    checkpoint: whether savers of all variables also save the table's contents.
+    Args:
+      default_value: the value for missing keys. It is a scalar, or a vector if all values are
+        vectors.
+      checkpoint: whether savers of all variables also save the table's contents.
     """
 
     def __init__(
@@ -88,7 +89,8 @@ class MutableHashTable(LookupInterface):
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
         """Return an operation that stores a value for each key.
 
-        values: a tensor of shape [*shape of `keys`, *shape of a value].
+        Args:
+          values: a tensor of shape [*shape of `keys`, *shape of a value].
         """
         with name_scope(name, f"{self.name}_lookup_table_insert", [self.resource_handle]):
             keys = convert_to_tensor(keys, self._key_dtype, name="keys")
@@ -124,12 +126,13 @@ class MutableHashTable(LookupInterface):
 class DenseHashTable(MutableHashTable):
     """A mutable table of scalars or tensors, with scalar or vector keys.
 
-    default_value: the value for missing keys, in the shape of all values. empty_key, deleted_key:
-    two different keys that mark unused buckets; runs must not use them. initial_num_buckets: a
-    power of 2, by default 131072. checkpoint: whether savers of all variables also save the table's
-    contents.
-
     `export` returns all buckets, including unused ones, as TensorFlow does.
+
+    Args:
+      default_value: the value for missing keys, in the shape of all values.
+      empty_key, deleted_key: two different keys that mark unused buckets; runs must not use them.
+      initial_num_buckets: a power of 2, by default 131072.
+      checkpoint: whether savers of all variables also save the table's contents.
     """
 
     def __init__(

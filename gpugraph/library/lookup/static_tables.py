@@ -31,8 +31,11 @@ from gpugraph.ops.strings.string_to_number import as_string
 class InitializableLookupTableBase(LookupInterface):
     """A table that is filled when a run executes the operation `initializer`.
 
-    `tf.tables_initializer()` runs the initializers of all tables. default_value: a scalar, the
-    value of missing keys. initializer: a `TableInitializerBase`, which supplies keys and values.
+    `tf.tables_initializer()` runs the initializers of all tables.
+
+    Args:
+      default_value: a scalar, the value of missing keys.
+      initializer: a `TableInitializerBase`, which supplies keys and values.
     """
 
     def __init__(self, default_value: Any, initializer: Any) -> None:
@@ -86,7 +89,8 @@ class InitializableLookupTableBase(LookupInterface):
 class HashTable(InitializableLookupTableBase):
     """A table of keys and values that an initializer fills once.
 
-    shared_name: a name; tables of a session with the same shared name have the same contents.
+    Args:
+      shared_name: a name; tables of a session with the same shared name have the same contents.
     """
 
     def __init__(
@@ -192,13 +196,15 @@ class IdTableWithHashBuckets(LookupInterface):
     """A table from words to ids. Words of another table have their id in that table; all other
     words get the id of a bucket.
 
-    table: maps strings or int64 numbers to int64 ids from 0 to size - 1. With None, all words get
-    the id of a bucket. num_oov_buckets: the number of buckets; their ids follow the ids of `table`.
-    hasher_spec: the hash function that chooses a bucket. key_dtype: the dtype of the keys of
-    `lookup`: strings, or integers for a table of integers.
-
     The constructor raises TypeError for other dtypes and for an invalid HasherSpec, and ValueError
     if there are neither a table nor buckets.
+
+    Args:
+      table: maps strings or int64 numbers to int64 ids from 0 to size - 1. With None, all words get
+        the id of a bucket.
+      num_oov_buckets: the number of buckets; their ids follow the ids of `table`.
+      hasher_spec: the hash function that chooses a bucket.
+      key_dtype: the dtype of the keys of `lookup`: strings, or integers for a table of integers.
     """
 
     def __init__(
@@ -302,12 +308,13 @@ class StaticVocabularyTable(IdTableWithHashBuckets):
     """A table from words to ids. The initializer has the ids of known words; all other words get
     the id of a bucket.
 
-    initializer: maps strings or int64 numbers to int64 ids. With None, all words get the id of a
-      bucket.
-    num_oov_buckets: the number of buckets, at least 1. lookup_key_dtype: the dtype of the keys of
-      `lookup`.
-
     The constructor raises ValueError if there are no buckets, and TypeError for other dtypes.
+
+    Args:
+      initializer: maps strings or int64 numbers to int64 ids. With None, all words get the id of a
+        bucket.
+      num_oov_buckets: the number of buckets, at least 1.
+      lookup_key_dtype: the dtype of the keys of `lookup`.
     """
 
     def __init__(

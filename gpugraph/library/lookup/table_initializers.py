@@ -75,7 +75,8 @@ class TableInitializerBase(Trackable):
 class KeyValueTensorInitializer(TableInitializerBase):
     """An initializer that fills a table from two vectors of equal length.
 
-    keys, values: tensors, or lists, which are converted to `key_dtype` and `value_dtype`.
+    Args:
+      keys, values: tensors, or lists, which are converted to `key_dtype` and `value_dtype`.
     """
 
     def __init__(
@@ -113,14 +114,15 @@ class TextFileIndex:
 class TextFileInitializer(TableInitializerBase):
     """An initializer that fills a table from the lines of a text file.
 
-    filename: a path, or a scalar string tensor. A constant filename is added to the collection
-      ASSET_FILEPATHS.
-    key_index, value_index: the number of a column, from 0, or one of `TextFileIndex`.
-    vocab_size: the number of lines to use; None for all lines. delimiter: the character between
-      columns.
-
     The constructor raises ValueError for an empty path, unknown columns, and dtypes that these
     columns can't have.
+
+    Args:
+      filename: a path, or a scalar string tensor. A constant filename is added to the collection
+        ASSET_FILEPATHS.
+      key_index, value_index: the number of a column, from 0, or one of `TextFileIndex`.
+      vocab_size: the number of lines to use; None for all lines.
+      delimiter: the character between columns.
     """
 
     def __init__(

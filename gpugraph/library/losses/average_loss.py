@@ -18,8 +18,9 @@ def compute_average_loss(
 ) -> Tensor:
     """Return the sum of the examples' weighted losses, divided by the batch size, as a scalar.
 
-    per_example_loss: a tensor whose axis 0 is the examples. A scalar raises ValueError.
-    global_batch_size: by default the number of examples. The result has the dtype of the losses.
+    Args:
+      per_example_loss: a tensor whose axis 0 is the examples. A scalar raises ValueError.
+      global_batch_size: by default the number of examples. The result has the dtype of the losses.
     """
     losses = convert_to_tensor(per_example_loss)
     dtype = losses.dtype.base_dtype

@@ -22,8 +22,12 @@ def sigmoid_cross_entropy(
 ) -> WeightedLosses:
     """Return the weighted and reduced `tf.nn.sigmoid_cross_entropy_with_logits`.
 
-    For the other arguments, see `compute_weighted_loss`. label_smoothing: a number s; the labels
-    are replaced by labels * (1 - s) + s / 2. Raises ValueError if the shapes differ.
+    For the other arguments, see `compute_weighted_loss`.
+
+    Raises ValueError if the shapes differ.
+
+    Args:
+      label_smoothing: a number s; the labels are replaced by labels * (1 - s) + s / 2.
     """
     logits = convert_to_tensor(logits)
     labels = cast(multi_class_labels, logits.dtype.base_dtype)
@@ -40,11 +44,13 @@ def softmax_cross_entropy(
 ) -> WeightedLosses:
     """Return the weighted and reduced `tf.nn.softmax_cross_entropy_with_logits_v2`.
 
-    onehot_labels: distributions [batch size, classes], which receive no gradients.
-    weights: see `compute_weighted_loss`; the losses have the shape [batch size].
-    label_smoothing: the fraction of each label distribution that is spread evenly over all classes.
-
     Raises ValueError if the shapes differ.
+
+    Args:
+      onehot_labels: distributions [batch size, classes], which receive no gradients.
+      weights: see `compute_weighted_loss`; the losses have the shape [batch size].
+      label_smoothing: the fraction of each label distribution that is spread evenly over all
+        classes.
     """
     logits = convert_to_tensor(logits)
     dtype = logits.dtype.base_dtype
@@ -62,12 +68,13 @@ def softmax_cross_entropy(
 def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
     """Return the weighted and reduced `tf.nn.sparse_softmax_cross_entropy_with_logits`.
 
-    labels: classes, in the shape of the logits without the last axis, or with a last axis of size
-    1.
-    weights: see `compute_weighted_loss`. A last axis of size 1 is removed.
-
     Raises ValueError for incompatible shapes. A run raises InvalidArgumentError for a label that is
     not a class.
+
+    Args:
+      labels: classes, in the shape of the logits without the last axis, or with a last axis of size
+        1.
+      weights: see `compute_weighted_loss`. A last axis of size 1 is removed.
 
     >>> session.run(tf.losses.sparse_softmax_cross_entropy([1], [[0.0, 0.0]]))
     np.float32(0.6931472)

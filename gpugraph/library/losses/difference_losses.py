@@ -160,8 +160,12 @@ def mean_pairwise_squared_error(
 
     For each pair of elements of an example, the difference of the two predictions is compared with
     the difference of the two labels. The mean over all pairs is multiplied by the example's weight,
-    and summed over the batch. weights: a number, or [batch size, 1, ...]. Raises ValueError for
-    incompatible shapes.
+    and summed over the batch.
+
+    Raises ValueError for incompatible shapes.
+
+    Args:
+      weights: a number, or [batch size, 1, ...].
     """
     require(labels=labels, predictions=predictions)
     graph = get_default_graph()

@@ -19,8 +19,10 @@ def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
 
 
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
-    """Return the losses in a collection. scope: a regular expression; losses whose names do not
-    match it at the start are omitted.
+    """Return the losses in a collection.
+
+    Args:
+      scope: a regular expression; losses whose names do not match it at the start are omitted.
     """
     graph = get_default_graph()
     return graph.get_collection(loss_collection, scope)
@@ -29,7 +31,8 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
     """Return the penalties that regularizers added to the default graph.
 
-    scope: a regular expression; losses whose names do not match it at the start are omitted.
+    Args:
+      scope: a regular expression; losses whose names do not match it at the start are omitted.
     """
     return get_losses(scope, GraphKeys.REGULARIZATION_LOSSES)
 

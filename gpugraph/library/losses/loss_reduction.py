@@ -112,11 +112,12 @@ def compute_weighted_loss(
 ) -> Tensor:
     """Return `losses` times `weights`, reduced to a scalar, and add it to a collection.
 
-    weights: a number, or a tensor of the rank of the losses, with each size equal or 1.
-    reduction: one of `Reduction`; with NONE the result has the shape of the losses.
-
     The computation is in float32; the result has the dtype of the losses. Raises ValueError for
     weights of an incompatible shape and for another reduction.
+
+    Args:
+      weights: a number, or a tensor of the rank of the losses, with each size equal or 1.
+      reduction: one of `Reduction`; with NONE the result has the shape of the losses.
     """
     Reduction.validate(reduction)
     graph: Any = get_default_graph()
@@ -165,8 +166,9 @@ def _count(losses: Tensor) -> Tensor:
 def count_present(losses: Tensor, weights: Tensor, per_batch: bool = False) -> Tensor:
     """Return the number of losses whose weight is not 0.
 
-    per_batch: whether to count for each example separately; the result is then [batch size, 1,
-    ...], otherwise a scalar.
+    Args:
+      per_batch: whether to count for each example separately; the result is then [batch size, 1,
+        ...], otherwise a scalar.
     """
     with name_scope(None, "num_present", [losses, weights]) as scope:
         weights = cast(weights, dtypes.float32)

@@ -53,16 +53,19 @@ def auc(
 ) -> Pair:
     """Return (area under a curve with a point for each threshold, update), weighted.
 
-    predictions: numbers from 0 to 1. num_thresholds: the number of evenly spaced thresholds, which
-      is used unless `thresholds` is passed. thresholds: a list of thresholds between 0 and 1; one
-      slightly below 0 and one slightly above 1 are added.
-    curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
-    summation_method: the height of the area between two neighboring points: the mean of the two
-      ("trapezoidal"), the smaller one ("minoring") or the larger one ("majoring"). For "PR", only
-      "careful_interpolation" is unbiased.
-
     Raises ValueError for another curve or method. A run raises InvalidArgumentError for predictions
     outside [0, 1].
+
+    Args:
+      predictions: numbers from 0 to 1.
+      num_thresholds: the number of evenly spaced thresholds, which is used unless `thresholds` is
+        passed.
+      thresholds: a list of thresholds between 0 and 1; one slightly below 0 and one slightly above
+        1 are added.
+      curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
+      summation_method: the height of the area between two neighboring points: the mean of the two
+        ("trapezoidal"), the smaller one ("minoring") or the larger one ("majoring"). For "PR", only
+        "careful_interpolation" is unbiased.
     """
     if curve not in ("ROC", "PR"):
         raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
@@ -107,9 +110,10 @@ def area_under(x: Any, y: Any, method: str, name: str | None = None) -> Tensor:
 def careful_area(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
     """Return the area under precision over recall, from the counts at each threshold.
 
-    tp, fp, fn: vectors of the true positives, false positives and false negatives. Between two
-    thresholds, tp is interpolated linearly in tp + fp (Davis and Goadrich 2006, The relationship
-    between Precision-Recall and ROC curves).
+    Args:
+      tp, fp, fn: vectors of the true positives, false positives and false negatives. Between two
+        thresholds, tp is interpolated linearly in tp + fp (Davis and Goadrich 2006, The
+        relationship between Precision-Recall and ROC curves).
     """
     gained = tp[:-1] - tp[1:]
     positives = tp + fp

@@ -56,9 +56,10 @@ def mean_iou(
 ) -> Pair:
     """Return (mean over classes of intersection over union, update of the confusion matrix).
 
-    labels, predictions: class numbers below `num_classes`, of any shape; weights: of the same
-    shape. Classes that occur neither in labels nor in predictions are ignored. A run raises
-    InvalidArgumentError for a number that is not a class.
+    Args:
+      labels, predictions: class numbers below `num_classes`, of any shape.
+      weights: of the same shape. Classes that occur neither in labels nor in predictions are
+        ignored. A run raises InvalidArgumentError for a number that is not a class.
     """
     with variable_scope(name, "mean_iou", [predictions, labels, weights]):
         labels, predictions, weights = alike(labels, predictions, weights)
@@ -103,8 +104,10 @@ def mean_overlap(confusions: Any, num_classes: int) -> Tensor:
 def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
     """Return the metric `kind`_at_k, which takes the `k` largest predictions of each row.
 
-    kind: "recall" or "precision". wrong: the name of the variable that counts misses. doc: the
-    metric's docstring.
+    Args:
+      kind: "recall" or "precision".
+      wrong: the name of the variable that counts misses.
+      doc: the metric's docstring.
     """
 
     @metric
@@ -127,7 +130,9 @@ def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
 def _at_top_k(kind: str, wrong: str) -> Callable[..., Pair]:
     """Return the metric `kind`_at_top_k, which receives the top k classes instead of predictions.
 
-    kind: "recall" or "precision". wrong: the name of the variable that counts misses.
+    Args:
+      kind: "recall" or "precision".
+      wrong: the name of the variable that counts misses.
     """
 
     @metric
@@ -193,8 +198,10 @@ _NO_LABEL = np.int64(-(2**63))
 def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
     """Return labels as [..., number of labels], and whether they may be padded with `_NO_LABEL`.
 
-    first: the top k classes, [..., k]. Raises ValueError if the ranks of labels and classes do not
-    match.
+    Raises ValueError if the ranks of labels and classes do not match.
+
+    Args:
+      first: the top k classes, [..., k].
     """
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
     if is_sparse:
@@ -230,8 +237,9 @@ def _quotient(
 ) -> Pair:
     """Return hits / (hits + misses) over all batches so far, and its update.
 
-    kind: "recall" or "precision", which determines the misses (see `_hits_and_misses`); wrong: the
-    name of the variable that counts misses.
+    Args:
+      kind: "recall" or "precision", which determines the misses (see `_hits_and_misses`).
+      wrong: the name of the variable that counts misses.
     """
     suffix = _name_suffix(k, class_id)
     first = cast(convert_to_tensor(predictions_idx), dtypes.int64)
@@ -257,8 +265,9 @@ def _hits_and_misses(
 ) -> tuple[Any, Any]:
     """Count hits and misses for each example of the batch.
 
-    first: the top k classes. Hits are elements of `first` that are labels. Misses are elements of
-    `first` that are not labels. With `by_label`, misses are labels that are not in `first`.
+    Args:
+      first: the top k classes. Hits are elements of `first` that are labels. Misses are elements of
+        `first` that are not labels. With `by_label`, misses are labels that are not in `first`.
     """
     pairs = equal(expand_dims(first, -1), expand_dims(labels, -2))  # [..., k, labels]
     is_label = reduce_any(pairs, -1)
@@ -285,14 +294,15 @@ def average_precision_at_k(
 ) -> Pair:
     """Return (mean over examples of the average precision up to rank `k`, update), weighted.
 
-    labels: classes [..., number of labels], or [...] if each example has one label; or a
-      SparseTensor.
-    predictions: floats [..., classes].
-    weights: [...], or sizes of 1 where a weight applies to a whole axis.
-
     The average precision of an example is a sum divided by a number. The sum is of the precisions
     at the ranks of its labels. The number is the count of the example's nonnegative labels, but at
     most k. The initial value is 0.
+
+    Args:
+      labels: classes [..., number of labels], or [...] if each example has one label; or a
+        SparseTensor.
+      predictions: floats [..., classes].
+      weights: [...], or sizes of 1 where a weight applies to a whole axis.
     """
     with variable_scope(name, f"average_precision_at_{k}", [predictions, labels, weights]):
         first = cast(top_k(predictions, k).indices, dtypes.int64)
@@ -311,7 +321,8 @@ def average_precision_at_k(
 def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:
     """Return the average precision of each example; NaN for an example without labels.
 
-    first: the top k classes, [..., k].
+    Args:
+      first: the top k classes, [..., k].
     """
     is_label = reduce_any(equal(expand_dims(first, -1), expand_dims(labels, -2)), -1)
     relevant = cast(is_label, dtypes.float64)

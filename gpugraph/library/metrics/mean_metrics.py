@@ -55,11 +55,12 @@ def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
     """Return (the weighted mean of all values so far, update). The mean is 0 before the first
     update.
 
-    weights: a number, or a tensor of the rank of `values`, with each size equal or 1.
-    name: the scope of the metric's local variables `total` and `count`.
-
     A run of `update` adds a batch and returns the new mean. Raises ValueError for weights of an
     incompatible shape.
+
+    Args:
+      weights: a number, or a tensor of the rank of `values`, with each size equal or 1.
+      name: the scope of the metric's local variables `total` and `count`.
 
     >>> value, update = tf.metrics.mean([1.0, 3.0])
     >>> session.run(tf.local_variables_initializer())
@@ -97,8 +98,10 @@ def mean_tensor(values: Any, weights: Any = None, name: str | None = None) -> Pa
 def _add_batch(total: Any, count: Any, batch_total: Any, batch_count: Any, values: Tensor) -> Pair:
     """Return the mean of all batches so far, and a tensor that adds this batch to it.
 
-    total, count: the metric's variables. batch_total, batch_count: the amounts to add. The count is
-    updated after `values` are computed, so that a failure leaves it unchanged.
+    Args:
+      total, count: the metric's variables.
+      batch_total, batch_count: the amounts to add. The count is updated after `values` are
+        computed, so that a failure leaves it unchanged.
     """
     graph = get_default_graph()
     new_total = assign_add(total, batch_total)
@@ -197,8 +200,11 @@ def mean_per_class_accuracy(
 ) -> Pair:
     """Return (mean over classes of the accuracy of each class, update).
 
-    The update returns the vector of the accuracies of all classes. labels, predictions: class
-    numbers below `num_classes`, of any shape; weights: of the same shape.
+    The update returns the vector of the accuracies of all classes.
+
+    Args:
+      labels, predictions: class numbers below `num_classes`, of any shape.
+      weights: of the same shape.
     """
     with variable_scope(name, "mean_accuracy", [predictions, labels, weights]):
         labels, predictions, weights = alike(cast(labels, dtypes.int64), predictions, weights)

@@ -49,7 +49,8 @@ def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
 def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
     """Add a metric's value and its update to collections, and return both.
 
-    values_to, updates_to: for each, the name of a collection, a list of names, or None.
+    Args:
+      values_to, updates_to: for each, the name of a collection, a list of names, or None.
     """
     graph = get_default_graph()
     for tensor, names in ((value, values_to), (update, updates_to)):
@@ -88,8 +89,9 @@ def binary_metric(
 def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair:
     """Apply `measure` to the variables and to their updates, and return both results.
 
-    values, updates: the arguments of `measure` before and after the batch is added. In a replica of
-    a strategy, the first result is computed from the variables of all replicas.
+    Args:
+      values, updates: the arguments of `measure` before and after the batch is added. In a replica
+        of a strategy, the first result is computed from the variables of all replicas.
     """
     return over_replicas(measure, *values), measure(*updates, name="update_op")
 

@@ -48,7 +48,8 @@ def _count_metric(
 ) -> Callable[..., Pair]:
     """Return the metric that counts the elements with this label and this prediction.
 
-    summary: the description of the count, for the metric's docstring.
+    Args:
+      summary: the description of the count, for the metric's docstring.
     """
     doc = f"Return ({summary}, update), weighted. Labels and predictions are cast to bool."
     return binary_metric(type_name, doc, partial(_count, type_name, label, prediction))
@@ -76,8 +77,10 @@ def _quotient_metric(
 ) -> Callable[..., Pair]:
     """Return the metric true positives / (true positives + wrong predictions).
 
-    wrong_name: the name of the variable that counts the wrong predictions. wrong_label: the label
-    of the elements that it counts. summary: the description of the quotient, for the docstring.
+    Args:
+      wrong_name: the name of the variable that counts the wrong predictions.
+      wrong_label: the label of the elements that it counts.
+      summary: the description of the quotient, for the docstring.
     """
 
     def measure(labels: Any, predictions: Any, weights: Any, name: str | None) -> Pair:

@@ -52,8 +52,11 @@ def counts_at(
 ) -> tuple[Counts, Counts]:
     """Return the counts of these kinds over all batches so far, and their updates.
 
-    kinds: some of "tp", "fn", "tn", "fp". Raises ValueError if `thresholds` is not a list of
-    numbers. A run raises InvalidArgumentError for predictions outside [0, 1].
+    Raises ValueError if `thresholds` is not a list of numbers.
+
+    Args:
+      kinds: some of "tp", "fn", "tn", "fp". A run raises InvalidArgumentError for predictions
+        outside [0, 1].
     """
     thresholds = constant_array(thresholds, dtypes.float32)
     if thresholds.ndim != 1:
@@ -80,8 +83,10 @@ def hits_at(
 ) -> Counts:
     """Return the weighted counts of these kinds in one batch, at each threshold.
 
-    labels: a bool tensor. weights: None, or a tensor of the shape of the labels. thresholds: an
-      array.
+    Args:
+      labels: a bool tensor.
+      weights: None, or a tensor of the shape of the labels.
+      thresholds: an array.
     """
     is_true = reshape(labels, [1, -1])
     is_above = greater(reshape(predictions, [1, -1]), constant(thresholds[:, None]))
@@ -118,8 +123,10 @@ def _metric(
 ) -> Callable[..., Pair]:
     """Return the metric that computes `measure(counts, name)` from the counts of `kinds`.
 
-    type_name: the metric's name. scope: its name scope. summary: the description of the result, for
-    the docstring.
+    Args:
+      type_name: the metric's name.
+      scope: its name scope.
+      summary: the description of the result, for the docstring.
     """
 
     @metric

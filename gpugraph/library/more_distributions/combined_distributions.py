@@ -25,8 +25,10 @@ class Independent(Distribution):
     """A batch of distributions as one distribution, in which the last batch axes become axes of the
     event.
 
-    reinterpreted_batch_ndims: their number, by default all but the first. Raises ValueError for
-    more than there are.
+    Raises ValueError for more than there are.
+
+    Args:
+      reinterpreted_batch_ndims: their number, by default all but the first.
     """
 
     def __init__(
@@ -128,8 +130,10 @@ def _independent_divergence(a: Independent, b: Independent, name: str | None = N
 class MixtureSameFamily(Distribution):
     """A mixture of the last axis of a batch of distributions.
 
-    mixture_distribution: a Categorical of the numbers of the components. Raises ValueError for
-    other distributions and shapes.
+    Raises ValueError for other distributions and shapes.
+
+    Args:
+      mixture_distribution: a Categorical of the numbers of the components.
     """
 
     def __init__(

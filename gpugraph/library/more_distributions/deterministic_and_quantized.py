@@ -98,8 +98,10 @@ class QuantizedDistribution(Distribution):
     """The distribution of ceil(x), where x has another distribution. It is cut off at `low` and
     `high`.
 
-    low, high: integers, or None for no limit. Raises ValueError for a `low` that is not less than
-      `high`.
+    Raises ValueError for a `low` that is not less than `high`.
+
+    Args:
+      low, high: integers, or None for no limit.
     """
 
     def __init__(

@@ -53,7 +53,10 @@ def matrix_diag_transform(matrix: Any, transform: Any = None, name: str | None =
 def tridiag(below: Any = None, diag: Any = None, above: Any = None, name: Any = None) -> Tensor:
     """Return matrices [..., n, n] with elements below, on and above the diagonal.
 
-    below, above: vectors of n - 1 elements. Raises ValueError without any of the three.
+    Raises ValueError without any of the three.
+
+    Args:
+      below, above: vectors of n - 1 elements.
     """
     if below is None and diag is None and above is None:
         raise ValueError("Must specify at least one of `below`, `diag` and `above`.")
@@ -105,8 +108,11 @@ def percentile(
 ) -> Tensor:
     """Return the q-th percentile of x along axes, all by default.
 
-    q: a number in [0, 100]. interpolation: "nearest" by default, "lower" or "higher". Raises
-    ValueError for others.
+    Raises ValueError for others.
+
+    Args:
+      q: a number in [0, 100].
+      interpolation: "nearest" by default, "lower" or "higher".
     """
     del validate_args
     interpolation = interpolation or "nearest"
@@ -144,7 +150,10 @@ def normal_conjugates_known_scale_posterior(prior: Any, scale: Any, s: Any, n: A
     """Return the posterior of the mean of a normal distribution with known scale, given n samples
     with the sum s.
 
-    prior: a Normal. Raises TypeError for another distribution.
+    Raises TypeError for another distribution.
+
+    Args:
+      prior: a Normal.
     """
     if not isinstance(prior, Normal):
         raise TypeError("Expected prior to be an instance of type Normal")
@@ -159,7 +168,10 @@ def normal_conjugates_known_scale_posterior(prior: Any, scale: Any, s: Any, n: A
 def normal_conjugates_known_scale_predictive(prior: Any, scale: Any, s: Any, n: Any) -> Normal:
     """Return the distribution of the next sample, given n samples with the sum s.
 
-    prior: a Normal, the prior distribution of the mean. Raises TypeError for another distribution.
+    Raises TypeError for another distribution.
+
+    Args:
+      prior: a Normal, the prior distribution of the mean.
     """
     posterior = normal_conjugates_known_scale_posterior(prior, scale, s, n)
     return Normal(loc=posterior.loc, scale=sqrt(square(posterior.scale) + square(scale)))

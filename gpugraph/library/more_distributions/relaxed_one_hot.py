@@ -25,7 +25,8 @@ from gpugraph.ops.special_functions.gamma_and_zeta import lgamma
 class ExpRelaxedOneHotCategorical(Distribution):
     """The logarithms of the elements of a RelaxedOneHotCategorical, which stay precise near 0.
 
-    temperature: a number, or one for each distribution of the batch.
+    Args:
+      temperature: a number, or one for each distribution of the batch.
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 1}

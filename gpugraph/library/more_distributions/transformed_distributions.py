@@ -251,8 +251,10 @@ class ConditionalTransformedDistribution(ConditionalDistribution, TransformedDis
 class SinhArcsinh(TransformedDistribution):
     """loc + scale * F(z), F of sinh and asinh with a skewness and a weight of tails.
 
-    distribution: the distribution of z; by default, the standard normal distribution. Source: Jones
-    and Pewsey, Biometrika 2009.
+    Source: Jones and Pewsey, Biometrika 2009.
+
+    Args:
+      distribution: the distribution of z; by default, the standard normal distribution.
     """
 
     def __init__(
@@ -313,8 +315,10 @@ class SinhArcsinh(TransformedDistribution):
 class RelaxedBernoulli(TransformedDistribution):
     """sigmoid of a logistic variable: a differentiable Bernoulli variable in (0, 1).
 
-    temperature: if it is small, samples are close to 0 or 1. Source: Maddison et al.,
-      arXiv:1611.00712.
+    Source: Maddison et al., arXiv:1611.00712.
+
+    Args:
+      temperature: if it is small, samples are close to 0 or 1.
     """
 
     def __init__(
@@ -356,8 +360,10 @@ class RelaxedBernoulli(TransformedDistribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """softmax of noisy logits: a differentiable one-hot vector.
 
-    temperature: if it is small, samples are close to one-hot vectors. Source: Maddison et al.,
-      arXiv:1611.00712.
+    Source: Maddison et al., arXiv:1611.00712.
+
+    Args:
+      temperature: if it is small, samples are close to one-hot vectors.
     """
 
     def __init__(

@@ -27,7 +27,8 @@ from gpugraph.ops.linalg.solve_and_cholesky import cholesky
 class MultivariateNormalFullCovariance(MultivariateNormalTriL):
     """The normal distribution of a vector with the covariance `covariance_matrix` [..., k, k].
 
-    loc: the mean, [..., k]; 0 by default.
+    Args:
+      loc: the mean, [..., k]; 0 by default.
     """
 
     def __init__(
@@ -194,7 +195,10 @@ class VectorExponentialDiag(_AffineVector):
 class VectorSinhArcsinhDiag(_AffineVector):
     """The distribution of loc + diag(scale) @ F(z) for a vector z of standard normals.
 
-    F has a skewness and a tail weight. distribution: the distribution of the elements of z.
+    F has a skewness and a tail weight.
+
+    Args:
+      distribution: the distribution of the elements of z.
     """
 
     def __init__(

@@ -144,8 +144,9 @@ class _Wishart(Distribution):
 class WishartCholesky(_Wishart):
     """The Wishart distribution by the Cholesky factor `scale` [..., k, k] of the scale matrix.
 
-    df: the degrees of freedom, at least k. cholesky_input_output_matrices: whether events are
-    Cholesky factors.
+    Args:
+      df: the degrees of freedom, at least k.
+      cholesky_input_output_matrices: whether events are Cholesky factors.
     """
 
     def __init__(

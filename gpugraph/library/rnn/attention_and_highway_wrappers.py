@@ -24,14 +24,17 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 class AttentionCellWrapper(RNNCell):
     """A cell that attends to its last `attn_length` outputs. Source: arXiv:1601.06733.
 
-    attn_size: the size of the outputs; by default, the cell's. attn_vec_size: the size to which
-    previous outputs and the query are projected before they are compared, by default attn_size.
-    input_size: the size to which inputs and attention are projected; by default, the size of the
-    inputs. state_is_tuple: whether the state is a tuple (the cell's state, the attention, the last
-    outputs) or one matrix in which these are concatenated.
-
     The constructor raises TypeError if `cell` is not a cell. It raises ValueError for a length
     below 1, and if the cell's state is a tuple but `state_is_tuple` is False.
+
+    Args:
+      attn_size: the size of the outputs; by default, the cell's.
+      attn_vec_size: the size to which previous outputs and the query are projected before they are
+        compared, by default attn_size.
+      input_size: the size to which inputs and attention are projected; by default, the size of the
+        inputs.
+      state_is_tuple: whether the state is a tuple (the cell's state, the attention, the last
+        outputs) or one matrix in which these are concatenated.
     """
 
     def __init__(
@@ -110,9 +113,12 @@ class HighwayWrapper(SameStateWrapper):
     arXiv:1505.00387.
 
     The gates carry and transform are functions of the inputs with values in (0, 1).
-    couple_carry_transform_gates: whether transform is 1 - carry; otherwise it has separate weights.
-    carry_bias_init: the initial bias of carry. The initial bias of transform is its negative. A
-      call raises ValueError if outputs and inputs differ in shape.
+
+    Args:
+      couple_carry_transform_gates: whether transform is 1 - carry; otherwise it has separate
+        weights.
+      carry_bias_init: the initial bias of carry. The initial bias of transform is its negative. A
+        call raises ValueError if outputs and inputs differ in shape.
     """
 
     def __init__(

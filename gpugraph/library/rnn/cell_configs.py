@@ -24,8 +24,10 @@ def config_of_cell(cell: Any) -> dict[str, Any]:
 def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None) -> Any:
     """Create a cell from a result of `config_of_cell`.
 
-    custom_objects: classes by name; they take precedence over this package's classes. Raises
-    ValueError for an unknown name.
+    Raises ValueError for an unknown name.
+
+    Args:
+      custom_objects: classes by name; they take precedence over this package's classes.
     """
     classes = {cls.__name__: cls for cls in _cell_classes(RNNCell)} | dict(custom_objects or {})
     name = config["class_name"]
@@ -67,9 +69,13 @@ def function_of_config(
     """Remove the entries of `config_of_function` from `config`, and return the function that they
     describe.
 
-    Return None if there are no entries. custom_objects: callables by name. Raises TypeError for an
-    unknown kind of entry. Raises ValueError for a name that is not in `custom_objects`, and for
-    code that comes from a file.
+    Return None if there are no entries.
+
+    Raises TypeError for an unknown kind of entry. Raises ValueError for a name that is not in
+    `custom_objects`, and for code that comes from a file.
+
+    Args:
+      custom_objects: callables by name.
     """
     if name not in config:
         return None

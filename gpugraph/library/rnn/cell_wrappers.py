@@ -61,7 +61,8 @@ class _Wrapper(RNNCell):
     ) -> Any:
         """Create a wrapper from a result of `get_config`.
 
-        custom_objects: classes and functions by name.
+        Args:
+          custom_objects: classes and functions by name.
         """
         arguments = dict(config)
         for name, argument in cls._function_arguments:
@@ -129,8 +130,9 @@ class DeviceWrapper(_Wrapper):
 class ResidualWrapper(_Wrapper):
     """A wrapper that adds a cell's inputs to its outputs, or combines the two by `residual_fn`.
 
-    residual_fn: a function of (inputs, outputs). Without it, a call raises ValueError if inputs and
-    outputs differ in structure or shape.
+    Args:
+      residual_fn: a function of (inputs, outputs). Without it, a call raises ValueError if inputs
+        and outputs differ in structure or shape.
     """
 
     def __init__(
@@ -162,17 +164,20 @@ def _sum(inputs: Any, outputs: Any) -> Any:
 class DropoutWrapper(_Wrapper):
     """A wrapper with dropout of a cell's inputs, outputs and states. Source: arXiv:1409.2329.
 
-    input_keep_prob, output_keep_prob, state_keep_prob: the probability that an element is kept;
-      numbers in [0, 1] or scalar tensors.
-    variational_recurrent: whether all steps (and all batch entries) use the same mask; this
-      requires `dtype`, and `input_size` unless all inputs are kept. Source: arXiv:1512.05287.
-    seed: an int from which different seeds for inputs, states and outputs are derived.
-    dropout_state_filter_visitor: a function that returns whether dropout applies to a state, or to
-      each component of it. By default, it applies to all components except the memory `c` of an
-      LSTM and TensorArrays.
-
     The constructor raises ValueError for a probability outside [0, 1] and for missing arguments of
     `variational_recurrent`, and TypeError for a visitor that is not callable.
+
+    Source: arXiv:1512.05287.
+
+    Args:
+      input_keep_prob, output_keep_prob, state_keep_prob: the probability that an element is kept;
+        numbers in [0, 1] or scalar tensors.
+      variational_recurrent: whether all steps (and all batch entries) use the same mask; this
+        requires `dtype`, and `input_size` unless all inputs are kept.
+      seed: an int from which different seeds for inputs, states and outputs are derived.
+      dropout_state_filter_visitor: a function that returns whether dropout applies to a state, or
+        to each component of it. By default, it applies to all components except the memory `c` of
+        an LSTM and TensorArrays.
     """
 
     def __init__(
@@ -263,8 +268,10 @@ class DropoutWrapper(_Wrapper):
         """Apply dropout to the components of `values` for which `chosen`, a structure of bools, is
         True.
 
-        kind: "input", "output" or "state"; keep: the probability that an element is kept. `chosen`
-        may be nested less deeply than `values`. None selects all components.
+        Args:
+          kind: "input", "output" or "state".
+          keep: the probability that an element is kept. `chosen` may be nested less deeply than
+            `values`. None selects all components.
         """
         if chosen is None:
             chosen = map_structure(lambda _: True, values)

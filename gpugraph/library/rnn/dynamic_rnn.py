@@ -47,16 +47,6 @@ def dynamic_rnn(
 ) -> tuple[Any, Any]:
     """Call `cell` for each step of `inputs`, and return all outputs and the last state.
 
-    inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these. All
-      sizes except batch and time must be known.
-    sequence_length: int [batch]. For steps after its end, a sequence has zero outputs and the state
-      of its last step.
-    initial_state: a structure like the cell's `state_size`; each tensor has the batch as its first
-      axis. By default zeros, which requires `dtype`.
-    parallel_iterations: the number of steps that may overlap, 32 by default. swap_memory: see
-      `while_loop`.
-    scope: the variable scope, "rnn" by default.
-
     Returns (outputs, last state). The outputs are [batch, time, *output_size], or [time, batch,
     ...] with `time_major`, in the structure of the cell's `output_size`. The state has the
     structure of the cell's `state_size`.
@@ -64,6 +54,17 @@ def dynamic_rnn(
     Raises TypeError if `cell` is not a cell. Raises ValueError if the shapes of inputs or lengths
     are incompatible, and if both initial state and dtype are missing. A run raises
     InvalidArgumentError unless there is one length for each batch entry.
+
+    Args:
+      inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these.
+        All sizes except batch and time must be known.
+      sequence_length: int [batch]. For steps after its end, a sequence has zero outputs and the
+        state of its last step.
+      initial_state: a structure like the cell's `state_size`; each tensor has the batch as its
+        first axis. By default zeros, which requires `dtype`.
+      parallel_iterations: the number of steps that may overlap, 32 by default.
+      swap_memory: see `while_loop`.
+      scope: the variable scope, "rnn" by default.
 
     >>> cell = tf.nn.rnn_cell.GRUCell(4)
     >>> outputs, state = tf.nn.dynamic_rnn(cell, tf.ones([2, 5, 3]), dtype=tf.float32)

@@ -25,10 +25,11 @@ from gpugraph.ops.random.variable_initializers import Constant, Zeros
 class LSTMBlockCell(LSTMCell):
     """An LSTM without projection, with the name and arguments of TensorFlow's block cell.
 
-    cell_clip: the memory is clipped to [-cell_clip, cell_clip]. It is not clipped if cell_clip is
-      None or not positive.
-    use_peephole: whether the gates read the memory. forget_bias: added to the forget gate. The
-      variables are the same as in `LSTMCell`.
+    Args:
+      cell_clip: the memory is clipped to [-cell_clip, cell_clip]. It is not clipped if cell_clip is
+        None or not positive.
+      use_peephole: whether the gates read the memory.
+      forget_bias: added to the forget gate. The variables are the same as in `LSTMCell`.
     """
 
     def __init__(
@@ -56,8 +57,9 @@ class GRUBlockCellV2(GRUCell):
     """A GRUCell under the name of TensorFlow's block cell; its variables are the same as in
     GRUCell.
 
-    cell_size: the older name of `num_units`. The constructor raises ValueError unless exactly one
-    of the two is passed.
+    Args:
+      cell_size: the older name of `num_units`. The constructor raises ValueError unless exactly one
+        of the two is passed.
     """
 
     def __init__(
@@ -103,8 +105,9 @@ class FusedRNNCell:
     ) -> tuple[Any, Any]:
         """Return the outputs [time, batch, ...] and the last state.
 
-        inputs: [time, batch, ...], or a list of steps. For a list, the outputs are a list too.
-        initial_state, dtype, sequence_length, scope: see `tf.nn.dynamic_rnn`.
+        Args:
+          inputs: [time, batch, ...], or a list of steps. For a list, the outputs are a list too.
+          initial_state, dtype, sequence_length, scope: see `tf.nn.dynamic_rnn`.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
 
@@ -112,8 +115,9 @@ class FusedRNNCell:
 class FusedRNNCellAdaptor(FusedRNNCell):
     """A network that calls a cell for each step of a sequence.
 
-    use_dynamic_rnn: whether the network uses `tf.nn.dynamic_rnn`; otherwise it uses
-    `tf.nn.static_rnn`.
+    Args:
+      use_dynamic_rnn: whether the network uses `tf.nn.dynamic_rnn`; otherwise it uses
+        `tf.nn.static_rnn`.
     """
 
     def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
@@ -212,7 +216,9 @@ class LSTMBlockFusedCell(LSTMBlockCell):
     ) -> tuple[Any, Any]:
         """Return the outputs and the last state.
 
-        dtype: required without an initial state. sequence_length: see `tf.nn.dynamic_rnn`.
+        Args:
+          dtype: required without an initial state.
+          sequence_length: see `tf.nn.dynamic_rnn`.
         """
         is_list = isinstance(inputs, list)
         joined = stack(inputs) if is_list else convert_to_tensor(inputs)

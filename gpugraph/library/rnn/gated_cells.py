@@ -46,7 +46,8 @@ class _GatedCell(OneState, RNNCell):
     def _gate(self, value: Any, before: Any, new: Any) -> Tensor:
         """Return g before + (1 - g) new, where the gate g is sigmoid(value + forget_bias).
 
-        before, new: the previous and the proposed state.
+        Args:
+          before, new: the previous and the proposed state.
         """
         gate = sigmoid(value + self._forget_bias)
         return gate * before + (1.0 - gate) * new
@@ -82,8 +83,11 @@ class IntersectionRNNCell(_GatedCell):
     """The +RNN: one gate mixes the last state into the next state, and another mixes the inputs
     into the output.
 
-    num_in_proj: the size to which inputs are projected if their depth is not num_units. Without it,
-    inputs of another depth raise ValueError. Source: Collins et al., 2016 (arXiv:1611.09913).
+    Source: Collins et al., 2016 (arXiv:1611.09913).
+
+    Args:
+      num_in_proj: the size to which inputs are projected if their depth is not num_units. Without
+        it, inputs of another depth raise ValueError.
     """
 
     def __init__(
@@ -117,10 +121,12 @@ class IntersectionRNNCell(_GatedCell):
 class NASCell(LayerCell):
     """The cell found by neural architecture search. Source: Zoph and Le (arXiv:1611.01578).
 
-    num_proj: the size to which outputs are projected. use_bias: whether there is a bias.
+    Variables: `kernel` [depth, 8 num_units], `recurrent_kernel` [output, 8 num_units], `bias` [8
+    num_units], `projection_weights` [num_units, num_proj].
 
-    Variables: `kernel` [depth, 8 num_units], `recurrent_kernel` [output, 8 num_units], `bias`
-    [8 num_units], `projection_weights` [num_units, num_proj].
+    Args:
+      num_proj: the size to which outputs are projected.
+      use_bias: whether there is a bias.
     """
 
     def __init__(

@@ -82,13 +82,14 @@ class _MemoryCell(LayerCell):
 class BasicLSTMCell(_MemoryCell):
     """An LSTM without peepholes, clipping and projection. Source: arXiv:1409.2329.
 
-    forget_bias: a constant that is added to the argument of the forget gate, so that the gate is
-      open at first.
-    state_is_tuple: whether states are LSTMStateTuples, or c and h joined as [batch, 2 num_units].
-    activation: tanh by default.
-
     Variables: `kernel` [depth + num_units, 4 num_units], `bias` [4 num_units], for inputs of size
     depth.
+
+    Args:
+      forget_bias: a constant that is added to the argument of the forget gate, so that the gate is
+        open at first.
+      state_is_tuple: whether states are LSTMStateTuples, or c and h joined as [batch, 2 num_units].
+      activation: tanh by default.
     """
 
     def __init__(
@@ -138,14 +139,15 @@ class LSTMCell(_MemoryCell):
     Sources: Hochreiter and Schmidhuber, 1997; peepholes and projection: Sak et al., 2014
     (arXiv:1402.1128).
 
-    use_peepholes: whether the gates also depend on the memory: each unit's gates read its own
-      memory, with the weights `w_f_diag`, `w_i_diag`, `w_o_diag`.
-    cell_clip: the memory is clipped to [-cell_clip, cell_clip].
-    num_proj: the size to which `projection/kernel` projects outputs. proj_clip: projected outputs
-      are clipped to [-proj_clip, proj_clip].
-    num_unit_shards, num_proj_shards: the number of partitions of the kernels (deprecated: set the
-      variable scope's partitioner instead).
-    forget_bias, state_is_tuple, activation: see BasicLSTMCell.
+    Args:
+      use_peepholes: whether the gates also depend on the memory: each unit's gates read its own
+        memory, with the weights `w_f_diag`, `w_i_diag`, `w_o_diag`.
+      cell_clip: the memory is clipped to [-cell_clip, cell_clip].
+      num_proj: the size to which `projection/kernel` projects outputs.
+      proj_clip: projected outputs are clipped to [-proj_clip, proj_clip].
+      num_unit_shards, num_proj_shards: the number of partitions of the kernels (deprecated: set the
+        variable scope's partitioner instead).
+      forget_bias, state_is_tuple, activation: see BasicLSTMCell.
 
     >>> cell = tf.nn.rnn_cell.LSTMCell(4)
     >>> output, state = cell(tf.ones([2, 3]), cell.zero_state(2, tf.float32))

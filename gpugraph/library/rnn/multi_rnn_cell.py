@@ -71,7 +71,8 @@ class MultiRNNCell(RNNCell):
     ) -> MultiRNNCell:
         """Create the cells from a result of `get_config`.
 
-        custom_objects: classes by name.
+        Args:
+          custom_objects: classes by name.
         """
         cells = [cell_of_config(cell, custom_objects) for cell in config["cells"]]
         return cls(cells, config.get("state_is_tuple", True))

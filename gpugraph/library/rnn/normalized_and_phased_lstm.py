@@ -29,12 +29,14 @@ class LayerNormBasicLSTMCell(TwoStateCell):
 
     Sources: arXiv:1607.06450 (layer normalization), arXiv:1603.05118 (recurrent dropout).
 
-    layer_norm: whether to normalize; if not, there is a bias. norm_gain, norm_shift: the initial
-      values of the variables `gamma` and `beta`, which exist in each of the scopes `input`,
-      `transform`, `forget`, `output` and `state`.
-    dropout_keep_prob: the probability, a number or a scalar tensor, with which an element of the
-      new input is kept. dropout_prob_seed: the seed of this dropout.
-    input_size: not used.
+    Args:
+      layer_norm: whether to normalize; if not, there is a bias.
+      norm_gain, norm_shift: the initial values of the variables `gamma` and `beta`, which exist in
+        each of the scopes `input`, `transform`, `forget`, `output` and `state`.
+      dropout_keep_prob: the probability, a number or a scalar tensor, with which an element of the
+        new input is kept.
+      dropout_prob_seed: the seed of this dropout.
+      input_size: not used.
     """
 
     def __init__(
@@ -89,14 +91,16 @@ class PhasedLSTMCell(TwoStateCell):
 
     Inputs are (time [batch, 1], values [batch, depth]). Source: arXiv:1610.09513.
 
-    use_peepholes: whether the gates depend on the memory. leak: the factor by which a unit changes
-      outside of that phase. ratio_on: the length of the phase, as a fraction of the cycle.
-      trainable_ratio_on: whether the fraction is trained.
-    period_init_min, period_init_max: the bounds of the initial periods. Their logarithms are
-      uniformly distributed.
-
     Variables: kernels and biases of `mask_gates`, `new_input` and `output_gate`; `period`, `phase`
     and `ratio_on` [num_units].
+
+    Args:
+      use_peepholes: whether the gates depend on the memory.
+      leak: the factor by which a unit changes outside of that phase.
+      ratio_on: the length of the phase, as a fraction of the cycle.
+      trainable_ratio_on: whether the fraction is trained.
+      period_init_min, period_init_max: the bounds of the initial periods. Their logarithms are
+        uniformly distributed.
     """
 
     def __init__(

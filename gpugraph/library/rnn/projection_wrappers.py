@@ -23,8 +23,12 @@ from gpugraph.ops.random.variable_initializers import RandomUniform, Zeros
 def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
     """Return (args joined along axis 1) @ kernel + bias, with variables of the current scope.
 
-    args: matrices [batch, size], or a structure of them. bias: whether there is a bias. Raises
-    ValueError if there are no arguments, and for arguments that are not matrices of known size.
+    Raises ValueError if there are no arguments, and for arguments that are not matrices of known
+    size.
+
+    Args:
+      args: matrices [batch, size], or a structure of them.
+      bias: whether there is a bias.
     """
     tensors = [convert_to_tensor(tensor) for tensor in flatten(args)]
     if not tensors:
@@ -70,9 +74,10 @@ class EmbeddingWrapper(SameStateWrapper):
     """A cell that replaces ids by rows of its variable `embedding` [embedding_classes,
     embedding_size].
 
-    initializer: the initializer of the variable. By default, it is the variable scope's initializer
-    or, if that is None, uniform in [-sqrt(3), sqrt(3)). The constructor raises ValueError for sizes
-    that are not positive.
+    Args:
+      initializer: the initializer of the variable. By default, it is the variable scope's
+        initializer or, if that is None, uniform in [-sqrt(3), sqrt(3)). The constructor raises
+        ValueError for sizes that are not positive.
     """
 
     def __init__(

@@ -29,18 +29,20 @@ def raw_rnn(
 ) -> tuple[Any, Any, Any]:
     """Call `cell` on the inputs that `loop_fn` returns until all batch entries are finished.
 
-    loop_fn: `(time, cell_output, cell_state, loop_state)` -> `(finished, next_input, next_state,
-      emit, next_loop_state)`. Before the first step, it is called with time 0 and None for all
-      other arguments. The next_state that it returns is then the initial state, emit has the shapes
-      and dtypes of emissions (None for the cell's outputs), and next_loop_state is the initial loop
-      state (None for no loop state). After that, it is called after each step. finished: bool
-      [batch]. For a finished entry, the state does not change and the emission is zeros.
-    parallel_iterations, swap_memory, scope: see `dynamic_rnn`.
-
     Returns TensorArrays of the emissions, the last state and the last loop state.
 
     Raises TypeError if `cell` is not a cell or `loop_fn` is not callable. Raises ValueError if the
     structure of the results changes, and if the batch sizes of the inputs differ.
+
+    Args:
+      loop_fn: `(time, cell_output, cell_state, loop_state)` -> `(finished, next_input, next_state,
+        emit, next_loop_state)`. Before the first step, it is called with time 0 and None for all
+        other arguments. The next_state that it returns is then the initial state, emit has the
+        shapes and dtypes of emissions (None for the cell's outputs), and next_loop_state is the
+        initial loop state (None for no loop state). After that, it is called after each step.
+        finished: bool [batch]. For a finished entry, the state does not change and the emission is
+        zeros.
+      parallel_iterations, swap_memory, scope: see `dynamic_rnn`.
     """
     check_cell("cell", cell)
     if not callable(loop_fn):

@@ -30,9 +30,11 @@ class RNNCell(Layer):
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
         """Return the output and the next state.
 
-        inputs: [batch, ...], or a structure of such tensors. state: a structure like `state_size`;
-        each tensor has the batch as its first axis. scope: the name or scope of the cell's
-        variables, by default derived from the name of its class.
+        Args:
+          inputs: [batch, ...], or a structure of such tensors.
+          state: a structure like `state_size`; each tensor has the batch as its first axis.
+          scope: the name or scope of the cell's variables, by default derived from the name of its
+            class.
         """
         if scope is not None:
             with variable_scope(scope, custom_getter=self._get) as opened:
@@ -128,7 +130,8 @@ class LayerCell(RNNCell):
 def check_cell(cell_name: str, cell: Any) -> None:
     """Raise TypeError if `cell` lacks a method or property of a cell.
 
-    cell_name: the name of the caller's argument, for the message.
+    Args:
+      cell_name: the name of the caller's argument, for the message.
     """
     missing = [
         f"'{name}' property is missing"

@@ -97,10 +97,14 @@ def limited_step(
     """Return the outputs and the next state at `time`. For sequences that have ended, return zeros
     and the old state.
 
-    zero_output: zeros in the structure of an output. call_cell: returns (output, next state).
-    conditionally: whether to use conditionals, which skip the cell if all sequences have ended, and
-      skip the selection if none has. Raises ValueError or TypeError if the structures that the cell
-      returns are not those that it declares.
+    Raises ValueError or TypeError if the structures that the cell returns are not those that it
+    declares.
+
+    Args:
+      zero_output: zeros in the structure of an output.
+      call_cell: returns (output, next state).
+      conditionally: whether to use conditionals, which skip the cell if all sequences have ended,
+        and skip the selection if none has.
     """
     zeros, old = flatten(zero_output), flatten(state)
     over = time >= lengths.lengths

@@ -27,10 +27,14 @@ def stack_bidirectional_rnn(
 ) -> tuple[list[Any], tuple[Any, ...], tuple[Any, ...]]:
     """Stack one `tf.nn.static_bidirectional_rnn` on another, one for each pair of cells.
 
-    inputs: a list of [batch, depth]. initial_states_fw, initial_states_bw: one state for each
-    layer. Returns (outputs, states forward, states backward). The outputs are the outputs of the
-    last layer, with its two directions concatenated. The states are tuples with the last state of
-    each layer. Raises ValueError for lists that are empty, missing or of different lengths.
+    Returns (outputs, states forward, states backward). Raises ValueError for lists that are empty,
+    missing or of different lengths.
+
+    Args:
+      inputs: a list of [batch, depth].
+      initial_states_fw, initial_states_bw: one state for each layer. The outputs are the outputs of
+        the last layer, with its two directions concatenated. The states are tuples with the last
+        state of each layer.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:
@@ -57,8 +61,9 @@ def stack_bidirectional_dynamic_rnn(
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """Stack one `tf.nn.bidirectional_dynamic_rnn` on another, one for each pair of cells.
 
-    inputs: [batch, time, depth], or [time, batch, depth] if time_major. For the other arguments,
-    the results and the errors, see `stack_bidirectional_rnn`.
+    Args:
+      inputs: [batch, time, depth], or [time, batch, depth] if time_major. For the other arguments,
+        the results and the errors, see `stack_bidirectional_rnn`.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:
@@ -87,8 +92,9 @@ def _stack(
     """Return the outputs of the last layer, and the last states of all layers, forward and
     backward.
 
-    layer: a function that builds one layer. cells, states: pairs of lists, for forward and for
-      backward.
+    Args:
+      layer: a function that builds one layer.
+      cells, states: pairs of lists, for forward and for backward.
     """
     _check(cells, states)
     pairs = list(zip(*cells))

@@ -25,13 +25,14 @@ def static_state_saving_rnn(
 ) -> tuple[list[Any], Any]:
     """Apply `static_rnn` from the state in `state_saver`, and save the final state in it.
 
-    state_saver: an object with the methods `state(name)`, which returns a tensor, and
-      `save_state(name, value)`, which returns an operation.
-    state_name: the name of the state, or names in the structure of cell.state_size.
-
     The last output and the last state have the save operations as control inputs. Raises ValueError
     if the names have another structure than the state, and TypeError if `cell` is not a cell. For
     the other arguments and errors, see `static_rnn`.
+
+    Args:
+      state_saver: an object with the methods `state(name)`, which returns a tensor, and
+        `save_state(name, value)`, which returns an operation.
+      state_name: the name of the state, or names in the structure of cell.state_size.
     """
     check_cell("cell", cell)
     sizes = cell.state_size

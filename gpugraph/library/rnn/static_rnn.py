@@ -35,14 +35,15 @@ def static_rnn(
 ) -> tuple[list[Any], Any]:
     """Call `cell` for each of `inputs`, and return a list of the outputs and the last state.
 
-    inputs: a list of [batch, ...], or of structures of such tensors. All sizes except the batch
-      size must be known.
-    initial_state, dtype, sequence_length, scope: see `dynamic_rnn`. With `sequence_length`, steps
-      after the end of all sequences are not computed.
-
     Raises TypeError if `cell` is not a cell or `inputs` is not a list. Raises ValueError if
     `inputs` is empty, if the shapes of inputs or lengths are incompatible, and if both initial
     state and dtype are missing.
+
+    Args:
+      inputs: a list of [batch, ...], or of structures of such tensors. All sizes except the batch
+        size must be known.
+      initial_state, dtype, sequence_length, scope: see `dynamic_rnn`. With `sequence_length`, steps
+        after the end of all sequences are not computed.
 
     >>> cell = tf.nn.rnn_cell.GRUCell(4)
     >>> outputs, state = tf.nn.static_rnn(cell, [tf.ones([2, 3])] * 5, dtype=tf.float32)

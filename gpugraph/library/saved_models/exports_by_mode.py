@@ -120,8 +120,12 @@ def build_all_signature_defs(
 ) -> dict[str, Any]:
     """Return the signature of each output, by name, for each set of inputs.
 
-    Outputs that do not fit the inputs are omitted. serving_only: whether to omit signatures that a
-    server does not accept. Raises ValueError if `export_outputs` is not a dict.
+    Outputs that do not fit the inputs are omitted.
+
+    Raises ValueError if `export_outputs` is not a dict.
+
+    Args:
+      serving_only: whether to omit signatures that a server does not accept.
     """
     if not isinstance(export_outputs, dict):
         raise ValueError(f"export_outputs must be a dict and not{type(export_outputs)}")

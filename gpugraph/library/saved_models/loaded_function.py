@@ -62,13 +62,14 @@ class LoadedFunction:
     ) -> dict[str, Any]:
         """Return the outputs by name: new NumPy arrays, or SparseTensorValues.
 
-        inputs: arrays by the names of the signature's inputs. They may also be passed as keyword
-          arguments.
-
         Raises:
           ValueError: an input is missing, is not in the signature, or has another shape.
           RuntimeError: the function is closed.
           tf.errors.OpError: an operation of the graph failed.
+
+        Args:
+          inputs: arrays by the names of the signature's inputs. They may also be passed as keyword
+            arguments.
         """
         values = {**(inputs or {}), **named_inputs}
         if values.keys() != self._inputs.keys():

@@ -27,13 +27,14 @@ _TYPE_URL = "type.googleapis.com/tensorflow.AssetFileDef"
 def add_assets(tensors: Iterable[Tensor] | None, export_dir: str, copied: set[str]) -> None:
     """Record the assets of a graph in its collection, and copy their files.
 
-    tensors: constants that contain the paths of the files. copied: the files that are already in
-    the SavedModel; the call adds its files to it.
-
     Raises:
       TypeError: a value is not a constant scalar string tensor.
       ValueError: a path is empty.
       tf.errors.NotFoundError and other errors of the system: a file can't be copied.
+
+    Args:
+      tensors: constants that contain the paths of the files.
+      copied: the files that are already in the SavedModel; the call adds its files to it.
     """
     sources: dict[str, str] = {}
     for tensor in tensors or ():
@@ -75,8 +76,10 @@ def _asset_name(path: str, sources: dict[str, str]) -> str:
     """Return the last component of a path. A number is appended if another file already has this
     name.
 
-    sources: by name, the paths of the assets so far. Raises ValueError for a path that ends with a
-    slash.
+    Raises ValueError for a path that ends with a slash.
+
+    Args:
+      sources: by name, the paths of the assets so far.
     """
     name = unique = os.path.basename(path)
     if not name or name in (".", ".."):

@@ -206,11 +206,14 @@ def simple_save(
     outputs: Mapping[str, Any],
     legacy_init_op: Operation | None = None,
 ) -> None:
-    """Write a SavedModel with a single signature. inputs, outputs: dicts of tensors by name.
+    """Write a SavedModel with a single signature.
 
     Its tag is "serve", its signature "serving_default". The assets are in the collection
     `tf.GraphKeys.ASSET_FILEPATHS`. The devices of nodes are removed. Raises the errors of
     `SavedModelBuilder`.
+
+    Args:
+      inputs, outputs: dicts of tensors by name.
     """
     signature = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(export_dir)

@@ -158,9 +158,10 @@ class SavedModelLoader:
     ) -> Any:
         """Load the graph and the variables, run the main op, and return the MetaGraphDef.
 
-        safe_mode: whether to reject a model that has ops that write files or call Python functions.
-        The message of the PermissionDeniedError names one of them. For the other arguments, see the
-        function `load`.
+        Args:
+          safe_mode: whether to reject a model that has ops that write files or call Python
+            functions. The message of the PermissionDeniedError names one of them. For the other
+            arguments, see the function `load`.
         """
         tags = [tags] if isinstance(tags, str) else list(tags)
         with sess.graph.as_default():

@@ -16,7 +16,8 @@ from gpugraph.library.saved_models.tensor_infos import build_tensor_info
 class _Served(NamedTuple):
     """The names and dtypes of inputs and outputs that TensorFlow Serving requires for a method.
 
-    all_outputs: whether all outputs are required. If False, one output is enough.
+    Args:
+      all_outputs: whether all outputs are required. If False, one output is enough.
     """
 
     inputs: dict[str, DType]
@@ -48,7 +49,8 @@ def build_signature_def(
 ) -> Any:
     """Return a SignatureDef of these inputs and outputs.
 
-    inputs, outputs: dicts of TensorInfos by name.
+    Args:
+      inputs, outputs: dicts of TensorInfos by name.
     """
     signature = messages_pb2.SignatureDef()
     for key, info in (inputs or {}).items():
@@ -107,8 +109,10 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> An
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
     """Return the signature of any function of tensors.
 
-    inputs, outputs: dicts of tensors by name. Raises ValueError if there are no inputs or no
-    outputs.
+    Raises ValueError if there are no inputs or no outputs.
+
+    Args:
+      inputs, outputs: dicts of tensors by name.
     """
     if not inputs:
         raise ValueError("Prediction inputs cannot be None or empty.")

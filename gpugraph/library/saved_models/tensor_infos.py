@@ -34,14 +34,15 @@ def build_tensor_info(tensor: Any) -> Any:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
-    """Return the Tensor or SparseTensor that a TensorInfo names. graph: by default, the default
-    graph.
-
-    import_scope: the name scope to which the names are relative.
+    """Return the Tensor or SparseTensor that a TensorInfo names.
 
     Raises:
       KeyError: there is no such tensor.
       ValueError: the TensorInfo names no tensor, or several tensors that are not a SparseTensor.
+
+    Args:
+      graph: by default, the default graph.
+      import_scope: the name scope to which the names are relative.
     """
     graph = graph_or_default(graph)
 

@@ -170,7 +170,8 @@ class AttentionMechanism:
 def _of_scores(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, Any], Any]:
     """Return a function of (scores, state) that applies `probability_fn` to the scores.
 
-    probability_fn: softmax by default.
+    Args:
+      probability_fn: softmax by default.
     """
     function = probability_fn or softmax
     return lambda score, _: function(score)
@@ -179,10 +180,11 @@ def _of_scores(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, An
 class BahdanauAttention(AttentionMechanism):
     """Additive attention: the score of a step is the sum of v * tanh(keys + query).
 
-    num_units: the depth of keys and queries. normalize: whether v is scaled to have the norm g, a
-    variable, and a bias is added to keys + query. Sources: Bahdanau et al., Neural Machine
-    Translation by Jointly Learning to Align and Translate, 2015; normalization: Salimans and
-    Kingma, Weight Normalization, 2016.
+    Args:
+      num_units: the depth of keys and queries.
+      normalize: whether v is scaled to have the norm g, a variable, and a bias is added to keys +
+        query. Sources: Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and
+        Translate, 2015; normalization: Salimans and Kingma, Weight Normalization, 2016.
     """
 
     def __init__(
@@ -226,8 +228,11 @@ class BahdanauAttention(AttentionMechanism):
 class LuongAttention(AttentionMechanism):
     """Multiplicative attention: the score of a step is the inner product of its key and the query.
 
-    num_units: the depth of keys and queries. scale: whether scores are multiplied by a variable g.
     Source: Luong et al., Effective Approaches to Attention-based Neural Machine Translation, 2015.
+
+    Args:
+      num_units: the depth of keys and queries.
+      scale: whether scores are multiplied by a variable g.
     """
 
     def __init__(

@@ -30,9 +30,12 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 class AttentionWrapperState(NamedTuple):
     """The state of an AttentionWrapper.
 
-    cell_state: the state of the wrapped cell. attention: the last attention. time: the number of
-    the step. alignments, alignment_history, attention_state: the attention mechanism's, or tuples
-    if there are several mechanisms.
+    Args:
+      cell_state: the state of the wrapped cell.
+      attention: the last attention.
+      time: the number of the step.
+      alignments, alignment_history, attention_state: the attention mechanism's, or tuples if there
+        are several mechanisms.
     """
 
     cell_state: Any
@@ -294,7 +297,8 @@ def _joined(inputs: Any, attention: Any) -> Tensor:
 def _attend(mechanism: Any, cell_output: Any, state: Any, layer: Any) -> tuple[Any, Any, Any]:
     """Return (attention, alignments, next state of the mechanism).
 
-    layer: a layer on the cell's output and the context; with None, the attention is the context.
+    Args:
+      layer: a layer on the cell's output and the context; with None, the attention is the context.
     """
     alignments, next_state = mechanism(cell_output, state)
     context = squeeze(matmul(expand_dims(alignments, 1), mechanism.values), [1])

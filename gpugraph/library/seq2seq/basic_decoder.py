@@ -64,8 +64,10 @@ class Decoder:
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
         """Return the (outputs, state) that `dynamic_decode` returns.
 
-        outputs: the outputs of all steps, [time, batch, ...]. final_state: the state after the last
-        step. sequence_lengths: int32 [batch].
+        Args:
+          outputs: the outputs of all steps, [time, batch, ...].
+          final_state: the state after the last step.
+          sequence_lengths: int32 [batch].
         """
         raise NotImplementedError(f"{type(self).__name__} does not define finalize")
 
@@ -88,8 +90,9 @@ class BasicDecoder(Decoder):
     """A decoder that calls a cell. A helper samples ids from the cell's outputs and computes the
     next inputs.
 
-    output_layer: a layer applied to the cell's outputs before ids are sampled. The constructor
-    raises TypeError for values that are not a cell, a helper or a layer.
+    Args:
+      output_layer: a layer applied to the cell's outputs before ids are sampled. The constructor
+        raises TypeError for values that are not a cell, a helper or a layer.
     """
 
     def __init__(
@@ -167,16 +170,17 @@ def dynamic_decode(
     """Call a decoder's steps until all sequences are finished. Return (outputs, last state,
     lengths).
 
-    output_time_major: whether outputs are [time, batch, ...] instead of [batch, time, ...].
-    impute_finished: whether the state of a finished sequence does not change and its outputs are
-      zeros.
-    maximum_iterations: the maximum number of steps, an int scalar. parallel_iterations,
-    swap_memory: see `while_loop`.
-    scope: a name or variable scope; by default "decoder", or "decoder_1" and so on if that name is
-      in use.
-
     The outputs have as many steps as the longest sequence. The lengths are int32 [batch]. Raises
     TypeError if `decoder` is not a Decoder, and ValueError if maximum_iterations is not a scalar.
+
+    Args:
+      output_time_major: whether outputs are [time, batch, ...] instead of [batch, time, ...].
+      impute_finished: whether the state of a finished sequence does not change and its outputs are
+        zeros.
+      maximum_iterations: the maximum number of steps, an int scalar.
+      parallel_iterations, swap_memory: see `while_loop`.
+      scope: a name or variable scope; by default "decoder", or "decoder_1" and so on if that name
+        is in use.
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
@@ -234,8 +238,9 @@ class _DecodingLoop:
     def _array(self, size: Any, dtype: Any) -> TensorArray:
         """Create the TensorArray for one output.
 
-        size: the shape of the output for one sequence. The elements' shape is set only if size is a
-        TensorShape of rank 1 or more.
+        Args:
+          size: the shape of the output for one sequence. The elements' shape is set only if size is
+            a TensorShape of rank 1 or more.
         """
         element_shape = None
         if isinstance(size, TensorShape) and size.ndims != 0:

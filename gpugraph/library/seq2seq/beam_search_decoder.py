@@ -45,8 +45,9 @@ from gpugraph.ops.reductions.reduction_functions import (
 class BeamSearchDecoderState(NamedTuple):
     """The state of a beam search.
 
-    log_probs, finished, lengths: values for each beam, [batch, beam_width].
-    accumulated_attention_probs: [batch, beam_width, time], or () without a coverage penalty.
+    Args:
+      log_probs, finished, lengths: values for each beam, [batch, beam_width].
+      accumulated_attention_probs: [batch, beam_width, time], or () without a coverage penalty.
     """
 
     cell_state: Any
@@ -59,8 +60,10 @@ class BeamSearchDecoderState(NamedTuple):
 class BeamSearchDecoderOutput(NamedTuple):
     """The output of one step; each field is [batch, beam_width].
 
-    scores: the score of each beam. predicted_ids: its new id. parent_ids: the number of the beam of
-    the previous step that it continues.
+    Args:
+      scores: the score of each beam.
+      predicted_ids: its new id.
+      parent_ids: the number of the beam of the previous step that it continues.
     """
 
     scores: Any

@@ -30,8 +30,10 @@ Beams: TypeAlias = "tuple[Any, int | None, int]"
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
     """Repeat each batch entry of each tensor `multiplier` times: [batch * multiplier, ...].
 
-    t: a tensor or a structure of tensors. Raises ValueError for tensors of rank 0 or of unknown
-    rank.
+    Raises ValueError for tensors of rank 0 or of unknown rank.
+
+    Args:
+      t: a tensor or a structure of tensors.
     """
     with name_scope(name, "tile_batch", [*flatten(t), multiplier]):
         return map_structure(lambda tensor: _tile(tensor, multiplier), t)
@@ -67,9 +69,10 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any
     """Return `t` with reordered steps, so that each final beam consists of the steps of its own
     history.
 
-    t: [time, batch, beam, ...] or [time, batch * beam, ...]; the result has the same shape.
-    parent_ids: int32 [time, batch, beam], the beam of the previous step that each beam continued.
-    sequence_length: the lengths of the final beams, [batch, beam]; later steps are not moved.
+    Args:
+      t: [time, batch, beam, ...] or [time, batch * beam, ...]; the result has the same shape.
+      parent_ids: int32 [time, batch, beam], the beam of the previous step that each beam continued.
+      sequence_length: the lengths of the final beams, [batch, beam]; later steps are not moved.
     """
     sizes = shape(parent_ids)
     time, batch, width = sizes[0], sizes[1], sizes[2]
@@ -88,9 +91,11 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any
 def reordered(value: Any, parent_ids: Any, lengths: Any, beams: Beams) -> Any:
     """Return a TensorArray of the state as a tensor [time, ...] in the order of the final beams.
 
-    parent_ids, lengths: see `gather_tree_from_array`. beams: (batch size, its static value or None,
-    number of beams per entry). A value that is not a TensorArray is returned unchanged. So is, with
-    a warning, an array whose elements can't be [batch, beam, ...] or [batch * beam, ...].
+    Args:
+      parent_ids, lengths: see `gather_tree_from_array`.
+      beams: (batch size, its static value or None, number of beams per entry). A value that is not
+        a TensorArray is returned unchanged. So is, with a warning, an array whose elements can't be
+        [batch, beam, ...] or [batch * beam, ...].
     """
     if not isinstance(value, TensorArray):
         return value

@@ -123,8 +123,9 @@ class CustomHelper(Helper):
 class TrainingHelper(Helper):
     """A helper for training: the inputs of all steps are given in advance.
 
-    inputs: [batch, time, ...], or [time, batch, ...] with `time_major`. sequence_length: int32
-    [batch]. The constructor raises ValueError for any other rank.
+    Args:
+      inputs: [batch, time, ...], or [time, batch, ...] with `time_major`.
+      sequence_length: int32 [batch]. The constructor raises ValueError for any other rank.
     """
 
     def __init__(
@@ -202,9 +203,11 @@ class GreedyEmbeddingHelper(Helper):
     """A helper whose inputs are the embeddings of the previous step's most likely ids, until
     `end_token`.
 
-    embedding: a table, or a function from ids to vectors. start_tokens: int32 [batch]. end_token:
-    an int32 scalar. The constructor raises ValueError if start_tokens or end_token has another
-    rank.
+    Args:
+      embedding: a table, or a function from ids to vectors.
+      start_tokens: int32 [batch].
+      end_token: an int32 scalar. The constructor raises ValueError if start_tokens or end_token has
+        another rank.
     """
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
@@ -241,7 +244,8 @@ class GreedyEmbeddingHelper(Helper):
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
     """A helper whose inputs are the embeddings of ids sampled from the previous step's logits.
 
-    softmax_temperature: a divisor of the logits; with a larger value, the ids are more random.
+    Args:
+      softmax_temperature: a divisor of the logits; with a larger value, the ids are more random.
     """
 
     def __init__(
@@ -273,9 +277,11 @@ class InferenceHelper(Helper):
     """A helper that calls the functions `sample_fn(outputs)`, `next_inputs_fn(ids)` and
     `end_fn(ids)`.
 
-    next_inputs_fn: computes the inputs of a step from the ids; if None, the inputs are the ids. A
-    sequence ends when end_fn returns True. sample_shape, sample_dtype: the shape and dtype of one
-    sequence's ids in a step. start_inputs: the first inputs, [batch, ...].
+    Args:
+      next_inputs_fn: computes the inputs of a step from the ids; if None, the inputs are the ids. A
+        sequence ends when end_fn returns True.
+      sample_shape, sample_dtype: the shape and dtype of one sequence's ids in a step.
+      start_inputs: the first inputs, [batch, ...].
     """
 
     def __init__(

@@ -47,8 +47,9 @@ def rnn_decoder(
 ) -> Outputs:
     """Call `cell` for each of the inputs, and return (a list of its outputs, the last state).
 
-    loop_function: computes the input of a step from the previous output and the step's number. If
-    it is passed, only the first of the decoder_inputs is used.
+    Args:
+      loop_function: computes the input of a step from the previous output and the step's number. If
+        it is passed, only the first of the decoder_inputs is used.
     """
     with variable_scope(scope or "rnn_decoder"):
         state = initial_state
@@ -99,8 +100,10 @@ def tied_rnn_seq2seq(
 def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> LoopFunction:
     """Return a function of (output, step number) that embeds the most likely id of the output.
 
-    embedding: the table. output_projection: weights and biases that convert outputs to logits, or
-    None. update: whether gradients flow through the embedding.
+    Args:
+      embedding: the table.
+      output_projection: weights and biases that convert outputs to logits, or None.
+      update: whether gradients flow through the embedding.
     """
 
     def loop_function(previous: Any, _: int) -> Tensor:
@@ -136,10 +139,11 @@ def embedding_rnn_decoder(
 ) -> Outputs:
     """Return the result of `rnn_decoder` for the embeddings of ids, int32 [batch] for each step.
 
-    output_projection: weights and biases that convert outputs to logits when ids are fed back.
-    feed_previous: whether a step reads the most likely id of the previous step.
-    update_embedding_for_previous: whether the embedding table gets gradients from ids that are fed
-      back.
+    Args:
+      output_projection: weights and biases that convert outputs to logits when ids are fed back.
+      feed_previous: whether a step reads the most likely id of the previous step.
+      update_embedding_for_previous: whether the embedding table gets gradients from ids that are
+        fed back.
     """
     with variable_scope(scope or "embedding_rnn_decoder"):
         table = _embedding(num_symbols, embedding_size, output_projection)
@@ -152,7 +156,8 @@ def _by_feeding(feed_previous: Any, decode: Callable[[bool], Outputs], count: in
     """Return the result of `decode(feed_previous)`. If feed_previous is a tensor, return a `cond`
     of the results for True and False.
 
-    count: the number of outputs.
+    Args:
+      count: the number of outputs.
     """
     if isinstance(feed_previous, bool):
         return decode(feed_previous)
@@ -182,7 +187,10 @@ def embedding_rnn_seq2seq(
 ) -> Outputs:
     """Run an encoder and a decoder of ids. Without output_projection, the outputs are logits.
 
-    feed_previous: a bool, or a bool tensor. The other arguments are as in `embedding_rnn_decoder`.
+    The other arguments are as in `embedding_rnn_decoder`.
+
+    Args:
+      feed_previous: a bool, or a bool tensor.
     """
     with variable_scope(scope or "embedding_rnn_seq2seq") as opened:
         if dtype is not None:
@@ -254,10 +262,14 @@ def attention_decoder(
 ) -> Outputs:
     """Run a decoder that attends to states [batch, time, size] in each step.
 
-    Arguments and result are as in `rnn_decoder`. output_size: the size of the outputs, by default
-    the cell's. initial_state_attention: whether the first step reads the attention of the initial
-    state instead of zeros. Raises ValueError without inputs or heads, and for states of unknown
-    size.
+    Arguments and result are as in `rnn_decoder`.
+
+    Raises ValueError without inputs or heads, and for states of unknown size.
+
+    Args:
+      output_size: the size of the outputs, by default the cell's.
+      initial_state_attention: whether the first step reads the attention of the initial state
+        instead of zeros.
     """
     if not decoder_inputs:
         raise ValueError("Must provide at least 1 input to attention decoder.")
@@ -343,7 +355,10 @@ def embedding_attention_seq2seq(
 ) -> Outputs:
     """Run an encoder of ids, and a decoder of ids that attends to all outputs of the encoder.
 
-    feed_previous: a bool, or a bool tensor. The other arguments are as in `embedding_rnn_decoder`.
+    The other arguments are as in `embedding_rnn_decoder`.
+
+    Args:
+      feed_previous: a bool, or a bool tensor.
     """
     with variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype) as opened:
         encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)

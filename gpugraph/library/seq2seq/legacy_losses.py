@@ -29,10 +29,12 @@ def sequence_loss_by_example(
     """Return the weighted cross entropy of each sequence, [batch], summed or averaged over the
     steps.
 
-    logits, targets, weights: lists with one tensor for each step; logits are [batch, classes],
-      targets and weights are [batch].
-    softmax_loss_function: replaces the cross entropy. Raises ValueError for lists of different
-      lengths.
+    Raises ValueError for lists of different lengths.
+
+    Args:
+      logits, targets, weights: lists with one tensor for each step; logits are [batch, classes],
+        targets and weights are [batch].
+      softmax_loss_function: replaces the cross entropy.
     """
     if not len(targets) == len(logits) == len(weights):
         raise ValueError(
@@ -92,10 +94,13 @@ def model_with_buckets(
 ) -> tuple[list[Any], list[Any]]:
     """Return two lists with an item for each bucket: the model's outputs, and its loss.
 
-    buckets: pairs (encoder steps, decoder steps). seq2seq: a function from the encoder's and the
-    decoder's inputs to outputs and state. All buckets share its variables. Raises ValueError if
-    there are no buckets, and if there are fewer inputs, targets or weights than the last bucket has
-    steps.
+    Raises ValueError if there are no buckets, and if there are fewer inputs, targets or weights
+    than the last bucket has steps.
+
+    Args:
+      buckets: pairs (encoder steps, decoder steps).
+      seq2seq: a function from the encoder's and the decoder's inputs to outputs and state. All
+        buckets share its variables.
     """
     if not buckets:
         raise ValueError("buckets must have at least one pair of encoder and decoder steps")

@@ -32,9 +32,13 @@ def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
 def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> Tensor:
     """Return the attention [batch, inputs] for the probabilities that each input is chosen.
 
-    previous_attention: the attention of the previous output. For the first output, it is 1 at the
-    first input and 0 elsewhere. mode: "recursive", exact and slow; "parallel", whose quotients are
-    clipped; "hard", for probabilities that are 0 or 1. Raises ValueError for another mode.
+    Raises ValueError for another mode.
+
+    Args:
+      previous_attention: the attention of the previous output. For the first output, it is 1 at the
+        first input and 0 elsewhere.
+      mode: "recursive", exact and slow; "parallel", whose quotients are clipped; "hard", for
+        probabilities that are 0 or 1.
     """
     chosen = convert_to_tensor(p_choose_i, name="p_choose_i")
     previous = convert_to_tensor(previous_attention, name="previous_attention")

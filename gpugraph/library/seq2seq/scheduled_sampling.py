@@ -54,8 +54,10 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
     """Scheduled sampling of ids: a sequence reads its given input, or the embedding of a sampled
     id.
 
-    sampling_probability: the probability that a sequence reads a sampled id, a scalar or [batch].
     Source: Bengio et al., Scheduled Sampling for Sequence Prediction, 2015.
+
+    Args:
+      sampling_probability: the probability that a sequence reads a sampled id, a scalar or [batch].
     """
 
     def __init__(
@@ -98,9 +100,10 @@ class ScheduledOutputTrainingHelper(_ScheduledHelper):
     """Scheduled sampling of outputs: a sequence reads its given input, or the decoder's last
     output.
 
-    next_inputs_fn: computes an input from an output. auxiliary_inputs: [batch, time, ...] like
-    `inputs`. They are concatenated, along the last axis, to the inputs of each step: to the given
-    inputs and to those computed from outputs.
+    Args:
+      next_inputs_fn: computes an input from an output.
+      auxiliary_inputs: [batch, time, ...] like `inputs`. They are concatenated, along the last
+        axis, to the inputs of each step: to the given inputs and to those computed from outputs.
     """
 
     def __init__(

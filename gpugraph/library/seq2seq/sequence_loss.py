@@ -29,12 +29,15 @@ def sequence_loss(
 ) -> Tensor:
     """Return the weighted cross entropy of sequences, averaged or summed over some of the axes.
 
-    logits: [batch, time, classes]; targets, weights: [batch, time]. An average is divided by the
-    sum of the weights, and a sum by the number of nonzero weights. Axes that are neither averaged
-    nor summed remain, so the result is a scalar, [time], [batch] or [batch, time].
-    softmax_loss_function: a function of `labels` and `logits` to use instead of the cross entropy.
-
     Raises ValueError for other ranks, and for an axis that is both averaged and summed.
+
+    Args:
+      logits: [batch, time, classes].
+      targets, weights: [batch, time]. An average is divided by the sum of the weights, and a sum by
+        the number of nonzero weights. Axes that are neither averaged nor summed remain, so the
+        result is a scalar, [time], [batch] or [batch, time].
+      softmax_loss_function: a function of `labels` and `logits` to use instead of the cross
+        entropy.
     """
     logits, targets, weights = map(convert_to_tensor, (logits, targets, weights))
     for value, rank, what in (

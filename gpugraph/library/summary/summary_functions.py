@@ -120,11 +120,13 @@ def histogram(
 ) -> Tensor:
     """Return a Summary of the distribution of a tensor's values, as a string scalar.
 
-    The limits of the buckets grow by a factor of 1.1, from 1e-12 to 1e20, on both sides of 0. name,
-    collections, family: see `scalar`.
+    The limits of the buckets grow by a factor of 1.1, from 1e-12 to 1e20, on both sides of 0.
 
     Raises, in a run:
       InvalidArgumentError: a value isn't finite.
+
+    Args:
+      name, collections, family: see `scalar`.
 
     >>> text = session.run(tf.summary.histogram("w", [1.0, 3.0]))
     >>> tf.Summary.FromString(text).value[0].histo.sum
@@ -261,11 +263,13 @@ def merge(
 ) -> Tensor:
     """Return a Summary with the values of several summaries, as a string scalar.
 
-    collections: collections to add the result to, by default none. Raises ValueError without
-    summaries.
-
     Raises, in a run:
       InvalidArgumentError: two values have the same tag, or an input is not a Summary.
+
+    Raises ValueError without summaries.
+
+    Args:
+      collections: collections to add the result to, by default none.
     """
     summaries = list(inputs)
     graphs = (getattr(value, "graph", None) for value in summaries)
@@ -280,7 +284,8 @@ def merge_all(
 ) -> Tensor | None:
     """Merge the summaries in collection `key` of the default graph; return None if there are none.
 
-    scope: a regular expression that the start of a summary's name must match.
+    Args:
+      scope: a regular expression that the start of a summary's name must match.
 
     >>> _ = tf.summary.scalar("loss", 0.5)
     >>> _ = tf.summary.scalar("accuracy", 0.9)

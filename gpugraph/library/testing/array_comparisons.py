@@ -83,7 +83,8 @@ class Comparisons(unittest.TestCase):
     ) -> None:
         """Check that |a - b| <= atol + rtol * |b| for all elements.
 
-        a, b: arrays, tensors, or lists, tuples and dicts of them with the same structure.
+        Args:
+          a, b: arrays, tensors, or lists, tuples and dicts of them with the same structure.
         """
         self._close(a, b, rtol, atol, "", msg)
 

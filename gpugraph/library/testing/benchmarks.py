@@ -57,8 +57,12 @@ class Benchmark:
     ) -> None:
         """Print a line of measurements, under the names of the class and the method.
 
-        iters: the number of runs. cpu_time, wall_time: the time of one run in seconds. throughput:
-        in MB per second. extras: additional values. name: replaces the method's name.
+        Args:
+          iters: the number of runs.
+          cpu_time, wall_time: the time of one run in seconds.
+          throughput: in MB per second.
+          extras: additional values.
+          name: replaces the method's name.
         """
         values = {
             "iters": iters, "cpu_time": cpu_time, "wall_time": wall_time,
@@ -91,12 +95,13 @@ class Benchmark:
     ) -> dict[str, Any]:
         """Run an op `burn_iters` times, then time `min_iters` runs, and report the median time.
 
-        store_trace: whether to trace one more run; the result has the trace under "step_stats".
-        store_memory_usage: whether the peak of each device's memory is reported, in bytes.
-        mbs: the number of MB that a run processes, for the throughput.
-
         Return the reported values, and the mean and standard deviation of the times, by name.
         Raises the errors of `Session.run`.
+
+        Args:
+          store_trace: whether to trace one more run; the result has the trace under "step_stats".
+          store_memory_usage: whether the peak of each device's memory is reported, in bytes.
+          mbs: the number of MB that a run processes, for the throughput.
         """
         seconds = []
         for index in range(burn_iters + min_iters):

@@ -97,13 +97,16 @@ def compute_gradient(
     """Return two Jacobians of y with respect to x: from gradients, and from finite differences.
 
     The Jacobians are computed in the default session. Their shape is (numbers in x, numbers in y).
-    x,
-    x_shape: a tensor and its shape, or a list of each; in that case the result is a list of pairs.
-    x_init_value: the value of x, by default random in [0, 1). delta: the step of the finite
-      differences. init_targets: an operation or a list of operations to run first. extra_feed_dict:
-      further feeds.
 
     Raises ValueError without a default session, and if y has no gradient with respect to x.
+
+    Args:
+      x, x_shape: a tensor and its shape, or a list of each; in that case the result is a list of
+        pairs.
+      x_init_value: the value of x, by default random in [0, 1).
+      delta: the step of the finite differences.
+      init_targets: an operation or a list of operations to run first.
+      extra_feed_dict: further feeds.
     """
     for target in _as_list(init_targets) if init_targets is not None else []:
         _session().run(target)

@@ -19,8 +19,10 @@ def create_local_cluster(
     """Start servers of the jobs `worker` and `ps` in this process. Return (workers, parameter
     servers).
 
-    worker_config, ps_config: the settings of the servers' devices. Raises the errors of
-    `tf.train.Server`.
+    Raises the errors of `tf.train.Server`.
+
+    Args:
+      worker_config, ps_config: the settings of the servers' devices.
     """
     with contextlib.ExitStack() as stack:
         listeners = [stack.enter_context(socket.socket()) for _ in range(num_workers + num_ps)]

@@ -115,7 +115,8 @@ def global_step_for(hook: str) -> Any:
     """Return `global_step_read` of the default graph. Raises RuntimeError if there is no global
     step.
 
-    hook: the name of the hook that needs the step, for the error.
+    Args:
+      hook: the name of the hook that needs the step, for the error.
     """
     step = global_step_read()
     if step is None:

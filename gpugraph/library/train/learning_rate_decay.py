@@ -109,10 +109,12 @@ def piecewise_constant(
 ) -> Tensor:
     """Return values[0] if x is at most boundaries[0], values[1] up to boundaries[1], and so on.
 
-    x: a scalar. boundaries: increasing numbers of x's dtype, or int32 if x is int64.
-    values: numbers of one dtype; one more than there are boundaries.
-
     Raises ValueError for other lengths and dtypes.
+
+    Args:
+      x: a scalar.
+      boundaries: increasing numbers of x's dtype, or int32 if x is int64.
+      values: numbers of one dtype; one more than there are boundaries.
 
     >>> step = tf.placeholder(tf.int32, [])
     >>> rate = tf.train.piecewise_constant(step, [10], [1.0, 0.1])
@@ -160,8 +162,11 @@ def polynomial_decay(
     """Return a rate that falls from learning_rate to end_learning_rate in `decay_steps` steps.
 
     The rate is (learning_rate - end) * (1 - step / decay_steps) ** power + end, where end is
-    `end_learning_rate`; after `decay_steps` it stays at end. cycle: whether the rate is reset and
-    decays again instead: `decay_steps` is then replaced by its next multiple.
+    `end_learning_rate`; after `decay_steps` it stays at end.
+
+    Args:
+      cycle: whether the rate is reset and decays again instead: `decay_steps` is then replaced by
+        its next multiple.
 
     >>> rate = tf.train.polynomial_decay(1.0, 5, decay_steps=10, end_learning_rate=0.0)
     >>> session.run(rate)
@@ -214,9 +219,11 @@ def cosine_decay_restarts(
     """Return a rate that repeats `cosine_decay`. Each period is `t_mul` times as long as the period
     before.
 
-    first_decay_steps: the length of the first period. m_mul: the factor between the rates at the
-      starts of two successive periods.
     Source: Loshchilov and Hutter, arXiv:1608.03983.
+
+    Args:
+      first_decay_steps: the length of the first period.
+      m_mul: the factor between the rates at the starts of two successive periods.
     """
     numbers = first_decay_steps, alpha, t_mul, m_mul
     with _decay(name, "SGDRDecay", learning_rate, global_step, *numbers) as decay:
@@ -232,7 +239,8 @@ def cosine_decay_restarts(
 def _equal_period(passed: Tensor) -> tuple[Tensor, Tensor]:
     """Return the number of the current period, and its fraction that has passed, for equal periods.
 
-    passed: the number of steps divided by the length of a period.
+    Args:
+      passed: the number of steps divided by the length of a period.
     """
     period = floor(passed)
     return period, passed - period

@@ -38,11 +38,12 @@ def assign_moving_average(
 ) -> Tensor:
     """Return the variable after `variable -= (1 - decay) * (variable - value)`.
 
-    zero_debias: whether to correct for the start of `variable` at 0. The biased average and the
-      number of updates are two more variables, `biased` and `local_step` in a scope named like the
-      variable. Kingma and Ba 2015, Adam, section 3.
-
     In a replica of a strategy, a mirrored variable moves towards the mean of the replicas' values.
+
+    Args:
+      zero_debias: whether to correct for the start of `variable` at 0. The biased average and the
+        number of updates are two more variables, `biased` and `local_step` in a scope named like
+        the variable. Kingma and Ba 2015, Adam, section 3.
     """
 
     def move(value: Any) -> Tensor:
@@ -105,8 +106,11 @@ def _update_unbiased(
 ) -> Tensor:
     """Update `biased`, which starts at 0, and assign the debiased value to `average`.
 
-    The debiased value is `biased` divided by the sum of the weights of all values so far. steps:
-    the count of updates. rest: 1 - decay, the weight of `value`.
+    The debiased value is `biased` divided by the sum of the weights of all values so far.
+
+    Args:
+      steps: the count of updates.
+      rest: 1 - decay, the weight of `value`.
     """
     moved = assign_sub(biased, (biased.value() - value) * rest)
     count = assign_add(steps, 1.0)
@@ -124,10 +128,12 @@ def weighted_moving_average(
     """Return the moving average of `value * weight` divided by the moving average of `weight`,
     after both were updated with this value.
 
-    value, weight: numeric tensors whose shapes broadcast. The averages start at 0, in the variables
-      `value_x_weight` and `weight` of variable scope `name` ("WeightedMovingAvg"), not trainable.
-    truediv: whether integers are divided as floats. collections: the variables' collections;
-      GLOBAL_VARIABLES by default.
+    Args:
+      value, weight: numeric tensors whose shapes broadcast. The averages start at 0, in the
+        variables `value_x_weight` and `weight` of variable scope `name` ("WeightedMovingAvg"), not
+        trainable.
+      truediv: whether integers are divided as floats.
+      collections: the variables' collections; GLOBAL_VARIABLES by default.
     """
     value, weight = convert_to_tensor(value), convert_to_tensor(weight)
     with variable_scope(name, "WeightedMovingAvg", [value, weight, decay]) as scope:
@@ -148,9 +154,10 @@ class ExponentialMovingAverage:
     """Keeps moving averages of variables: for each, `average -= (1 - decay) * (average -
     variable)`.
 
-    num_updates: the number of updates, an int tensor or variable. If passed, the decay is at most
-      (1 + num_updates) / (10 + num_updates), so that the averages move faster at first.
-    zero_debias: whether to correct averages of tensors for their start at 0.
+    Args:
+      num_updates: the number of updates, an int tensor or variable. If passed, the decay is at most
+        (1 + num_updates) / (10 + num_updates), so that the averages move faster at first.
+      zero_debias: whether to correct averages of tensors for their start at 0.
 
     >>> v = tf.Variable(4.0)
     >>> average = tf.train.ExponentialMovingAverage(0.5)
@@ -184,10 +191,13 @@ class ExponentialMovingAverage:
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
         """Return an operation that updates the averages of `var_list`.
 
-        var_list: variables and tensors, by default all trainable variables. Missing averages are
-        created, and are not trainable: the average of a variable starts at its value, the average
-        of a tensor at zeros. The variables in `var_list` join the collection
-        MOVING_AVERAGE_VARIABLES. Raises TypeError for dtypes that are not floating.
+        Raises TypeError for dtypes that are not floating.
+
+        Args:
+          var_list: variables and tensors, by default all trainable variables. Missing averages are
+            created, and are not trainable: the average of a variable starts at its value, the
+            average of a tensor at zeros. The variables in `var_list` join the collection
+            MOVING_AVERAGE_VARIABLES.
         """
         graph = get_default_graph()
         sources = list(trainable_variables() if var_list is None else var_list)
@@ -276,8 +286,9 @@ class ExponentialMovingAverage:
         Its keys are names in a checkpoint, its values are variables. A variable without an average
         has its own name as the key.
 
-        moving_avg_variables: variables that have averages, by default all that are trainable or in
-        MOVING_AVERAGE_VARIABLES.
+        Args:
+          moving_avg_variables: variables that have averages, by default all that are trainable or
+            in MOVING_AVERAGE_VARIABLES.
         """
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]

@@ -237,8 +237,10 @@ def evaluate_repeatedly(
 ) -> Any:
     """Evaluate each new checkpoint in a folder as `evaluate_once` does, and return the last values.
 
-    max_number_of_evaluations: 0 or None for no limit. timeout: the seconds to wait for the next
-    checkpoint. timeout_fn: a function that is called after this time, and returns whether to end.
+    Args:
+      max_number_of_evaluations: 0 or None for no limit.
+      timeout: the seconds to wait for the next checkpoint.
+      timeout_fn: a function that is called after this time, and returns whether to end.
     """
     get_or_create_eval_step()
     hooks = list(hooks or [])

@@ -44,16 +44,17 @@ def replica_device_setter(
 
     All other operations are placed on `worker_device`.
 
-    ps_tasks: the number of parameter servers; for 0 the result is None, which requests no device.
-    merge_devices: for an operation that already requests a device, whether fields that are missing
-      in its request are added. If False, its request is not changed.
-    cluster: a dict of jobs to addresses, a ClusterDef or a ClusterSpec, which determines the number
-      of tasks of `ps_device`'s job; if there is no such job, the result is None.
-    ps_ops: the op types to place on parameter servers; by default the types of variables and
-      tables.
-    ps_strategy: a function that returns the task for such an operation; by default round-robin.
-
     Raises TypeError for any other `cluster`, and for a strategy that is not callable.
+
+    Args:
+      ps_tasks: the number of parameter servers; for 0 the result is None, which requests no device.
+      merge_devices: for an operation that already requests a device, whether fields that are
+        missing in its request are added. If False, its request is not changed.
+      cluster: a dict of jobs to addresses, a ClusterDef or a ClusterSpec, which determines the
+        number of tasks of `ps_device`'s job; if there is no such job, the result is None.
+      ps_ops: the op types to place on parameter servers; by default the types of variables and
+        tables.
+      ps_strategy: a function that returns the task for such an operation; by default round-robin.
 
     >>> with tf.device(tf.train.replica_device_setter(ps_tasks=1)):
     ...     v = tf.Variable(1.0); y = v * 2
@@ -103,8 +104,10 @@ def _one_after_the_other(num_tasks: int) -> Strategy:
 class GreedyLoadBalancingStrategy:
     """A strategy for `replica_device_setter`: it returns the task with the smallest load so far.
 
-    num_tasks: the number of tasks. load_fn: a function that returns the load of an operation, such
-    as `byte_size_load_fn`. Of several tasks with the smallest load, the first is chosen.
+    Args:
+      num_tasks: the number of tasks.
+      load_fn: a function that returns the load of an operation, such as `byte_size_load_fn`. Of
+        several tasks with the smallest load, the first is chosen.
     """
 
     def __init__(self, num_tasks: int, load_fn: Callable[[Any], float]) -> None:

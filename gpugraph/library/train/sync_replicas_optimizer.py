@@ -40,12 +40,14 @@ class SyncReplicasOptimizer(Optimizer):
     """Averages the gradients of several workers. The optimizer `opt` then changes the variables by
     the averages.
 
-    replicas_to_aggregate: the number of gradients that are averaged in a step. total_num_replicas:
-    the number of workers, by default `replicas_to_aggregate`; if it is larger, the last gradients
-    of each step are dropped. variable_averages, variables_to_average: an ExponentialMovingAverage,
-    and the variables to which each step applies it.
-
     A program passes the hook of `make_session_run_hook` to its monitored session.
+
+    Args:
+      replicas_to_aggregate: the number of gradients that are averaged in a step.
+      total_num_replicas: the number of workers, by default `replicas_to_aggregate`; if it is
+        larger, the last gradients of each step are dropped.
+      variable_averages, variables_to_average: an ExponentialMovingAverage, and the variables to
+        which each step applies it.
     """
 
     def __init__(
@@ -123,7 +125,10 @@ class SyncReplicasOptimizer(Optimizer):
         """Create the accumulator of a gradient, and return four ops or tensors.
 
         They add `gradient`, take the average, set the accumulator's step to the global step, and
-        close the accumulator. step: the worker's local step.
+        close the accumulator.
+
+        Args:
+          step: the worker's local step.
         """
         name, shape = f"{variable.name}/grad_accum", variable.get_shape()
         with colocate_with(variable.op):

@@ -139,8 +139,10 @@ class BFCAllocator(Allocator):
     ) -> int | None:
         """Return the address of at least `num_bytes` free bytes, or None.
 
-        Addresses are multiples of 256 if the sub-allocator's regions are. holder: an object in
-        which the address is also stored.
+        Addresses are multiples of 256 if the sub-allocator's regions are.
+
+        Args:
+          holder: an object in which the address is also stored.
         """
         if not 0 < num_bytes <= MAX_ALLOCATION_BYTES:
             validate_num_bytes(self._name, num_bytes)
@@ -159,7 +161,8 @@ class BFCAllocator(Allocator):
         """Free a chunk. If a finalizer calls this during another call, the chunk is freed at the
         end of that call.
 
-        holder: an object whose address is cleared. If it holds another address, nothing is freed.
+        Args:
+          holder: an object whose address is cleared. If it holds another address, nothing is freed.
         """
         if address is None:
             return
@@ -258,10 +261,11 @@ class BFCAllocator(Allocator):
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
         """Return the regions without a chunk in use to the sub-allocator.
 
-        num_bytes: the size of the region that is to be obtained afterwards. If it would still
-        exceed the limit, no region is returned. If it is 0, no region will be obtained, and the
-        region sizes start again as in a new allocator. The result is whether any region was
-        returned; it is always False without garbage collection.
+        Args:
+          num_bytes: the size of the region that is to be obtained afterwards. If it would still
+            exceed the limit, no region is returned. If it is 0, no region will be obtained, and the
+            region sizes start again as in a new allocator. The result is whether any region was
+            returned; it is always False without garbage collection.
         """
         with self._lock:
             self._refuse_reentry()

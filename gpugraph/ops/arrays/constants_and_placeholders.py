@@ -107,8 +107,10 @@ _placeholder_with_default = op(
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Add a tensor whose value in a run is its feed, or `input` if it is not fed.
 
-    shape: the (partially known) shape of the tensor. Raises ValueError if that of `input` is
-    incompatible.
+    Raises ValueError if that of `input` is incompatible.
+
+    Args:
+      shape: the (partially known) shape of the tensor.
     """
     return _placeholder_with_default(input, shape=as_shape(shape), name=name)
 
@@ -266,7 +268,8 @@ def zeros_like(
 ) -> Tensor:
     """Return zeros of the shape of `tensor` and of `dtype`, by default that of `tensor`.
 
-    optimize: add a constant instead of a ZerosLike where the shape is known (and small).
+    Args:
+      optimize: add a constant instead of a ZerosLike where the shape is known (and small).
 
     >>> session.run(tf.zeros_like([[1.5, 2.5]]))
     array([[0., 0.]], dtype=float32)
@@ -279,7 +282,8 @@ def ones_like(
 ) -> Tensor:
     """Return ones of the shape of `tensor` and of `dtype`, by default that of `tensor`.
 
-    optimize: add a constant instead of a OnesLike where the shape is known (and small).
+    Args:
+      optimize: add a constant instead of a OnesLike where the shape is known (and small).
 
     >>> session.run(tf.ones_like([1.5, 2.5]))
     array([1., 1.], dtype=float32)

@@ -34,7 +34,10 @@ def by_index(inputs: str, outputs: str = "output: T", **attrs: Attr) -> dict[str
     sizes or axes.
 
     The second input has a dtype of `INDEX` and is in host memory. The name of its type attr is the
-    last word of `inputs`. attrs: additional attrs of the op.
+    last word of `inputs`.
+
+    Args:
+      attrs: additional attrs of the op.
     """
     index_type = inputs.rpartition(" ")[2]
     return {
@@ -52,8 +55,10 @@ def index_op(
     """Declare an op without a gradient whose output has a dtype of `INDEX`, as most of its inputs
     have.
 
-    host: indices of the inputs that are in host memory; if there are any, the output is also in
-    host memory. attrs: additional attrs of the op.
+    Args:
+      host: indices of the inputs that are in host memory; if there are any, the output is also in
+        host memory.
+      attrs: additional attrs of the op.
     """
     return op(
         op_type,
@@ -183,7 +188,8 @@ _expand_dims = op(
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Insert an axis of size 1 at position `axis`; raise ValueError outside [-rank - 1, rank].
 
-    dim: an older name of `axis`; raise ValueError unless exactly one of the two is passed.
+    Args:
+      dim: an older name of `axis`; raise ValueError unless exactly one of the two is passed.
 
     >>> session.run(tf.expand_dims([1, 2], axis=1))
     array([[1],
@@ -230,11 +236,13 @@ def squeeze(
 ) -> Tensor:
     """Remove from `input` the axes of size 1 listed in `axis`, by default all axes of size 1.
 
-    squeeze_dims: an older name of `axis`. Raises ValueError for an axis outside [-rank, rank) or of
-    a size other than 1.
+    Args:
+      squeeze_dims: an older name of `axis`.
 
     >>> session.run(tf.squeeze([[[1], [2]]]))
     array([1, 2], dtype=int32)
+
+    Raises ValueError for an axis outside [-rank, rank) or of a size other than 1.
     """
     if axis is not None and squeeze_dims is not None:
         raise ValueError("squeeze takes one of 'axis' and its older name 'squeeze_dims'")

@@ -78,9 +78,10 @@ def _infer_depth(to_depth: bool, context: InferContext) -> Sequence[TensorShape]
 def _split_space(signature: Signature, deep: Any, wide: Any) -> tuple[Any, Any]:
     """Return views of `deep` and `wide` in which corresponding elements have the same position.
 
-    deep: the array in which space was moved into channels. wide: the array with full height and
-    width. The axes of the views are batch, block row, block column, row within a block, column
-    within a block, channel.
+    Args:
+      deep: the array in which space was moved into channels.
+      wide: the array with full height and width. The axes of the views are batch, block row, block
+        column, row within a block, column within a block, channel.
     """
     block = _block(signature.attrs)
     if _axes(signature.attrs)[2] == 3:
@@ -299,9 +300,11 @@ def space_to_batch_nd(
 ) -> Tensor:
     """Move blocks of the M axes after the first into the batch axis, which is the first.
 
-    block_shape: int vector, the block's size along each of the M axes; paddings: ints [M, 2], the
-    numbers of zeros to add before and after each axis first. Raises ValueError if a padded size is
-    not a multiple of the block's size.
+    Raises ValueError if a padded size is not a multiple of the block's size.
+
+    Args:
+      block_shape: int vector, the block's size along each of the M axes.
+      paddings: ints [M, 2], the numbers of zeros to add before and after each axis first.
     """
     return raw_ops.SpaceToBatchND(input, block_shape, paddings, name=name)
 
@@ -309,8 +312,10 @@ def space_to_batch_nd(
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
     """Move batches back into blocks of the M axes after the first: invert `space_to_batch_nd`.
 
-    crops: ints [M, 2], the numbers of elements to remove before and after each axis. Raises
-    ValueError if the batch size is not a multiple of the product of `block_shape`.
+    Raises ValueError if the batch size is not a multiple of the product of `block_shape`.
+
+    Args:
+      crops: ints [M, 2], the numbers of elements to remove before and after each axis.
     """
     return raw_ops.BatchToSpaceND(input, block_shape, crops, name=name)
 
@@ -321,7 +326,9 @@ def space_to_batch(
 ) -> Tensor:  # fmt: skip
     """Apply `space_to_batch_nd` to height and width of a 4-D `input`.
 
-    block_size: one int for both axes; if it is None, `block_shape`, a vector of two ints, is used.
+    Args:
+      block_size: one int for both axes; if it is None, `block_shape`, a vector of two ints, is
+        used.
     """
     return space_to_batch_nd(input, _square(block_size, block_shape), paddings, name)
 
@@ -331,7 +338,9 @@ def batch_to_space(
 ) -> Tensor:
     """Apply `batch_to_space_nd` to height and width of a 4-D `input`.
 
-    block_size: one int for both axes; if it is None, `block_shape`, a vector of two ints, is used.
+    Args:
+      block_size: one int for both axes; if it is None, `block_shape`, a vector of two ints, is
+        used.
 
     >>> session.run(tf.batch_to_space(tf.ones([4, 1, 1, 1]), [[0, 0], [0, 0]], 2)).shape
     (1, 2, 2, 1)

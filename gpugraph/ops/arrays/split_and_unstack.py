@@ -72,12 +72,14 @@ _unpack = op(
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
     """Return the slices of `value` along `axis`: a list of `num` tensors without that axis.
 
-    num: the size of the axis, needed only if it is not known statically. Raises ValueError if it is
-    neither passed nor known, or differs from the known size.
+    Args:
+      num: the size of the axis, needed only if it is not known statically.
 
     >>> first, second = tf.unstack([[1, 2], [3, 4]])
     >>> session.run(second)
     array([3, 4], dtype=int32)
+
+    Raises ValueError if it is neither passed nor known, or differs from the known size.
     """
     source = convert_to_tensor(value, name="value")
     if num is None:
@@ -103,8 +105,10 @@ def _infer_parts(
 ) -> InferFunction:
     """Return the shape inference of a split.
 
-    tensor, split_dim: the input numbers of the tensor and of the axis. lengths: a function from the
-    context and the size of the whole axis (or None) to the sizes of the parts.
+    Args:
+      tensor, split_dim: the input numbers of the tensor and of the axis.
+      lengths: a function from the context and the size of the whole axis (or None) to the sizes of
+        the parts.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -170,7 +174,8 @@ _split = op(
 def _part_lengths(value: Any, length: int | None) -> Lengths:
     """Return the sizes of the parts; -1 is replaced by the remainder of `length`.
 
-    length: the size of the split axis; if it is None, the size for -1 is None too.
+    Args:
+      length: the size of the split axis; if it is None, the size for -1 is None too.
     """
     asked = ints(value)
     known = sum(size for size in asked if size != -1)
@@ -216,12 +221,16 @@ def split(
     """Split `value` along `axis` into a list of tensors.
 
     `num_or_size_splits` is the number of equal parts or an int vector of their sizes, one of which
-    may be -1. num: the number of parts, needed only for a vector of unknown length. Raises
-    ValueError if the parts do not add up to the size of the axis.
+    may be -1.
+
+    Args:
+      num: the number of parts, needed only for a vector of unknown length.
 
     >>> first, rest = tf.split([1, 2, 3], [1, 2])
     >>> session.run(rest)
     array([2, 3], dtype=int32)
+
+    Raises ValueError if the parts do not add up to the size of the axis.
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)):
         return _split(axis, value, num_split=int(num_or_size_splits), name=name)

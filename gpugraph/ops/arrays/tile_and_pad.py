@@ -93,7 +93,8 @@ _tile = op(
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """Repeat `input` along each axis: `multiples[i]` times along axis i.
 
-    multiples: an int vector with one number for each axis; otherwise raise ValueError.
+    Args:
+      multiples: an int vector with one number for each axis; otherwise raise ValueError.
 
     >>> session.run(tf.tile([1, 2], [2]))
     array([1, 2, 1, 2], dtype=int32)
@@ -151,7 +152,8 @@ def _infer_pad(context: InferContext) -> Sequence[TensorShape]:
 def _interior(array: Any, pairs: Widths) -> Any:
     """Return the view of a padded array without its paddings.
 
-    pairs: for each axis, the numbers of padding elements (before, after).
+    Args:
+      pairs: for each axis, the numbers of padding elements (before, after).
     """
     index = tuple(
         slice(before, size - after)
@@ -240,7 +242,10 @@ def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
     borders.
 
     Borders are filled axis by axis: the border along an axis includes the borders of earlier axes,
-    which are already filled. edge: 1 if the outermost interior element is not repeated, 0 if it is.
+    which are already filled.
+
+    Args:
+      edge: 1 if the outermost interior element is not repeated, 0 if it is.
     """
     mirrors = []
     for axis, (before, after) in enumerate(pairs):
@@ -352,13 +357,16 @@ def pad(
 ) -> Tensor:
     """Add `paddings[i]` = (before, after) elements along axis i of `tensor`.
 
-    mode: CONSTANT adds `constant_values`, a scalar; SYMMETRIC and REFLECT mirror the tensor at its
-    border, with and without a copy of the border element. Raises ValueError for any other mode, and
-    for mirrored paddings larger than the tensor (REFLECT: than its size - 1).
+    Args:
+      mode: CONSTANT adds `constant_values`, a scalar; SYMMETRIC and REFLECT mirror the tensor at
+        its border, with and without a copy of the border element.
 
     >>> session.run(tf.pad([[1, 2]], [[0, 1], [1, 0]]))
     array([[0, 1, 2],
            [0, 0, 0]], dtype=int32)
+
+    Raises ValueError for any other mode, and for mirrored paddings larger than the tensor (REFLECT:
+    than its size - 1).
     """
     mode = text_of("mode", mode).upper()
     if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):

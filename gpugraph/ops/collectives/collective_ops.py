@@ -129,13 +129,15 @@ def all_reduce(
 ) -> Tensor:
     """Combine the tensors of a group, one on each device, elementwise with `merge_op`.
 
-    t: a numeric tensor on an explicit device; the result has its shape. group_size: the number of
-      tensors. group_key, instance_key: ints; calls that pass the same pair of keys combine their
-      tensors.
-    merge_op: "Add", "Mul", "Max", "Min". final_op: "Id", or "Div", which divides by group_size.
-    subdiv_offsets, communication_hint: accepted for compatibility, without effect.
-
     Raises ValueError for a group_size below 2, and for a `t` without an explicit device.
+
+    Args:
+      t: a numeric tensor on an explicit device; the result has its shape.
+      group_size: the number of tensors.
+      group_key, instance_key: ints; calls that pass the same pair of keys combine their tensors.
+      merge_op: "Add", "Mul", "Max", "Min".
+      final_op: "Id", or "Div", which divides by group_size.
+      subdiv_offsets, communication_hint: accepted for compatibility, without effect.
     """
     _check("all_reduce", group_size, t.device)
     if merge_op not in _MERGES or final_op not in _FINALS:
@@ -187,8 +189,11 @@ def broadcast_send(
 ) -> Tensor:
     """Send a tensor to each `broadcast_recv` of its group, and return the tensor.
 
-    shape, dtype: the shape and dtype of `t`, the same in all calls of the group. For the other
-    arguments and the errors, see `all_reduce`. Raises ValueError if `t` has another shape or dtype.
+    Raises ValueError if `t` has another shape or dtype.
+
+    Args:
+      shape, dtype: the shape and dtype of `t`, the same in all calls of the group. For the other
+        arguments and the errors, see `all_reduce`.
     """
     t = convert_to_tensor(t)
     _check("broadcast_send", group_size, t.device)
@@ -222,8 +227,10 @@ def broadcast_recv(
 ) -> Tensor:
     """Receive the tensor that `broadcast_send` of the same group sends, on the current `tf.device`.
 
-    shape, dtype: the shape and dtype of the tensor. The other arguments are as in `all_reduce`.
-    Raises ValueError for a group_size below 2.
+    The other arguments are as in `all_reduce`. Raises ValueError for a group_size below 2.
+
+    Args:
+      shape, dtype: the shape and dtype of the tensor.
     """
     _check("broadcast_recv", group_size, "any")
     return raw_ops.CollectiveBcastRecv(

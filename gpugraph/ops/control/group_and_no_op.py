@@ -36,7 +36,8 @@ _DECLARED = {**EMPTY_KERNELS, "grad": NO_GRADIENT, "stateful": True}
 def _declare(name: str, infer: InferFunction, doc: str, **declared: Any) -> None:
     """Declare a stateful op with the empty kernels and no gradient.
 
-    declared: further keywords of `op`.
+    Args:
+      declared: further keywords of `op`.
     """
     op(name, infer=infer, doc=doc, **{**_DECLARED, **declared})
 

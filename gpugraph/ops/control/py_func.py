@@ -130,7 +130,10 @@ def _result(value: Any, wanted: DType, value_name: str) -> Any:
     """Convert one returned value to an array of dtype `wanted`.
 
     Raises InternalError for objects that are not numbers or strings, and InvalidArgumentError for
-    another dtype. value_name: a description of the value for the message.
+    another dtype.
+
+    Args:
+      value_name: a description of the value for the message.
     """
     try:
         array = np.asarray(value)
@@ -247,8 +250,9 @@ def eager_py_func(
     """Add an EagerPyFunc op that calls `func` as `py_func` does. Return the op's output tensors, or
     the op itself if it has no outputs.
 
-    gradient: a function from the op and the gradients at its outputs to the gradients at its
-      inputs.
+    Args:
+      gradient: a function from the op and the gradients at its outputs to the gradients at its
+        inputs.
     """
     token = f"pyfunc_{next(_numbers)}"
     function = _FUNCTIONS[token] = _Function(func)

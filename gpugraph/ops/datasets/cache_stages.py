@@ -59,7 +59,8 @@ class Cached(Passed):
 class CachedElements(Elements):
     """An iteration that stores the elements of the first whole pass in the cache, as blocks.
 
-    source: the iteration over the source, or None once elements are read from the cache.
+    Args:
+      source: the iteration over the source, or None once elements are read from the cache.
     """
 
     def __init__(self, stage: Cached, source: Elements | None, pipeline: Pipeline) -> None:

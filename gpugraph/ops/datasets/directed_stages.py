@@ -76,7 +76,8 @@ class DirectedElements(Elements):
 class DirectedBlocks(DirectedElements):
     """An iteration over blocks of several datasets in the order that a selector gives.
 
-    sources: the iteration over each dataset, or None if the dataset has ended.
+    Args:
+      sources: the iteration over each dataset, or None if the dataset has ended.
     """
 
     selector: BlockElements

@@ -26,8 +26,10 @@ from gpugraph.ops.framework.op_declaration import Attr
 class Mapped(Stage):
     """The results of a function that is called on each element.
 
-    keeps_number: whether an OutOfRangeError that the function raises is an error. If false, it ends
-    the dataset. calls: the maximum number of calls at the same time.
+    Args:
+      keeps_number: whether an OutOfRangeError that the function raises is an error. If false, it
+        ends the dataset.
+      calls: the maximum number of calls at the same time.
     """
 
     kind = "Map"

@@ -42,7 +42,9 @@ _UNINITIALIZED = (
 class IteratorResource:
     """An iterator of a session. After `initialize` it has a dataset and a position.
 
-    types, shapes: the dtypes and shapes of elements. If `types` is empty, any dataset is accepted.
+    Args:
+      types, shapes: the dtypes and shapes of elements. If `types` is empty, any dataset is
+        accepted.
     """
 
     def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape], name: str) -> None:

@@ -78,8 +78,10 @@ class WindowElements(Through):
 
 
 class WindowBlocks(WindowElements):
-    """An iteration over windows of a source that returns stacked elements. buffer: a list of
-    blocks.
+    """An iteration over windows of a source that returns stacked elements.
+
+    Args:
+      buffer: a list of blocks.
     """
 
     buffer: list[Any]

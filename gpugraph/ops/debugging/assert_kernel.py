@@ -51,7 +51,8 @@ _ESCAPES[ord("\\")] = "\\\\"
 def element_text(value: Any, errors: str = "backslashreplace") -> str:
     """Format one element as TensorFlow does: bools as 0 and 1, strings with escapes.
 
-    errors: the `errors` argument of `bytes.decode`, for strings that are not UTF-8.
+    Args:
+      errors: the `errors` argument of `bytes.decode`, for strings that are not UTF-8.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8", errors).translate(_ESCAPES)

@@ -76,12 +76,14 @@ _ensure_shape = op(
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     """Return `x` with its static shape refined by `shape`, which each run checks.
 
-    shape: a list of sizes, None for an unknown size; or None if even the rank is unknown. Raises
-    ValueError if the static shape of `x` is incompatible with it, and InvalidArgumentError if the
-    shape in a run is.
+    Args:
+      shape: a list of sizes, None for an unknown size; or None if even the rank is unknown.
 
     >>> x = tf.placeholder(tf.float32, [None])
     >>> session.run(tf.ensure_shape(x, [2]), {x: [1, 2]})
     array([1., 2.], dtype=float32)
+
+    Raises ValueError if the static shape of `x` is incompatible with it, and InvalidArgumentError
+    if the shape in a run is.
     """
     return _ensure_shape(x, shape=shape, name=name)

@@ -56,7 +56,10 @@ BINARY: dict[str, Any] = {
 def binary(op_type: str, name: str = "", **declaration: Any) -> BinaryFunction:
     """Declare an op with the defaults in `BINARY`. Return its public function.
 
-    The function is called `name` and takes (x, y, name=None). declaration: keywords of `op`.
+    The function is called `name` and takes (x, y, name=None).
+
+    Args:
+      declaration: keywords of `op`.
     """
     return public_function(op(op_type, **{**BINARY, **declaration}), name)
 

@@ -27,7 +27,9 @@ from gpugraph.ops.framework.unbroadcasting import unbroadcast
 def _predicate(op_type: str, expression: str, doc: str, **declaration: Any) -> BinaryFunction:
     """Declare a broadcasting op of two tensors with a bool output and without a gradient.
 
-    expression: C for one element, of `x` and `y`. declaration: further keywords of `op`.
+    Args:
+      expression: C for one element, of `x` and `y`.
+      declaration: further keywords of `op`.
     """
     return binary(
         op_type,

@@ -93,8 +93,9 @@ _MODULUS = f"{_UNSAFE} ? (T)0 : x % y + (x % y != (T)0 && (x < (T)0) != (y < (T)
 def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
     """Return the gradient function of a quotient z: dz / y for x, and dz (-x / y / y) for y.
 
-    divide: the op type that computes these divisions. The gradients do not read z itself, because a
-    run may feed another value for z.
+    Args:
+      divide: the op type that computes these divisions. The gradients do not read z itself, because
+        a run may feed another value for z.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
@@ -128,7 +129,8 @@ def _division(
 ) -> BinaryFunction:
     """Declare a quotient or remainder op. Return its public function.
 
-    expressions: C for one element, first of floats, then of integers (used on GPUs only).
+    Args:
+      expressions: C for one element, first of floats, then of integers (used on GPUs only).
     """
     floating, integral = expressions
     function = binary(
@@ -142,7 +144,8 @@ def _division(
 def _remainder_gradient(quotient: str) -> Callable[[Any, Any], list[Any]]:
     """Return the gradient function of a remainder: dz for x, and -dz times the quotient for y.
 
-    quotient: the op type that computes the quotient.
+    Args:
+      quotient: the op type that computes the quotient.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
@@ -251,8 +254,11 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _pair(x: Any, y: Any, is_hint: bool = False) -> tuple[Tensor, Tensor]:
     """Convert x and y to tensors of one dtype: the dtype of x if it is a tensor, else that of y.
 
-    is_hint: whether a y that is not a tensor, and does not fit that dtype, becomes a tensor of the
-    dtype of its values. Raises TypeError if the dtypes then differ.
+    Raises TypeError if the dtypes then differ.
+
+    Args:
+      is_hint: whether a y that is not a tensor, and does not fit that dtype, becomes a tensor of
+        the dtype of its values.
     """
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):

@@ -19,8 +19,9 @@ _AXES = 4
 def special_source(function: str, host: Call) -> Source:
     """Return the kernel of a unary function in kernels/cuda/math/special_functions.cuh.
 
-    function: the name of the function in that file; host: the NumPy kernel used where CUDA C cannot
-    run.
+    Args:
+      function: the name of the function in that file.
+      host: the NumPy kernel used where CUDA C cannot run.
     """
     return Source("special_unary.cu", partial(_launch_special, function), host)
 

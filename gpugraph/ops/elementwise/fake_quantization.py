@@ -208,9 +208,10 @@ def fake_quant_with_min_max_args(
     """Clamp float32 numbers to [min, max] and round them to one of 2 ** num_bits steps. 0 is a
     step.
 
-    narrow_range: whether to use one step fewer, so that a symmetric range has as many steps below 0
-    as above. A run raises InvalidArgumentError if num_bits is not in [2, 16] or min is not below
-    max.
+    Args:
+      narrow_range: whether to use one step fewer, so that a symmetric range has as many steps below
+        0 as above. A run raises InvalidArgumentError if num_bits is not in [2, 16] or min is not
+        below max.
     """
     ends = {"min": min, "max": max}
     return _args(inputs, **ends, num_bits=num_bits, narrow_range=narrow_range, name=name)
@@ -275,7 +276,8 @@ def fake_quant_with_min_max_vars_per_channel(
 ) -> Tensor:
     """Quantize like `fake_quant_with_min_max_vars`, with a range for each index of the last axis.
 
-    min, max: float32 vectors as long as the last axis.
+    Args:
+      min, max: float32 vectors as long as the last axis.
     """
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _per_channel(inputs, min, max, **attrs, name=name)

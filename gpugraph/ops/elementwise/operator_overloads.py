@@ -30,7 +30,8 @@ def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
     """Return functions for the operator `x . y`, and for the reflected `y . x`, where y is not a
     tensor.
 
-    name: the name of the operations that `function(x, y, name=name)` adds.
+    Args:
+      name: the name of the operations that `function(x, y, name=name)` adds.
     """
 
     def forward(x: Any, y: Any) -> Any:

@@ -60,7 +60,8 @@ def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, 
     """Return (scale, low, high): the number of integer steps per 1.0, and the range of real numbers
     that `ends` covers.
 
-    ends: the lowest and the highest integer.
+    Args:
+      ends: the lowest and the highest integer.
     """
     by_low = ends[0] / low if ends[0] * low > 0 else _LARGEST
     by_high = ends[1] / high if ends[1] * high > 0 else _LARGEST
@@ -97,8 +98,11 @@ class _FirstScale:
 def _to_integers(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any, Any]:
     """Convert real numbers in [low, high] to integers. Return (integers, low, high).
 
-    The returned low and high are the range that the integers cover. kind: the integer dtype; attrs:
-    the attrs of QuantizeV2 (mode, round_mode).
+    The returned low and high are the range that the integers cover.
+
+    Args:
+      kind: the integer dtype.
+      attrs: the attrs of QuantizeV2 (mode, round_mode).
     """
     mode, (first, last) = _mode(attrs), _bounds(kind)
     if mode == "MIN_FIRST":
@@ -282,9 +286,12 @@ def quantize(
 ) -> Any:
     """Quantize float32 numbers to dtype `T`. Return (output, output_min, output_max).
 
-    min_range, max_range: float scalars, widened to contain 0; the outputs are the range used. mode:
-    `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"` (module docstring). round_mode: `"HALF_TO_EVEN"`
-    has an effect with SCALED only. Raises ValueError for other modes.
+    Raises ValueError for other modes.
+
+    Args:
+      min_range, max_range: float scalars, widened to contain 0; the outputs are the range used.
+      mode: `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"` (module docstring).
+      round_mode: `"HALF_TO_EVEN"` has an effect with SCALED only.
     """
     attrs = {"mode": mode, "round_mode": round_mode}
     return raw_ops.QuantizeV2(input, min_range, max_range, T=T, name=name, **attrs)

@@ -40,7 +40,10 @@ def _unary(
 ) -> UnaryFunction:
     """Declare a unary op; C's math library has the function under the op type's name in lower case.
 
-    function: the NumPy kernel; grad: the gradient function; doc: the op's description.
+    Args:
+      function: the NumPy kernel.
+      grad: the gradient function.
+      doc: the op's description.
     """
     return unary(op_type, function, f"{op_type.lower()}(x)", grad, doc, sparse=sparse)
 

@@ -48,8 +48,13 @@ def unary(
 ) -> UnaryFunction:
     """Declare an elementwise op of one input. Return its public function.
 
-    function: the NumPy kernel; expression: C for one element, of `x`; doc: a description in words.
-    grad: the gradient function. types: the dtypes of x. name, sparse: see `public_function`.
+    Args:
+      function: the NumPy kernel.
+      expression: C for one element, of `x`.
+      doc: a description in words.
+      grad: the gradient function.
+      types: the dtypes of x.
+      name, sparse: see `public_function`.
     """
     declared = op(
         op_type,

@@ -92,8 +92,10 @@ def _by_both(
 ) -> Callable[[Any, Any], list[Any]]:
     """Return the gradient function of the op `op_type`, which is linear in dy.
 
-    parts: computes two tensors from (op, dz). by_y: computes the gradient for y from both tensors.
-    The gradient for dy is the op itself, applied to the first tensor and dz.
+    Args:
+      parts: computes two tensors from (op, dz).
+      by_y: computes the gradient for y from both tensors. The gradient for dy is the op itself,
+        applied to the first tensor and dz.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:

@@ -181,7 +181,9 @@ def _check_assigned(
     """Raise InvalidArgumentError if a stored tensor does not have the shape of the assigned
     variable.
 
-    part: the slice to restore, or None. taker: the name of the Assign operation, for the message.
+    Args:
+      part: the slice to restore, or None.
+      taker: the name of the Assign operation, for the message.
     """
     stored = reader.entry(name).shape if part is None else shape_of_slice(*part)
     if stored != shape:

@@ -58,11 +58,13 @@ _decode_compressed = string_op(
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
     """Decompress each string; the result has the same shape.
 
-    compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. A string may hold
-    several compressed streams in succession. A truncated stream gives as many bytes as can be read.
-
     A run raises InvalidArgumentError for another compression_type, and DataLossError for a string
     that is not compressed in that way, and for a result over 64 MiB that is more than 100 times as
     large as the compressed string.
+
+    Args:
+      compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. A string may hold
+        several compressed streams in succession. A truncated stream gives as many bytes as can be
+        read.
     """
     return _decode_compressed(bytes, compression_type=compression_type, name=name)

@@ -33,8 +33,10 @@ _SPECIAL = re.compile(rb'["\r\n]')
 def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     """Return the fields of one record, without their quotes; an empty record has no fields.
 
-    quotes: whether fields may be in double quotes. Raises InvalidArgumentError for misplaced quotes
-    and line ends.
+    Raises InvalidArgumentError for misplaced quotes and line ends.
+
+    Args:
+      quotes: whether fields may be in double quotes.
     """
     fields: list[bytes] = []
     position = 0 if record else len(record) + 1
@@ -112,8 +114,10 @@ def plain_columns(
     """Return the columns, parsed all at once. If a record or field needs the slow path
     (`csv_values`), return None.
 
-    lines: the records. chosen: the columns to return (all if empty). missing: a text that counts as
-    an empty field, like "".
+    Args:
+      lines: the records.
+      chosen: the columns to return (all if empty).
+      missing: a text that counts as an empty field, like "".
     """
     special = [row for row, line in enumerate(lines) if _SPECIAL.search(line)]
     try:
@@ -146,8 +150,9 @@ def _plain_column(texts: list[bytes], default: Any, missing: bytes) -> Any:
     """Return the values of a column as an array, or None if the slow path must parse or report a
     field.
 
-    texts: the fields of the column. The default replaces an empty field. The result is None if a
-    field is empty without a default, or is not a plain number.
+    Args:
+      texts: the fields of the column. The default replaces an empty field. The result is None if a
+        field is empty without a default, or is not a plain number.
     """
     dtype = as_dtype(default.dtype)
     blank = []
@@ -173,7 +178,9 @@ def csv_values(
     """Yield the values of one record, with defaults for empty fields. Raises InvalidArgumentError
     for errors.
 
-    row: the number of the record, for the messages. missing: a text that counts as an empty field.
+    Args:
+      row: the number of the record, for the messages.
+      missing: a text that counts as an empty field.
     """
     if chosen:
         fields = [field for column, field in enumerate(fields) if column in chosen]
@@ -264,20 +271,21 @@ def decode_csv(
     """Split records into fields: return a list with a tensor of the shape of `records` for each
     column.
 
-    records: strings, one record each, without a line end.
-    record_defaults: a list with one entry for each column, the value of an empty field: a scalar or
-      a vector of one element, or an empty vector if the field is required. The dtype of the entry
-      is the column's: float32, float64, int32, int64 or string; raise TypeError for others.
-    field_delim: the delimiter between fields, one character.
-    use_quote_delim: whether fields may be in double quotes, with any characters inside and each
-      quote doubled.
-    na_value: a text that counts as an empty field.
-    select_cols: the indices of the columns to return, strictly increasing, as many as there are
-      defaults; otherwise raise ValueError. By default all columns are returned.
-
     A run raises InvalidArgumentError for a record with more or fewer fields, for a field that is
     not a number of its column's dtype, for quotes that don't close, and for a required field that
     is empty.
+
+    Args:
+      records: strings, one record each, without a line end.
+      record_defaults: a list with one entry for each column, the value of an empty field: a scalar
+        or a vector of one element, or an empty vector if the field is required. The dtype of the
+        entry is the column's: float32, float64, int32, int64 or string; raise TypeError for others.
+      field_delim: the delimiter between fields, one character.
+      use_quote_delim: whether fields may be in double quotes, with any characters inside and each
+        quote doubled.
+      na_value: a text that counts as an empty field.
+      select_cols: the indices of the columns to return, strictly increasing, as many as there are
+        defaults; otherwise raise ValueError. By default all columns are returned.
     """
     chosen = [] if select_cols is None else list(select_cols)
     if select_cols is not None:

@@ -76,12 +76,14 @@ def decode_raw(
 ) -> Tensor:
     """Reinterpret the bytes of strings as numbers of `out_type`, along a new last axis.
 
-    little_endian: whether the first byte of a number is the least significant. `bytes` is an older
-    name of `input_bytes`. Raises ValueError if both or neither are passed, and TypeError for an
-    unsupported dtype.
-
     Raises InvalidArgumentError, in a run, for strings of different sizes, or of a size that is not
     a multiple of the dtype's.
+
+    Raises ValueError if both or neither are passed, and TypeError for an unsupported dtype.
+
+    Args:
+      little_endian: whether the first byte of a number is the least significant. `bytes` is an
+        older name of `input_bytes`.
     """
     if input_bytes is not None and bytes is not None:
         raise ValueError("Cannot specify both 'input_bytes' and 'bytes'")

@@ -31,7 +31,8 @@ def _as_bytes(item: Any) -> bytes:
 def _bind_save(count: int) -> Callable[..., Any]:
     """Return the function that binds a save op to its arrays.
 
-    count: the number of inputs before the tensors: 2, or 3 with slices.
+    Args:
+      count: the number of inputs before the tensors: 2, or 3 with slices.
     """
 
     def bind(context: KernelContext, *inputs: Any) -> Callable[[], list[Any]]:

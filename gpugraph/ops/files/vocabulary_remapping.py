@@ -132,7 +132,8 @@ def _check_places(remapping: Any, size: int, what: str) -> None:
     Raises UnimplementedError for an old line used twice, and InternalError for an old line outside
     the matrix.
 
-    size, what: the size and the name of the matrix's axis.
+    Args:
+      size, what: the size and the name of the matrix's axis.
     """
     seen: dict[int, int] = {}
     for new, old in enumerate(remapping.tolist()):

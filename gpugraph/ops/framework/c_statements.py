@@ -71,10 +71,12 @@ def statements(
 ) -> str:
     """Return C statements, on one line, that assign the outputs of a decomposition to `outputs`.
 
-    inputs: the C expression and dtype of each input. outputs: the names of C variables. In the
-    kernel, the type T is that of the computation; the macros ELEMENT_STORE and ELEMENT_LOAD round
-    to the dtype in memory. Raises NotImplementedError if the decomposition has reductions or
-    indices.
+    Raises NotImplementedError if the decomposition has reductions or indices.
+
+    Args:
+      inputs: the C expression and dtype of each input.
+      outputs: the names of C variables. In the kernel, the type T is that of the computation; the
+        macros ELEMENT_STORE and ELEMENT_LOAD round to the dtype in memory.
     """
     builder = _Statements()
     values = decomposition.build(builder, signature, [builder.named(*value) for value in inputs])

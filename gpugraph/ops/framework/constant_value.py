@@ -54,8 +54,9 @@ def constant_value(tensor: Any) -> Any:
 def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | None:
     """Return the value for `tf.get_static_value`, which evaluates only TensorFlow 1.15's op types.
 
-    partial: for a Pack along axis 0 with unknown parts, return an array of objects, with None for
-    each unknown part.
+    Args:
+      partial: for a Pack along axis 0 with unknown parts, return an array of objects, with None for
+        each unknown part.
     """
     value = _ProgramSearch().value(tensor)
     if value is not None or not partial or not _is_static(tensor.op) or tensor.op.type != "Pack":

@@ -48,8 +48,10 @@ class Term:
         """Apply an elementwise C expression, in which `x` is this term, and `y` and `z` are the
         `others`.
 
-        dtype: the dtype of the result, by default this term's. fails: (condition in C, message): a
-        run raises an error with the message if the condition is true for an element.
+        Args:
+          dtype: the dtype of the result, by default this term's.
+          fails: (condition in C, message): a run raises an error with the message if the condition
+            is true for an element.
         """
         values = [self.value, *(self._operand(other) for other in others)]
         value = self.builder.apply(expression, values, dtype or self.dtype, self.dtype, fails)

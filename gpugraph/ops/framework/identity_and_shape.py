@@ -151,7 +151,8 @@ def shape(
 ) -> Tensor:
     """Return the shape of `input` as an int vector.
 
-    optimize: whether to return a constant if the shape is fully known.
+    Args:
+      optimize: whether to return a constant if the shape is fully known.
 
     >>> x = tf.placeholder(tf.float32, [None, 3])
     >>> session.run(tf.shape(x), {x: np.ones((2, 3))})

@@ -58,7 +58,8 @@ def ints(array: Any) -> tuple[int, ...]:
 def numpy_kernels(call: Call, native: Native | None = None) -> dict[str, Any]:
     """Return the kernels, as arguments of `op`, of an op that NumPy computes on CPUs and GPUs.
 
-    native: its native kernel, used instead where it is supported.
+    Args:
+      native: its native kernel, used instead where it is supported.
     """
     return {"cpu": call, "gpu": call} | ({"native": native} if native else {})
 
@@ -68,7 +69,8 @@ def cuda_kernels(
 ) -> dict[str, Any]:
     """Return the kernels, as arguments of `op`, of an op with CUDA code and a NumPy kernel `call`.
 
-    file, launches, options: the arguments of `Source`.
+    Args:
+      file, launches, options: the arguments of `Source`.
     """
     return {"cpu": call, "gpu": Source(file, launches, call, **options)}
 
@@ -80,7 +82,8 @@ Pairs = Sequence[tuple[Any, Any]]
 def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
     """Return the kernels, as arguments of `op`, of an op that only copies.
 
-    views: see `ViewCopies`.
+    Args:
+      views: see `ViewCopies`.
     """
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

@@ -28,8 +28,9 @@ class HostOnly(NamedTuple):
 class KernelDef(NamedTuple):
     """A kernel of an op type on a device type.
 
-    types: the dtypes that the kernel supports, by type attr; empty if it supports all. is_ours:
-    whether the kernel is the library's, not a program's.
+    Args:
+      types: the dtypes that the kernel supports, by type attr; empty if it supports all.
+      is_ours: whether the kernel is the library's, not a program's.
     """
 
     op_type: str
@@ -58,8 +59,11 @@ def register_kernel(
     """Register a program's kernel; among kernels for a node's dtypes, the one of highest priority
     runs.
 
-    types: the supported dtypes by type attr, by default all. Raises AlreadyExistsError if there is
-    a kernel with the same op type, device type, dtypes and priority.
+    Raises AlreadyExistsError if there is a kernel with the same op type, device type, dtypes and
+    priority.
+
+    Args:
+      types: the supported dtypes by type attr, by default all.
     """
     load(op_type)
     add_kernel(op_type, device_type, kernel, types=types, priority=priority, is_ours=False)

@@ -55,9 +55,11 @@ NO_GRADIENT = _NoGradient()
 class Attr(NamedTuple):
     """The declaration of an attr: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
 
-    minimum: the minimum of an int (for `N` in `N * T`, 1 by default), or the minimum length of a
-    list. allowed: the allowed dtypes for the kind "type", the allowed texts for the kind "string".
-    default: for a type attr, the dtype to which a Python value is converted if it fits.
+    Args:
+      minimum: the minimum of an int (for `N` in `N * T`, 1 by default), or the minimum length of a
+        list.
+      allowed: the allowed dtypes for the kind "type", the allowed texts for the kind "string".
+      default: for a type attr, the dtype to which a Python value is converted if it fits.
     """
 
     kind: str
@@ -70,16 +72,17 @@ class Attr(NamedTuple):
 class OpDecl(NamedTuple):
     """The declaration of an op type, without its kernels (see `kernel_registry`).
 
-    alias: for each output, the input whose memory the output may overwrite if nothing reads that
-      input afterwards.
-    view: for each output, the input whose bytes it has. If both share memory, no kernel runs,
-      except for a stateful op: its kernel gets the same array as input and output.
-    writes: the indices of ref inputs whose variable this op changes.
-    native: the source of its native code, besides its elementwise or reduction expression.
-    writes_last: whether the kernel writes outputs only after all steps that can fail.
-    reaches_out: whether running it writes files or calls Python functions of the program. Loaders
-      of files run no such op unless explicitly permitted.
-    harmless_without: the index of a string input; without text there, the op does not reach out.
+    Args:
+      alias: for each output, the input whose memory the output may overwrite if nothing reads that
+        input afterwards.
+      view: for each output, the input whose bytes it has. If both share memory, no kernel runs,
+        except for a stateful op: its kernel gets the same array as input and output.
+      writes: the indices of ref inputs whose variable this op changes.
+      native: the source of its native code, besides its elementwise or reduction expression.
+      writes_last: whether the kernel writes outputs only after all steps that can fail.
+      reaches_out: whether running it writes files or calls Python functions of the program. Loaders
+        of files run no such op unless explicitly permitted.
+      harmless_without: the index of a string input; without text there, the op does not reach out.
     """
 
     op_def: OpDef

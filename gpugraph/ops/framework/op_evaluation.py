@@ -131,7 +131,9 @@ def evaluate(
     """Return the outputs for these inputs. Return None if there is no CPU `Call`, or if the call
     fails.
 
-    types: the inputs' dtypes, if some inputs are arrays of open sizes (sizes unknown until a run).
+    Args:
+      types: the inputs' dtypes, if some inputs are arrays of open sizes (sizes unknown until a
+        run).
     """
     entry = find_kernel(op_def.name, "CPU", attrs)
     if op_def.infer is None or entry is None or not isinstance(entry.kernel, Call):

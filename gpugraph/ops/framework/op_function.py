@@ -37,10 +37,12 @@ from gpugraph.ops.framework.tensor_conversion import NUMBERS, constant_of, numbe
 class _Typed(NamedTuple):
     """Facts about an operation that depend only on the types of its inputs.
 
-    follows: the attrs that the inputs determine. complete: all attrs if the caller passes none; all
-      operations created without attrs share this dict.
-    dtypes: the dtypes of the outputs; None if they depend on attrs that the caller passes.
-    numbers: for each input that is a Python number, its slot and the dtype of its constant.
+    Args:
+      follows: the attrs that the inputs determine.
+      complete: all attrs if the caller passes none; all operations created without attrs share this
+        dict.
+      dtypes: the dtypes of the outputs; None if they depend on attrs that the caller passes.
+      numbers: for each input that is a Python number, its slot and the dtype of its constant.
     """
 
     follows: dict[str, Any]
@@ -179,7 +181,8 @@ class OpFunction(OpInputs):
     def _keep_types(self, key: tuple[int, ...], values: Sequence[Any], op: Operation) -> None:
         """Cache the facts that follow from the types of `values`, if these are tensors and numbers.
 
-        op: the operation that was made from them.
+        Args:
+          op: the operation that was made from them.
         """
         numbers = [slot for slot, value in enumerate(values) if type(value) is not Tensor]
         if self._by_types is not None and all(type(values[slot]) in NUMBERS for slot in numbers):

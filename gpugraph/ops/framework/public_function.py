@@ -59,8 +59,10 @@ class FeaturesFunction(Protocol):
 def public_function(op_function: OpFunction, name: str = "", sparse: bool = False) -> Any:
     """Return a Python function `name(<inputs of the op>, name=None)` that calls `op_function`.
 
-    name: the function's `__name__`, by default the op type in snake case. sparse: whether the
-    function also accepts a SparseTensor: it then maps the values, and returns a SparseTensor.
+    Args:
+      name: the function's `__name__`, by default the op type in snake case.
+      sparse: whether the function also accepts a SparseTensor: it then maps the values, and returns
+        a SparseTensor.
     """
     label = name or op_function.__name__
     inputs = ", ".join(arg.name for arg in op_function.op_def.inputs)

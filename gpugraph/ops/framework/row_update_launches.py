@@ -58,9 +58,11 @@ LARGER = UpdateRule("((a) >= (b) || (b) != (b) ? (a) : (b))", "((b) > (a) ? (b) 
 class Changes(NamedTuple):
     """Changes of rows, sorted by row.
 
-    size: the number of changes. rows, width: the size of the changed matrix. keys, order: the row
-    of each change, and its position before the sort. step: 0 if a single number updates all rows,
-    else 1.
+    Args:
+      size: the number of changes.
+      rows, width: the size of the changed matrix.
+      keys, order: the row of each change, and its position before the sort.
+      step: 0 if a single number updates all rows, else 1.
     """
 
     size: int
@@ -81,7 +83,8 @@ def columns_and_rows(
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Return the grid and block for a matrix, with threadIdx.x along its columns.
 
-    max_across: the maximum number of threads of a block along the columns.
+    Args:
+      max_across: the maximum number of threads of a block along the columns.
     """
     across = 1
     while across < min(width, max_across):
@@ -103,12 +106,14 @@ def sort_changes(
 ) -> tuple[list[Launch], Changes]:
     """Return launches that sort `count` changes by row, and the sorted changes.
 
-    indices: for each change, a row's number, or its coordinates in `sizes`. drops: 1 to ignore
-      changes with negative row numbers, 2 to ignore those with too high numbers, 3 to ignore both.
-      Any other row number that is out of range makes the run fail with `message`.
-    step: see `Changes`.
-
     Raises NotImplementedError if the number of changes or of rows exceeds 32 bits.
+
+    Args:
+      indices: for each change, a row's number, or its coordinates in `sizes`.
+      drops: 1 to ignore changes with negative row numbers, 2 to ignore those with too high numbers,
+        3 to ignore both. Any other row number that is out of range makes the run fail with
+        `message`.
+      step: see `Changes`.
     """
     rows = int(np.prod(sizes, dtype=object)) if sizes else 1
     if count >= _MAX_CHANGES or rows >= 2 * _MAX_CHANGES - 1:
@@ -180,7 +185,9 @@ def combine_changes(
 ) -> list[Launch]:
     """Return launches for target[row] = rule.finish(target[row], the row's changes combined).
 
-    dtype: the dtype of the updates, and of the target unless `target_type` is passed."""
+    Args:
+      dtype: the dtype of the updates, and of the target unless `target_type` is passed.
+    """
     count, width = changes.size, changes.width
     piece = 4
     while piece < 64 and count * width > piece * _FULL:
@@ -250,7 +257,8 @@ def gather_rows(
 ) -> Launch:
     """Return a launch for out[i] = params[indices[i]], for `count` rows of `width` elements.
 
-    indices: coordinates in `sizes`.
+    Args:
+      indices: coordinates in `sizes`.
     """
     if len(sizes) > 8:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")

@@ -82,8 +82,9 @@ def from_value(index: int) -> InferFunction:
 def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple[int | None, ...]:
     """Return the sizes of `shape`; raise a Misfit (a ValueError) unless it has `rank` axes.
 
-    what: the name of the shape in messages. in_run: the message in a run, if it differs from that
-    of graph construction.
+    Args:
+      what: the name of the shape in messages.
+      in_run: the message in a run, if it differs from that of graph construction.
     """
     if shape.sizes is None:
         return (None,) * rank
@@ -119,7 +120,8 @@ def is_old_scalar(context: InferContext, index: int) -> bool:
 def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
     """Return `axis` as a number in [0, rank); negative axes count from the end.
 
-    what: the axis's name in the message of the ValueError that is raised outside [-rank, rank).
+    Args:
+      what: the axis's name in the message of the ValueError that is raised outside [-rank, rank).
     """
     value = whole_number(what, axis)
     if not -rank <= value < rank:

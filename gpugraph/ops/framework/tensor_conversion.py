@@ -59,14 +59,15 @@ def constant(
 ) -> Tensor:
     """Return a constant tensor.
 
-    value: a Python value or an array.
-    dtype: by default it follows from the value (float32 for floats, int32 for ints).
-    shape: the shape, which a scalar fills.
-    verify_shape: whether the value must have exactly this shape. A TensorProto keeps its dtype and
-      shape.
-
     Raises TypeError for a value of another kind than `dtype`, and ValueError for a value that does
     not fit `shape`.
+
+    Args:
+      value: a Python value or an array.
+      dtype: by default it follows from the value (float32 for floats, int32 for ints).
+      shape: the shape, which a scalar fills.
+      verify_shape: whether the value must have exactly this shape. A TensorProto keeps its dtype
+        and shape.
 
     >>> session.run(tf.constant([[1, 2], [3, 4]]))
     array([[1, 2],
@@ -89,9 +90,10 @@ def constant_of(
 ) -> Tensor:
     """Add a constant with this array to the default graph; the array becomes read-only.
 
-    count: the number of values that the constant's protobuf message has, if fewer than the
-      elements; the last value fills the rest.
-    dtype: the array's dtype, if the caller has it.
+    Args:
+      count: the number of values that the constant's protobuf message has, if fewer than the
+        elements; the last value fills the rest.
+      dtype: the array's dtype, if the caller has it.
     """
     array.setflags(write=False)
     graph = get_default_graph()
@@ -132,10 +134,13 @@ def convert_to_tensor(
     """Convert `value` (tensor, variable, array, number, nested list) to a tensor.
 
     preferred_dtype, dtype_hint (its newer name): the dtype to try first if `dtype` is None; it is
-    ignored if the value does not fit. as_ref: whether a variable converts to a reference.
+    ignored if the value does not fit.
 
     Raises ValueError for a tensor of another dtype than `dtype`, and TypeError if there is no
     conversion.
+
+    Args:
+      as_ref: whether a variable converts to a reference.
 
     >>> tf.convert_to_tensor([1.0, 2.0]).shape
     TensorShape([Dimension(2)])

@@ -15,7 +15,8 @@ from gpugraph.ops.framework.tensor_conversion import constant
 def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
     """Sum `grad` over the axes along which `source` was broadcast against `other`.
 
-    grad: a tensor of the broadcast shape. The result has the shape of `source`.
+    Args:
+      grad: a tensor of the broadcast shape. The result has the shape of `source`.
     """
     here, there = source.shape, other.shape
     axes = _repeated(here, there)

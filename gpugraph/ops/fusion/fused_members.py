@@ -20,9 +20,11 @@ Shape = tuple[int, ...]
 class Member(NamedTuple):
     """One op of a fused step.
 
-    sources: the numbers of the values that it reads, without inputs in host memory (sizes, axes).
-    expressions: C code and reductions for native code. kernel: its NumPy kernel. origin: the line
-    of the user's program that created the op.
+    Args:
+      sources: the numbers of the values that it reads, without inputs in host memory (sizes, axes).
+      expressions: C code and reductions for native code.
+      kernel: its NumPy kernel.
+      origin: the line of the user's program that created the op.
     """
 
     op_type: str
@@ -75,6 +77,7 @@ class MemberContext(ContextOutsideRun):
     def passing(self, slot: int, shape: Shape, dtype: DType) -> Any:
         """Return an array that all members share. Its contents are valid until this member has run.
 
-        slot: distinguishes several such arrays of one member.
+        Args:
+          slot: distinguishes several such arrays of one member.
         """
         return self._allocate_array(("passing", slot), shape, dtype)

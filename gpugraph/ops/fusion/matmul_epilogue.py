@@ -93,7 +93,8 @@ def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Se
     It may be written there if each element's sum of products is complete before the addition, that
     is, if at most SUMMED_AT_ONCE products are summed.
 
-    factor: the static shape of the first factor, or None.
+    Args:
+      factor: the static shape of the first factor, or None.
     """
     fused = _epilogue_ops(attrs)
     is_turned = attrs.get("transpose_a") or attrs.get("adj_x")

@@ -47,7 +47,8 @@ class Layout:
         """Assign offsets to all values that are not outputs of the step; only the first call does
         so.
 
-        stores: the numbers of the values that are outputs of the step.
+        Args:
+          stores: the numbers of the values that are outputs of the step.
         """
         if self.plain:
             return

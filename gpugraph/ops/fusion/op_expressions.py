@@ -37,9 +37,12 @@ def build(
 ) -> Sequence[int]:
     """Add the op to the code that `builder` generates. Return the numbers of its outputs' values.
 
-    For an op that writes variables, these are the new values of the variables. inputs: the numbers
-    of the values of the op's inputs, except for inputs in host memory. Raises NotImplementedError
-    if there are no expressions for these attrs or shapes.
+    For an op that writes variables, these are the new values of the variables.
+
+    Raises NotImplementedError if there are no expressions for these attrs or shapes.
+
+    Args:
+      inputs: the numbers of the values of the op's inputs, except for inputs in host memory.
     """
     if isinstance(expressions, Decomposition):
         return expressions.build(builder, signature, inputs)

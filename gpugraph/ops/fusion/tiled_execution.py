@@ -38,7 +38,8 @@ def tiled(
 ) -> Run:
     """Return a callable that computes the outputs of a group, whose values all have one shape.
 
-    stores: the numbers of the values that become `outputs`, in this order.
+    Args:
+      stores: the numbers of the values that become `outputs`, in this order.
     """
     group = _Tiled(members, stores, inputs, outputs)
     tiles = group.tiles()
@@ -51,8 +52,10 @@ def tiled(
 def slots(members: Sequence[Member], stores: Sequence[int], num_inputs: int) -> list[int]:
     """Return, for each member, the number of the temporary array for its output.
 
-    A temporary is reused after the last member that reads it. stores: the values that are outputs
-    of the group.
+    A temporary is reused after the last member that reads it.
+
+    Args:
+      stores: the values that are outputs of the group.
     """
     last_reader = {
         k - num_inputs: index

@@ -24,10 +24,11 @@ def choose_boxes(
 ) -> list[tuple[int, float]]:
     """Return (box, score when it was chosen) for at most `max_boxes` boxes, best first.
 
-    min_score: boxes up to this score are never chosen. threshold: boxes that overlap a chosen box
-      by more than this are dropped; with a `sigma`, overlaps reduce the score instead (soft
-      suppression).
-    overlaps: a function from a box and a list of other boxes to their overlaps.
+    Args:
+      min_score: boxes up to this score are never chosen.
+      threshold: boxes that overlap a chosen box by more than this are dropped; with a `sigma`,
+        overlaps reduce the score instead (soft suppression).
+      overlaps: a function from a box and a list of other boxes to their overlaps.
     """
     waiting = [(-float(score), box, 0) for box, score in enumerate(scores) if score > min_score]
     heapq.heapify(waiting)

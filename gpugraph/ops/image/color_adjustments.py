@@ -194,8 +194,10 @@ def convert_image_dtype(
     """Convert `image` to another dtype, and scale its values from the range of the old dtype to the
     range of the new dtype.
 
-    The range of floats is [0, 1], that of ints [0, maximum]. saturate: whether to clip values to
-    the range of `dtype` before the cast.
+    The range of floats is [0, 1], that of ints [0, maximum].
+
+    Args:
+      saturate: whether to clip values to the range of `dtype` before the cast.
     """
     source, target = convert_to_tensor(image, name="image"), as_dtype(dtype)
     old = source.dtype.base_dtype
@@ -244,7 +246,8 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     """Multiply the distance of each pixel from its channel's mean by `contrast_factor`.
 
-    images: [..., height, width, channels].
+    Args:
+      images: [..., height, width, channels].
     """
     return _adjust("adjust_contrast", images, _by("AdjustContrastv2", contrast_factor))
 

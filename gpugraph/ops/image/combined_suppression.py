@@ -48,7 +48,10 @@ def _best_of_all(
     """Return (score, class, corners) of the chosen boxes of one image, over all classes, best
     first.
 
-    boxes: [n, classes or 1, 4]. scores: [n, classes]. max_boxes: the maximum for each class.
+    Args:
+      boxes: [n, classes or 1, 4].
+      scores: [n, classes].
+      max_boxes: the maximum for each class.
     """
     items = []
     for kind in range(scores.shape[1]):
@@ -120,13 +123,15 @@ def combined_non_max_suppression(
 ) -> tuple[Any, ...]:
     """Return (boxes, scores, classes, number) of the best boxes of each image over all classes.
 
-    boxes: [batch, n, classes or 1, 4]; scores: [batch, n, classes]. For each class, at most
-      `max_output_size_per_class` boxes are chosen as by `non_max_suppression`; of all these, the
-      best `max_total_size` are returned, padded with zeros. The results are float32, except for the
-      number of boxes before the padding, which is int32.
-    pad_per_class: whether to pad to `max_output_size_per_class` times the number of classes, if
-      that is less than `max_total_size`.
-    clip_boxes: whether to clip corners to [0, 1].
+    Args:
+      boxes: [batch, n, classes or 1, 4].
+      scores: [batch, n, classes]. For each class, at most `max_output_size_per_class` boxes are
+        chosen as by `non_max_suppression`; of all these, the best `max_total_size` are returned,
+        padded with zeros. The results are float32, except for the number of boxes before the
+        padding, which is int32.
+      pad_per_class: whether to pad to `max_output_size_per_class` times the number of classes, if
+        that is less than `max_total_size`.
+      clip_boxes: whether to clip corners to [0, 1].
     """
     with op_scope(name, "combined_non_max_suppression", boxes, scores):
         limits = limit_tensors(iou_threshold=iou_threshold, score_threshold=score_threshold)

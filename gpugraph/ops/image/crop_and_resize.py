@@ -73,7 +73,9 @@ def _shares(new: int) -> Any:
 def _places(first: float, last: float, size: int, new: int) -> Any:
     """Return each crop pixel's float32 position in the image, and whether it is inside the image.
 
-    first, last: the box's edges. size, new: the numbers of pixels of the image and of the crop.
+    Args:
+      first, last: the box's edges.
+      size, new: the numbers of pixels of the image and of the crop.
     """
     low, high, last_pixel = np.float32(first), np.float32(last), np.float32(size - 1)
     if new > 1:
@@ -100,7 +102,8 @@ def _weights(first: float, last: float, size: int, new: int, bilinear: bool) -> 
 def _box_weights(box: _Box, sizes: Any, news: Any, bilinear: bool) -> tuple[Any, Any]:
     """Return the weight matrices of a crop's rows and of its columns.
 
-    sizes, news: (height, width) of the image and of the crop.
+    Args:
+      sizes, news: (height, width) of the image and of the crop.
     """
     y1, x1, y2, x2 = box
     rows = _weights(y1, y2, sizes[0], news[0], bilinear)
@@ -269,13 +272,15 @@ def crop_and_resize(
     """Crop boxes out of images [batch, height, width, depth], and resize them to `crop_size`.
 
     The result is float32 [n, *crop_size, depth].
-    boxes: [n, 4], rows of y1, x1, y2, x2, in fractions of the image from 0 to 1; pixels outside the
-    image become `extrapolation_value`. box_ind (or box_indices): [n], the index of each box's
-    image.
-    method: "bilinear" or "nearest".
 
     Raises ValueError for incompatible shapes; a run raises OutOfRangeError for an index of an image
     that does not exist.
+
+    Args:
+      boxes: [n, 4], rows of y1, x1, y2, x2, in fractions of the image from 0 to 1; pixels outside
+        the image become `extrapolation_value`. box_ind (or box_indices): [n], the index of each
+        box's image.
+      method: "bilinear" or "nearest".
     """
     return raw_ops.CropAndResize(
         image,

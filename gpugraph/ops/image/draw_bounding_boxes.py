@@ -106,10 +106,11 @@ def draw_bounding_boxes(
 ) -> Tensor:
     """Draw the edges of boxes [batch, n, 4] into images [batch, h, w, c] of 1, 3 or 4 channels.
 
-    colors: [colours, channels], used in rotation, by default ten bright colours, in grey images
-    white. Edges outside an image are not drawn. There is no gradient.
-
     Raises ValueError for incompatible shapes.
+
+    Args:
+      colors: [colours, channels], used in rotation, by default ten bright colours, in grey images
+        white. Edges outside an image are not drawn. There is no gradient.
     """
     if colors is None:
         return raw_ops.DrawBoundingBoxes(images, boxes, name=name)

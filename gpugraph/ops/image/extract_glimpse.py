@@ -131,13 +131,15 @@ def extract_glimpse(
     """Extract a window of `size` (rows, columns) of each image [b, h, w, c] at `offsets` [b, 2].
 
     The result is float32. An offset (y, x) is the position of the window's center.
-    centered: whether offsets count from the image's center instead of its first pixel.
-    normalized: whether offsets are fractions of the image (if centered, of half the image);
-      otherwise they are pixels (if centered, half pixels).
-    uniform_noise: whether the noise outside the image is uniform between the image's minimum and
-      maximum; otherwise it is normal, with each channel's mean and standard deviation.
 
     There is no gradient.
+
+    Args:
+      centered: whether offsets count from the image's center instead of its first pixel.
+      normalized: whether offsets are fractions of the image (if centered, of half the image);
+        otherwise they are pixels (if centered, half pixels).
+      uniform_noise: whether the noise outside the image is uniform between the image's minimum and
+        maximum; otherwise it is normal, with each channel's mean and standard deviation.
     """
     return _extract_glimpse(
         input,

@@ -213,10 +213,12 @@ def extract_image_patches(
 
     The result has shape [b, rows, columns, kr * kc * c]. ksizes (also: sizes), strides, rates: [1,
     rows, columns, 1]: the size of patches, the distance between patches, and the distance between
-    the pixels of one patch. padding: "VALID", or "SAME" to pad images with zeros for patches that
-    reach beyond them.
+    the pixels of one patch.
 
     Raises ValueError for other forms of these arguments.
+
+    Args:
+      padding: "VALID", or "SAME" to pad images with zeros for patches that reach beyond them.
 
     >>> ones, two = [1, 1, 1, 1], [1, 2, 2, 1]
     >>> session.run(tf.extract_image_patches(tf.ones([1, 4, 4, 1]), two, two, ones, "VALID")).shape
@@ -258,11 +260,14 @@ def extract_volume_patches(
 ) -> Tensor:
     """Extract patches of volumes [b, d, h, w, c]; the elements of a patch become channels.
 
-    The result has shape [b, planes, rows, columns, kp * kr * kc * c]. ksizes, strides: [1, planes,
-    rows, columns, 1]: the size of patches, and the distance between them.
-    padding: "VALID", or "SAME" to pad volumes with zeros for patches that reach beyond them.
+    The result has shape [b, planes, rows, columns, kp * kr * kc * c].
 
     Raises ValueError for other forms of these arguments.
+
+    Args:
+      ksizes, strides: [1, planes, rows, columns, 1]: the size of patches, and the distance between
+        them.
+      padding: "VALID", or "SAME" to pad volumes with zeros for patches that reach beyond them.
     """
     return raw_ops.ExtractVolumePatches(
         input, ksizes=list(ksizes), strides=list(strides), padding=padding, name=name

@@ -281,10 +281,13 @@ def resize_images(
     """Resize one or several images to `size`, [height, width], by a method of `ResizeMethod`.
 
     The result is float32, except for nearest neighbours and for images that have the size already:
-    these keep their dtype. preserve_aspect_ratio: whether to use the largest size within `size`
-    that has the image's proportions; this requires sizes that are known at graph construction.
+    these keep their dtype.
 
     Raises ValueError for other ranks, sizes and methods.
+
+    Args:
+      preserve_aspect_ratio: whether to use the largest size within `size` that has the image's
+        proportions; this requires sizes that are known at graph construction.
     """
     with op_scope(name, "resize", images, size):
         source, height = as_images(images, "images")

@@ -164,7 +164,10 @@ def decode_and_crop_jpeg(
 ) -> Tensor:
     """Decode a window of a JPEG file to pixels [h, w, channels], uint8.
 
-    crop_window: top, left, height and width. Other arguments and errors are as in `decode_jpeg`.
+    Other arguments and errors are as in `decode_jpeg`.
+
+    Args:
+      crop_window: top, left, height and width.
     """
     pillow()
     return _decode_and_crop_jpeg(
@@ -185,7 +188,8 @@ def extract_jpeg_shape(
 ) -> Tensor:
     """Return the height, the width and the number of channels of a JPEG file.
 
-    output_type: tf.int32 or tf.int64. Errors are as in `decode_gif`.
+    Args:
+      output_type: tf.int32 or tf.int64. Errors are as in `decode_gif`.
     """
     pillow()
     return _extract_jpeg_shape(contents, output_type=output_type, name=name)

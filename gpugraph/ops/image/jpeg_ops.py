@@ -42,7 +42,9 @@ def pillow_in_run() -> Any:
 def jpeg_pixels(data: bytes, channels: int, ratio: int = 1) -> Any:
     """Return the pixels [height, width, channels], uint8, of a JPEG file.
 
-    channels: 1 for grey, 3 for RGB, 0 for the channels in the file. ratio: the divisor of the size.
+    Args:
+      channels: 1 for grey, 3 for RGB, 0 for the channels in the file.
+      ratio: the divisor of the size.
     """
     try:
         picture = pillow_in_run().open(io.BytesIO(data), formats=["JPEG"])
@@ -165,11 +167,13 @@ def decode_jpeg(
 ) -> Tensor:
     """Decode a JPEG file, a string scalar, to pixels [h, w, channels], uint8.
 
-    channels: 1 for grey, 3 for RGB, or 0 for the channels of the file. ratio: 1, 2, 4 or 8, the
-    divisor of the size. try_recover_truncated: whether missing lines are filled. Pillow decodes;
-    `fancy_upscaling`, `acceptable_fraction` and `dct_method` have no effect.
-
     Raises ModuleNotFoundError without Pillow; a run raises InvalidArgumentError for other files.
+
+    Args:
+      channels: 1 for grey, 3 for RGB, or 0 for the channels of the file.
+      ratio: 1, 2, 4 or 8, the divisor of the size.
+      try_recover_truncated: whether missing lines are filled. Pillow decodes; `fancy_upscaling`,
+        `acceptable_fraction` and `dct_method` have no effect.
     """
     pillow()
     return decode_jpeg_op(
@@ -199,10 +203,12 @@ def encode_jpeg(
 ) -> Tensor:
     """Encode an image [h, w, 1 or 3], uint8, as a JPEG file, a string scalar.
 
-    format: "grayscale", "rgb", or "" for either. quality: from 0 to 100. Pixels per `density_unit`
-    ("in" or "cm") are written into the file, in inches.
-
     Raises ModuleNotFoundError without Pillow; a run raises InvalidArgumentError for other images.
+
+    Args:
+      format: "grayscale", "rgb", or "" for either.
+      quality: from 0 to 100. Pixels per `density_unit` ("in" or "cm") are written into the file, in
+        inches.
     """
     pillow()
     return encode_jpeg_op(

@@ -87,8 +87,11 @@ def _axis(
 
 def resized(matrix: Matrix, is_back: bool = False, has_original: bool = False) -> RowSource:
     """Return the native kernel that multiplies images by matrices of weights on both sides, or by
-    their transposes, which is the gradient. has_original: whether the original images are the
-    second input."""
+    their transposes, which is the gradient.
+
+    Args:
+      has_original: whether the original images are the second input.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         source, target = signature.input_shapes[0], signature.output_shapes[0]
@@ -131,8 +134,10 @@ def nearest_pixels(nearest: Nearest) -> RowSource:
 def cropped(function: str, images: int, crops: int) -> RowSource:
     """Return the native kernel of crops or of their gradients (host_crops.h).
 
-    images, crops: the numbers of the arguments with images and crops, inputs and then outputs
-    without host inputs."""
+    Args:
+      images, crops: the numbers of the arguments with images and crops, inputs and then outputs
+        without host inputs.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         inputs = 4 if function == "gg_box_back" else 3

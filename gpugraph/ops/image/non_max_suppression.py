@@ -96,9 +96,10 @@ def non_max_suppression_overlaps(
 ) -> Tensor:
     """Return the indices, int32, of at most `max_output_size` items, by descending score.
 
-    overlaps: [n, n], of each item with each other; scores: [n]. Items with a score of
-    `score_threshold` or less are never chosen, nor are items that overlap a better chosen item by
-    more than `overlap_threshold`.
+    Args:
+      overlaps: [n, n], of each item with each other.
+      scores: [n]. Items with a score of `score_threshold` or less are never chosen, nor are items
+        that overlap a better chosen item by more than `overlap_threshold`.
     """
     with op_scope(name, "non_max_suppression_overlaps", overlaps, scores):
         limit = convert_to_tensor(overlap_threshold, float32, name="overlap_threshold")
@@ -229,11 +230,12 @@ def non_max_suppression(
 ) -> Tensor:
     """Return the indices, int32, of at most `max_output_size` boxes, by descending score.
 
-    boxes: [n, 4], rows of two opposite corners. scores: [n]. Boxes with a score of
-    `score_threshold` or less are never chosen, nor are those whose intersection over union with a
-    better chosen box exceeds `iou_threshold`.
-
     A run raises InvalidArgumentError for an iou_threshold outside [0, 1].
+
+    Args:
+      boxes: [n, 4], rows of two opposite corners.
+      scores: [n]. Boxes with a score of `score_threshold` or less are never chosen, nor are those
+        whose intersection over union with a better chosen box exceeds `iou_threshold`.
     """
     with op_scope(name, "non_max_suppression", boxes, scores):
         limits = limit_tensors(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -251,7 +253,8 @@ def non_max_suppression_padded(
 ) -> tuple[Tensor, Tensor]:
     """Return (indices, number) of the boxes that `non_max_suppression` chooses, both int32.
 
-    pad_to_max_output_size: whether to pad the indices with zeros to `max_output_size`.
+    Args:
+      pad_to_max_output_size: whether to pad the indices with zeros to `max_output_size`.
     """
     with op_scope(name, "non_max_suppression_padded", boxes, scores):
         limits = limit_tensors(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -272,8 +275,11 @@ def non_max_suppression_with_scores(
 ) -> tuple[Tensor, Tensor]:
     """Return the indices (int32) and scores of the boxes that are chosen, the best first.
 
-    The arguments are as in `non_max_suppression`. soft_nms_sigma: if above 0, a box that overlaps a
-    better box is not suppressed; its score is multiplied by exp(-overlap^2 / (2 sigma)) instead.
+    The arguments are as in `non_max_suppression`.
+
+    Args:
+      soft_nms_sigma: if above 0, a box that overlaps a better box is not suppressed; its score is
+        multiplied by exp(-overlap^2 / (2 sigma)) instead.
     """
     with op_scope(name, "non_max_suppression_with_scores", boxes, scores):
         limits = limit_tensors(iou_threshold=iou_threshold, score_threshold=score_threshold)

@@ -44,9 +44,12 @@ def _grey(pixels: Any) -> Any:
 
 
 def _with_channels(pixels: Any, channels: int) -> Any:
-    """Convert pixels [h, w, 1 to 4] to `channels` channels: 1 or 3 colours; plus alpha for 2 or 4.
+    """Convert pixels [h, w, 1 to 4] to `channels`
 
     A missing alpha channel becomes opaque.
+
+    Args:
+      channels: 1 or 3 colours; plus alpha for 2 or 4.
     """
     colors = pixels[..., : pixels.shape[2] - 1 + pixels.shape[2] % 2]
     alpha = pixels[..., colors.shape[2] :]
@@ -97,7 +100,8 @@ def _bmp(data: bytes, channels: int, wanted: Any) -> Any:
 def _bmp_pixels(data: bytes, channels: int) -> Any:
     """Return the pixels [h, w, channels] of an uncompressed BMP file of 8 (grey), 24 or 32 bits.
 
-    channels: the number of channels that the file must have, or 0 for any.
+    Args:
+      channels: the number of channels that the file must have, or 0 for any.
     """
     if len(data) < _BMP_HEADER.size or not data.startswith(_BMP_SIGNATURE):
         reason = f"it does not begin as a BMP file{pointer_text(data)}"
@@ -231,10 +235,12 @@ def _check_type(dtype: Any, allowed: Sequence[DType]) -> DType:
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
     """Encode an image [h, w, channels], uint8 or uint16, as a PNG file, a string scalar.
 
-    1 channel is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha. compression: zlib's level from 0 to
-    9. Return -1 for zlib's default.
+    1 channel is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha.
 
     Raises ValueError for other shapes; a run raises InvalidArgumentError for an empty image.
+
+    Args:
+      compression: zlib's level from 0 to 9. Return -1 for zlib's default.
     """
     return _encode_png(image, compression=compression, name=name)
 
@@ -244,10 +250,11 @@ def decode_png(
 ) -> Tensor:
     """Decode a PNG file, a string scalar, to pixels [h, w, channels], uint8 or uint16.
 
-    channels: 1 for grey, 3 for RGB, 4 for RGB and alpha; 0 for the channels of the file.
-
     Raises TypeError for other dtypes. A run raises InvalidArgumentError for a file that is no PNG
     file, and UnimplementedError for an interlaced one.
+
+    Args:
+      channels: 1 for grey, 3 for RGB, 4 for RGB and alpha; 0 for the channels of the file.
 
     >>> png = tf.image.encode_png(tf.zeros([2, 3, 1], tf.uint8))
     >>> session.run(tf.image.decode_png(png)).shape
@@ -260,8 +267,9 @@ def decode_png(
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
     """Decode an uncompressed BMP file of 8, 24 or 32 bits to pixels [h, w, channels], uint8.
 
-    channels: the number of channels that the file must have, or 0 for any. A run raises
-    InvalidArgumentError for another file.
+    Args:
+      channels: the number of channels that the file must have, or 0 for any. A run raises
+        InvalidArgumentError for another file.
     """
     return _decode_bmp(contents, channels=channels, name=name)
 

@@ -47,7 +47,8 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 def encoded_png(pixels: Any, level: int = -1) -> bytes:
     """Return the bytes of a PNG file of an image [height, width, 1 to 4 channels], uint8 or uint16.
 
-    level: zlib's level, 0 to 9, or -1 for its default.
+    Args:
+      level: zlib's level, 0 to 9, or -1 for its default.
     """
     height, width, channels = pixels.shape
     bits = 8 * pixels.dtype.itemsize
@@ -119,7 +120,9 @@ def _nearest(left: Any, up: Any, corner: Any) -> Any:
 def _unfiltered_row(kind: int, filtered: Any, above: Any, step: int) -> Any:
     """Return the bytes of a row, from its filter, its filtered bytes and the row above.
 
-    kind: the filter, 0 to 4. step: the bytes of a pixel, at least 1.
+    Args:
+      kind: the filter, 0 to 4.
+      step: the bytes of a pixel, at least 1.
     """
     if kind == 0:
         return filtered
@@ -209,7 +212,8 @@ def _inflated(parts: Sequence[bytes], size: int) -> bytes:
 def _rows_of(parts: Sequence[bytes], header: _Header) -> Any:
     """Return the rows' bytes, [height, bytes], decompressed and without filters.
 
-    parts: the contents of the IDAT chunks.
+    Args:
+      parts: the contents of the IDAT chunks.
     """
     bits = header.depth * _CHANNELS[header.color]
     step, size = max(1, bits // 8), -(-header.width * bits // 8)
@@ -256,7 +260,8 @@ def _alpha(pixels: Any, transparent: bytes, header: _Header) -> Any:
     """Return an alpha channel: 0 for the colour that the chunk tRNS declares transparent, else the
     maximum.
 
-    transparent: the contents of that chunk; if it is empty, the result is None.
+    Args:
+      transparent: the contents of that chunk; if it is empty, the result is None.
     """
     if not transparent:
         return None

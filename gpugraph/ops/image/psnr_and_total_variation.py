@@ -20,7 +20,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 def per_image_standardization(image: Any) -> Tensor:
     """Return each image minus its mean, divided by its standard deviation, as float32.
 
-    image: one image, or several. The divisor is at least 1 / sqrt(number of elements of an image).
+    Args:
+      image: one image, or several. The divisor is at least 1 / sqrt(number of elements of an
+        image).
     """
     with op_scope(None, "per_image_standardization", image) as scope:
         source, height = as_images(image)
@@ -51,8 +53,10 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     """Return (dy, dx): for each pixel, the pixel below minus it, and the pixel to its right minus
     it.
 
-    The last row of dy and the last column of dx are 0. image: [batch, height, width, channels];
-    other ranks raise ValueError.
+    The last row of dy and the last column of dx are 0.
+
+    Args:
+      image: [batch, height, width, channels]; other ranks raise ValueError.
     """
     source = convert_to_tensor(image)
     if source.shape.rank != 4:
@@ -70,8 +74,10 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
     """Return the peak signal-to-noise ratio of `a` and `b` in decibels: [...] for images [..., h,
     w, c].
 
-    max_val: the difference between the largest and the smallest number that images may hold. Raises
-    ValueError for shapes that differ.
+    Raises ValueError for shapes that differ.
+
+    Args:
+      max_val: the difference between the largest and the smallest number that images may hold.
     """
     with op_scope(name, "PSNR", a, b):
         one, other = convert_to_tensor(a), convert_to_tensor(b)

@@ -20,8 +20,10 @@ pixels.
 class _Resize:
     """The launches of a resizing op or of its gradient.
 
-    taps: the number of input pixels along each axis that an output pixel is computed from. back:
-    whether the op is the gradient, whose output has the sizes of the images before resizing.
+    Args:
+      taps: the number of input pixels along each axis that an output pixel is computed from.
+      back: whether the op is the gradient, whose output has the sizes of the images before
+        resizing.
     """
 
     def __init__(self, taps: int, scale: Scale, signature: Signature, back: bool) -> None:
@@ -118,6 +120,7 @@ def nearest_gpu(host: Call, scale: Scale) -> Source:
 def resize_back_gpu(host: Call, taps: int, scale: Scale, out: int) -> Source:
     """Return the CUDA kernel of the gradient of interpolation or of nearest pixels.
 
-    out: the number of the output among the kernel's arguments.
+    Args:
+      out: the number of the output among the kernel's arguments.
     """
     return Source("resize_images.cu", partial(_resize_back, taps, scale, out), host)

@@ -63,8 +63,9 @@ def _sources(size: int, new: int, attrs: Any) -> Any:
 def _weight_matrix(size: int, terms: Sequence[tuple[Any, Any]]) -> Any:
     """Return a matrix [new, size] of weights.
 
-    terms: pairs (columns, weights). Each pair gives, for every row, a column and the weight that is
-    added there.
+    Args:
+      terms: pairs (columns, weights). Each pair gives, for every row, a column and the weight that
+        is added there.
     """
     new = len(terms[0][0])
     matrix = np.zeros((new, size))
@@ -330,11 +331,13 @@ def resize_bilinear(
 ) -> Tensor:
     """Resize images [batch, height, width, channels] to `size`, [height, width], as float32.
 
-    A pixel between input pixels is the mean of its neighbours, weighted by nearness. align_corners:
-    whether the centers of the corner pixels keep their positions. half_pixel_centers: whether pixel
-    i is centered at i + 0.5, instead of at i.
+    A pixel between input pixels is the mean of its neighbours, weighted by nearness.
 
     Raises ValueError for other ranks and for sizes that are not positive.
+
+    Args:
+      align_corners: whether the centers of the corner pixels keep their positions.
+      half_pixel_centers: whether pixel i is centered at i + 0.5, instead of at i.
 
     >>> session.run(tf.image.resize_bilinear(tf.ones([1, 2, 2, 1]), [4, 4])).shape
     (1, 4, 4, 1)

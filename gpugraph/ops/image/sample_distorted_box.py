@@ -81,7 +81,9 @@ def _round(number: Any) -> int:
 def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Box | None:
     """Draw a box of random size and position. Return None if no box fits the image.
 
-    areas: (minimum, maximum) of the box's area, in fractions of the image's. ratio: width / height.
+    Args:
+      areas: (minimum, maximum) of the box's area, in fractions of the image's.
+      ratio: width / height.
     """
     if areas[1] <= 0 or ratio <= 0 or min(width, height) <= 0 or areas[0] > areas[1]:
         return None
@@ -207,16 +209,18 @@ def sample_distorted_bounding_box(
     """Draw a random part of an image. Return (begin, size, box).
 
     begin and size are arguments of `tf.slice`; box is [1, 1, 4], for `draw_bounding_boxes`.
-    image_size: [height, width, channels]. bounding_boxes: [batch, n, 4], rows of y1, x1, y2, x2 in
-      [0, 1]. min_object_covered: the fraction of one of these boxes that the part must at least
-      contain.
-    aspect_ratio_range: the range of width / height, by default 0.75 to 1.33. area_range: the range
-      of the area as a fraction of the image's area, by default 0.05 to 1. After `max_attempts` (by
-      default 100) draws without success, the part is the whole image.
-    use_image_if_no_bounding_boxes: whether the whole image counts as a box if there are no boxes;
-      otherwise the run raises InvalidArgumentError.
 
     A run also raises InvalidArgumentError for boxes outside [0, 1].
+
+    Args:
+      image_size: [height, width, channels].
+      bounding_boxes: [batch, n, 4], rows of y1, x1, y2, x2 in [0, 1].
+      min_object_covered: the fraction of one of these boxes that the part must at least contain.
+      aspect_ratio_range: the range of width / height, by default 0.75 to 1.33.
+      area_range: the range of the area as a fraction of the image's area, by default 0.05 to 1.
+        After `max_attempts` (by default 100) draws without success, the part is the whole image.
+      use_image_if_no_bounding_boxes: whether the whole image counts as a box if there are no boxes;
+        otherwise the run raises InvalidArgumentError.
     """
     with op_scope(name, "sample_distorted_bounding_box"):
         return raw_ops.SampleDistortedBoundingBoxV2(

@@ -92,11 +92,13 @@ def ssim(
     """Return the structural similarity of images [..., h, w, c], as float32 [...]. Return 1 for
     equal images.
 
-    max_val: the largest number that images may hold. filter_size, filter_sigma: the window's size,
-    and the standard deviation of its Gaussian weights, in pixels. k1, k2: small constants that keep
-    quotients finite.
-
     Raises ValueError if shapes differ or images are smaller than a window.
+
+    Args:
+      max_val: the largest number that images may hold.
+      filter_size, filter_sigma: the window's size, and the standard deviation of its Gaussian
+        weights, in pixels.
+      k1, k2: small constants that keep quotients finite.
     """
     with op_scope(None, "SSIM", img1, img2):
         one, other, largest = _floats(img1, img2, max_val)

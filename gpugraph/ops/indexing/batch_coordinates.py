@@ -15,8 +15,11 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def whole_coordinates(indices: Any, batch_dims: int) -> Tensor:
     """Return coordinates in the whole tensor, from coordinates within each batch entry.
 
-    indices: [..., depth]; its first `batch_dims` axes are the batch. The result is [..., batch_dims
-    + depth]. Raises ValueError unless `batch_dims` is less than the rank of `indices`.
+    Raises ValueError unless `batch_dims` is less than the rank of `indices`.
+
+    Args:
+      indices: [..., depth]; its first `batch_dims` axes are the batch. The result is [...,
+        batch_dims + depth].
     """
     tensor = convert_to_tensor(indices, name="indices")
     rank = tensor.shape.rank

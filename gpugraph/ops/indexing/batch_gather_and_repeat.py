@@ -32,9 +32,11 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
     """Repeat each slice of `input` along `axis`.
 
-    repeats: the number of repetitions, or a vector with a number for each slice. Without an axis,
-    the input is flattened first. Raises ValueError for an axis that `input` does not have, and for
-    an unknown rank.
+    Raises ValueError for an axis that `input` does not have, and for an unknown rank.
+
+    Args:
+      repeats: the number of repetitions, or a vector with a number for each slice. Without an axis,
+        the input is flattened first.
     """
     with op_scope(name, "Repeat", input, repeats):
         data = convert_to_tensor(input, name="input")

@@ -140,8 +140,9 @@ def by_coordinates(
 ) -> tuple[list[Launch], Changes]:
     """Return launches that sort changes by rows, and the sorted changes.
 
-    sizes: the sizes of the changed tensor's axes for which a coordinate has an entry. shape: the
-    shape of `indices`, whose last axis holds the coordinates.
+    Args:
+      sizes: the sizes of the changed tensor's axes for which a coordinate has an entry.
+      shape: the shape of `indices`, whose last axis holds the coordinates.
     """
     depth = shape[-1]
     return sort_changes(
@@ -180,12 +181,13 @@ _gather_nd = op(
 def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: Any = 0) -> Tensor:
     """Gather the elements or slices of `params` at the coordinates in the last axis of `indices`.
 
-    batch_dims: the number of leading axes that params and indices share, an int or a constant
-    tensor; coordinates then count within each batch entry. The result has shape indices.shape[:-1]
-    + params.shape[batch_dims + indices.shape[-1]:].
-
     Raises ValueError for other `batch_dims`; a run raises InvalidArgumentError for coordinates out
     of range.
+
+    Args:
+      batch_dims: the number of leading axes that params and indices share, an int or a constant
+        tensor; coordinates then count within each batch entry. The result has shape
+        indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:].
 
     >>> session.run(tf.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]]))
     array([2, 3], dtype=int32)
@@ -213,7 +215,8 @@ def check_updates(
 ) -> None:
     """Raise ValueError if indices and updates do not fit a tensor of this shape.
 
-    target_name: the name of that tensor in the message.
+    Args:
+      target_name: the name of that tensor in the message.
     """
     depth = _depth(indices.sizes)
     if shape.sizes is None or indices.sizes is None or depth is None:
@@ -247,9 +250,12 @@ def _without_nan(values: Any, number: float) -> Any:
 
 
 def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
-    """Set target[rows[i]] = combine(target[rows[i]], values[i]), in order of i; combine: a ufunc.
+    """Set target[rows[i]] = combine(target[rows[i]], values[i]), in order of i;
 
     target and values are matrices. For `np.maximum` and `np.minimum`, NaN values have no effect.
+
+    Args:
+      combine: a ufunc.
     """
     if combine in _UNCHANGING and values.dtype.kind not in "iu":
         values = _without_nan(values, _UNCHANGING[combine])
@@ -274,8 +280,10 @@ def scattering(combine: Any) -> Call:
 
     The updates are applied to a copy of the input before the indices, or to zeros if there is no
     such input.
-    combine: a ufunc; with None, an update replaces the row, and of several updates the last one
-    wins.
+
+    Args:
+      combine: a ufunc; with None, an update replaces the row, and of several updates the last one
+        wins.
     """
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

@@ -75,8 +75,9 @@ def dynamic_partition(
     """Return `num_partitions` tensors: tensor n has the slices of `data` whose number in
     `partitions` is n, in order.
 
-    partitions: int32, the numbers; its shape is a prefix of the shape of `data`. A run raises
-    InvalidArgumentError for numbers outside [0, num_partitions).
+    Args:
+      partitions: int32, the numbers; its shape is a prefix of the shape of `data`. A run raises
+        InvalidArgumentError for numbers outside [0, num_partitions).
     """
     outputs: Any = _partition(data, partitions, num_partitions=num_partitions, name=name)
     return [outputs] if isinstance(outputs, Tensor) else list(outputs)

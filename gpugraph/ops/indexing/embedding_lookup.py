@@ -34,15 +34,18 @@ def embedding_lookup(
 ) -> Tensor:
     """Return the rows of `params` with the numbers `ids`, an int tensor.
 
-    params: the table: one tensor or variable, or the tensors into which it is split, as a list or a
-      PartitionedVariable.
-    partition_strategy: how the rows are distributed over the n tensors. "mod": row i of the table
-      is row i // n of tensor i % n. "div": each tensor is a block of consecutive rows. If the
-      blocks can't be of equal size, the first ones have one row more, as partitioners create them.
-    max_norm: if given, rows with a larger l2 norm are scaled down to it. validate_indices: ignored.
-
     The result has shape ids.shape + params.shape[1:]. Raises ValueError without params and for
     another strategy; a run raises InvalidArgumentError for row numbers out of range.
+
+    Args:
+      params: the table: one tensor or variable, or the tensors into which it is split, as a list or
+        a PartitionedVariable.
+      partition_strategy: how the rows are distributed over the n tensors. "mod": row i of the table
+        is row i // n of tensor i % n. "div": each tensor is a block of consecutive rows. If the
+        blocks can't be of equal size, the first ones have one row more, as partitioners create
+        them.
+      max_norm: if given, rows with a larger l2 norm are scaled down to it.
+      validate_indices: ignored.
 
     >>> session.run(tf.nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 1]))
     array([3., 3.], dtype=float32)

@@ -39,7 +39,8 @@ from gpugraph.ops.indexing.row_sources import gathered
 def check_inside(indices: Any, size: int, what: str = "indices") -> None:
     """Raise InvalidArgumentError if an index is outside [0, size); the message names the first one.
 
-    what: the name of the indices in the message.
+    Args:
+      what: the name of the indices in the message.
     """
     if indices.size == 0 or (indices.min() >= 0 and indices.max() < size):
         return
@@ -166,7 +167,8 @@ def _gather_back(op: Any, dy: Any) -> list[Any]:
 def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
     """Return the gradient of `params` as IndexedSlices with one row of `dy` for each of `indices`.
 
-    params: a tensor, or the handle of a resource variable.
+    Args:
+      params: a tensor, or the handle of a resource variable.
     """
     with params.graph.colocate_with(
         params.op
@@ -236,9 +238,11 @@ def gather(
 ) -> Tensor:
     """Gather the slices of `params` at `indices` along `axis`, by default `batch_dims`.
 
-    batch_dims: the number of leading axes that params and indices share. validate_indices: ignored.
-    The result has shape params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:].
-    A run raises InvalidArgumentError for an index outside [0, size of the axis).
+    Args:
+      batch_dims: the number of leading axes that params and indices share.
+      validate_indices: ignored. The result has shape params.shape[:axis] +
+        indices.shape[batch_dims:] + params.shape[axis + 1:]. A run raises InvalidArgumentError for
+        an index outside [0, size of the axis).
 
     >>> session.run(tf.gather([10, 20, 30], [2, 0]))
     array([30, 10], dtype=int32)
@@ -260,12 +264,14 @@ def boolean_mask(
 ) -> Tensor:
     """Return the slices of `tensor` where the bool `mask` is true, in order.
 
-    axis: the first axis of `tensor` that the mask covers, by default 0; the mask's shape must be
-    the sizes of the axes from there on. Raises ValueError for any other shape, for a scalar mask
-    and for a mask of unknown rank.
+    Args:
+      axis: the first axis of `tensor` that the mask covers, by default 0; the mask's shape must be
+        the sizes of the axes from there on.
 
     >>> session.run(tf.boolean_mask([1, 2, 3], [True, False, True]))
     array([1, 3], dtype=int32)
+
+    Raises ValueError for any other shape, for a scalar mask and for a mask of unknown rank.
     """
     with op_scope(name, "boolean_mask", tensor, mask):
         source = convert_to_tensor(tensor, name="tensor")

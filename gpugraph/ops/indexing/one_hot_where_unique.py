@@ -122,10 +122,12 @@ def one_hot(
     """Return a tensor with a new axis: along it, the element at the index is `on_value` (default
     1), and all others are `off_value` (default 0).
 
-    axis: the position of the new axis, by default the last; its size is `depth`. An index outside
-    [0, depth) gives only `off_value`. dtype: by default the dtype of the two values, else float32.
-
     Raises TypeError if the dtypes of values and `dtype` differ.
+
+    Args:
+      axis: the position of the new axis, by default the last; its size is `depth`. An index outside
+        [0, depth) gives only `off_value`.
+      dtype: by default the dtype of the two values, else float32.
 
     >>> session.run(tf.one_hot([0, 2], depth=3))
     array([[1., 0., 0.],
@@ -261,10 +263,13 @@ _unique = declare_unique(
 def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
     """Return (y, idx): the distinct elements of vector x in order of appearance, and x = y[idx].
 
-    out_idx: the dtype of idx, int32 or int64. Raises ValueError if x is not a vector.
+    Args:
+      out_idx: the dtype of idx, int32 or int64.
 
     >>> session.run(tf.unique([5, 7, 5]))
     Unique(y=array([5, 7], dtype=int32), idx=array([0, 1, 0], dtype=int32))
+
+    Raises ValueError if x is not a vector.
     """
     return _unique(x, out_idx=out_idx, name=name)
 

@@ -81,7 +81,10 @@ def partitioned(host: Call) -> Sized:
     """Return the CUDA kernel that distributes the rows of input 0 to the outputs by the numbers in
     input 1.
 
-    Rows with the same number keep their order. host: the NumPy kernel, to fall back to.
+    Rows with the same number keep their order.
+
+    Args:
+      host: the NumPy kernel, to fall back to.
     """
     return Sized("partition_and_stitch.cu", _count_parts, _part_shapes, _fill_parts, host, _TYPES)
 
@@ -147,7 +150,8 @@ def stitched(host: Call) -> Sized:
     """Return the CUDA kernel that puts rows from several lists at indices. For an index that occurs
     twice, the last row is used.
 
-    host: the NumPy kernel, its fallback.
+    Args:
+      host: the NumPy kernel, its fallback.
     """
     parts = _count_stitch, _stitch_shape, _fill_stitch, host, _TYPES
     return Sized("partition_and_stitch.cu", *parts, lambda known: [known.output_shapes[0][0] - 1])

@@ -54,9 +54,10 @@ def gathered(matrices: Matrices) -> RowSource:
     """Return the native kernel that copies those rows of input 0 that the indices in input 1
     select.
 
-    matrices: a function from the signature to the number of indices, the sizes of their
-    coordinates, the number of matrices per batch entry, the number of indices per batch entry, and
-    the width of a row.
+    Args:
+      matrices: a function from the signature to the number of indices, the sizes of their
+        coordinates, the number of matrices per batch entry, the number of indices per batch entry,
+        and the width of a row.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -70,7 +71,9 @@ def gathered(matrices: Matrices) -> RowSource:
 def put(by_coordinates: bool) -> RowSource:
     """Return the native kernel that replaces the rows of variable 0 at indices 1 by input 2.
 
-    by_coordinates: whether indices are coordinates along the last axis of input 1, not row numbers.
+    Args:
+      by_coordinates: whether indices are coordinates along the last axis of input 1, not row
+        numbers.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -93,7 +96,8 @@ def _changed_rows(
 ) -> tuple[int, Sequence[int], int]:
     """Return the number of indices, the sizes of their coordinates, and the width of a row.
 
-    whole, indices: the inputs with the changed tensor and the indices.
+    Args:
+      whole, indices: the inputs with the changed tensor and the indices.
     """
     sizes, shape = signature.input_shapes[whole], signature.input_shapes[indices]
     depth = shape[-1] if by_coordinates else 1
@@ -172,10 +176,13 @@ def ascending_segments(
 ) -> RowSource:
     """Return the native kernel that combines the rows of input 0 by ascending segment numbers.
 
-    The segment numbers are the last input that is not a host input. by: whether to combine only the
-    rows whose indices are in input 1. empty: the value of segments without rows. divided: "mean" or
-    "root" divides sums by the number of rows, or by its square root. counted: whether the last
-    segment number determines the number of segments.
+    The segment numbers are the last input that is not a host input.
+
+    Args:
+      by: whether to combine only the rows whose indices are in input 1.
+      empty: the value of segments without rows.
+      divided: "mean" or "root" divides sums by the number of rows, or by its square root.
+      counted: whether the last segment number determines the number of segments.
     """
 
     def parameters(signature: Signature) -> list[int]:

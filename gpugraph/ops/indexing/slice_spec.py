@@ -27,7 +27,8 @@ class Spec(NamedTuple):
     """The meaning of one axis of the slice: "new" axis, "all" elements, "one" element, or a
     "range".
 
-    position: the position in begin, end and strides, or -1 for "all".
+    Args:
+      position: the position in begin, end and strides, or -1 for "all".
     """
 
     kind: str
@@ -116,7 +117,8 @@ def sliced_shape(
 ) -> TensorShape:
     """Return the slice's static shape, as far as it follows from the arguments.
 
-    begin, end, strides: None if they are not constant.
+    Args:
+      begin, end, strides: None if they are not constant.
     """
     if shape.sizes is None:
         return TensorShape.of(None)

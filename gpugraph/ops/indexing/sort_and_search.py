@@ -142,10 +142,13 @@ def _sort(values: Any, axis: Any, direction: str, indices: bool, name: str | Non
 def sort(
     values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
-    """Sort `values` along `axis`; direction: "ASCENDING" or "DESCENDING".
+    """Sort `values` along `axis`;
 
     Raises ValueError for another direction, for an axis that is not a constant, and, if the rank is
     unknown, for an axis other than the last.
+
+    Args:
+      direction: "ASCENDING" or "DESCENDING".
 
     >>> session.run(tf.sort([3, 1, 2]))
     array([1, 2, 3], dtype=int32)
@@ -297,10 +300,13 @@ def searchsorted(
 ) -> Tensor:
     """Return, for each of `values`, the index at which it would be inserted in its sorted row.
 
-    sorted_sequence: [..., n]; values: [..., m], with the same leading sizes. side: "left" for an
-    index before equal elements, "right" for an index after them. Raises ValueError for any other
-    `side`.
-    out_type: int32 or int64.
+    Raises ValueError for any other `side`.
+
+    Args:
+      sorted_sequence: [..., n].
+      values: [..., m], with the same leading sizes.
+      side: "left" for an index before equal elements, "right" for an index after them.
+      out_type: int32 or int64.
     """
     if side not in _BOUNDS:
         raise ValueError(f"side must be either 'right' or 'left', but it is {side!r}")

@@ -89,7 +89,9 @@ def first_in_order(
     """Return launches for the first `count` elements of each row in sorted order, and their
     indices.
 
-    rows, size: the numbers of rows and of elements per row. places: receives the indices.
+    Args:
+      rows, size: the numbers of rows and of elements per row.
+      places: receives the indices.
     """
     return _in_order((x, out, places), (rows, size, 0, count), dtype, descending)
 

@@ -117,12 +117,14 @@ _slice = op(
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
     """Return the slice of `input_` that starts at `begin` and has the sizes `size`.
 
-    begin, size: int vectors with one entry per axis. A size of -1 means all remaining elements.
-    Raises ValueError for a part that is not inside `input_`.
+    Args:
+      begin, size: int vectors with one entry per axis. A size of -1 means all remaining elements.
 
     >>> session.run(tf.slice([[1, 2, 3], [4, 5, 6]], begin=[0, 1], size=[2, 2]))
     array([[2, 3],
            [5, 6]], dtype=int32)
+
+    Raises ValueError for a part that is not inside `input_`.
     """
     return _slice(input_, int_argument(begin), int_argument(size), name=name)
 
@@ -232,8 +234,13 @@ def strided_slice(
 ) -> Tensor:
     """Return input_[begin:end:strides], where begin, end and strides are int vectors.
 
-    The bits of the masks are described in `slice_spec`. var: ignored. Raises ValueError for a
-    stride of 0, a second ellipsis, too many entries, and a single element out of range.
+    The bits of the masks are described in `slice_spec`.
+
+    Raises ValueError for a stride of 0, a second ellipsis, too many entries, and a single element
+    out of range.
+
+    Args:
+      var: ignored.
     """
     del var
     if strides is None and isinstance(begin, Tensor):

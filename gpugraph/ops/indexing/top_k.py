@@ -217,9 +217,10 @@ _in_top_k = op(
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
     """Return whether each target is among the k classes with the largest `predictions` of its row.
 
-    predictions: [batch, classes]; targets: [batch], class numbers. Classes that tie with the k-th
-    are included. The result is False for a target outside [0, classes), and for a row that is not
-    finite.
+    Args:
+      predictions: [batch, classes].
+      targets: [batch], class numbers. Classes that tie with the k-th are included. The result is
+        False for a target outside [0, classes), and for a row that is not finite.
 
     >>> session.run(tf.nn.in_top_k([[0.1, 0.9]], targets=[1], k=1))
     array([ True])

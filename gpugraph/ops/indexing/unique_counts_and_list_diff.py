@@ -53,8 +53,12 @@ _difference = op(
 def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
     """Return (out, idx): the elements of vector x that are not in y, in order, and out = x[idx].
 
-    Elements that occur several times in x stay. index_dtype: the dtype of idx, int32 or int64.
+    Elements that occur several times in x stay.
+
     Raises ValueError unless x and y are vectors.
+
+    Args:
+      index_dtype: the dtype of idx, int32 or int64.
     """
     return _difference(x, y, out_idx=as_dtype(index_dtype), name=name)
 

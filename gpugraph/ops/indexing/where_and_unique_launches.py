@@ -87,7 +87,8 @@ def _fill_where(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 def where_nonzero_elements(host: Call) -> Sized:
     """Return the CUDA kernel that finds the coordinates of the elements that are not 0.
 
-    host: the NumPy kernel, its fallback.
+    Args:
+      host: the NumPy kernel, its fallback.
     """
     types = (*REAL, *COMPLEX, dtypes.bool)
     return Sized("where_nonzero.cu", _count_where, _shape_where, _fill_where, host, types)
@@ -152,11 +153,13 @@ def _fill_unique(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def unique_elements(host: Call) -> Sized:
-    """Return the CUDA kernel that finds the distinct elements in order of appearance. host: the
-    NumPy kernel, to fall back to.
+    """Return the CUDA kernel that finds the distinct elements in order of appearance.
 
     The kernel also returns the index of each element among the distinct ones and, for a third
     output, their counts.
+
+    Args:
+      host: the NumPy kernel, to fall back to.
     """
     types = (*REAL, dtypes.bool)
     return Sized("unique.cu", _count_unique, _shapes_unique, _fill_unique, host, types)

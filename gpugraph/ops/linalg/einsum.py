@@ -165,12 +165,13 @@ def _reshape(tensor: Any, sizes: list[Any]) -> Any:
 def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     """Return products of tensors summed over axes: `einsum("ij,jk->ik", a, b)` is a @ b.
 
-    equation: a letter for each axis of each input, with a comma between inputs, and after "->" the
-    letters of the output. Without "->" the output has the letters that appear once, in alphabetical
-    order. Axes with the same letter must have the same size; if an input has a letter twice, its
-    diagonal is taken.
-
     Raises ValueError for equations that don't fit the inputs, and for inputs of unknown rank.
+
+    Args:
+      equation: a letter for each axis of each input, with a comma between inputs, and after "->"
+        the letters of the output. Without "->" the output has the letters that appear once, in
+        alphabetical order. Axes with the same letter must have the same size; if an input has a
+        letter twice, its diagonal is taken.
 
     >>> session.run(tf.einsum("ij,jk->ik", tf.ones([2, 3]), tf.ones([3, 1])))
     array([[3.],

@@ -177,7 +177,8 @@ def lu_solve(
 ) -> Tensor:
     """Return the solution X, [..., n, k], of A @ X = rhs, given the result of lu(A).
 
-    validate_args: whether to raise ValueError for static shapes that are incompatible.
+    Args:
+      validate_args: whether to raise ValueError for static shapes that are incompatible.
     """
     with op_scope(name, "lu_solve", lower_upper, perm, rhs):
         both, order = _factorization(lower_upper, perm, validate_args)
@@ -194,7 +195,8 @@ def lu_reconstruct(
 ) -> Tensor:
     """Return the matrices A, [..., n, n], given the result of lu(A).
 
-    validate_args: see `lu_solve`.
+    Args:
+      validate_args: see `lu_solve`.
     """
     with op_scope(name, "lu_reconstruct", lower_upper, perm):
         both, order = _factorization(lower_upper, perm, validate_args)
@@ -211,7 +213,8 @@ def lu_matrix_inverse(
 ) -> Tensor:
     """Return the inverses, [..., n, n], of matrices A, given the result of lu(A).
 
-    validate_args: see `lu_solve`.
+    Args:
+      validate_args: see `lu_solve`.
     """
     with op_scope(name, "lu_matrix_inverse", lower_upper, perm):
         both, order = _factorization(lower_upper, perm, validate_args)

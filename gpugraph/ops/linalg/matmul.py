@@ -93,8 +93,9 @@ def _factor_gradients(
 ) -> list[Any]:
     """Return the gradients of the two factors.
 
-    product: adds a product, given two factors and whether each is transposed. trans_a, trans_b:
-    whether the forward op transposes its factors.
+    Args:
+      product: adds a product, given two factors and whether each is transposed.
+      trans_a, trans_b: whether the forward op transposes its factors.
     """
     da = product(b, dy, trans_b, True) if trans_a else product(dy, b, False, not trans_b)
     db = product(dy, a, True, trans_a) if trans_b else product(a, dy, not trans_a, False)
@@ -230,11 +231,13 @@ def matmul(
 ) -> Tensor:
     """Return the product of the matrices in the last two axes; leading axes are broadcast.
 
-    Each operand may first be transposed, or transposed and conjugated (adjoint). a_is_sparse,
-    b_is_sparse: ignored.
+    Each operand may first be transposed, or transposed and conjugated (adjoint).
 
     Raises ValueError if the inner sizes differ, if a rank is below 2, and if an operand is to be
     both transposed and adjoint.
+
+    Args:
+      a_is_sparse, b_is_sparse: ignored.
 
     >>> session.run(tf.matmul([[1, 2], [3, 4]], [[1], [1]]))
     array([[3],
@@ -259,7 +262,8 @@ def _product(
 ) -> Tensor:
     """Add the product of `a` and `b`.
 
-    flags_a, flags_b: for each operand, whether to transpose it, and whether to take its adjoint.
+    Args:
+      flags_a, flags_b: for each operand, whether to transpose it, and whether to take its adjoint.
     """
     left, right = a._shape.sizes, b._shape.sizes
     if left is not None and right is not None and len(left) <= 2 and len(right) <= 2:

@@ -51,7 +51,9 @@ def eye(
 ) -> Tensor:
     """Return identity matrices, of shape batch_shape + [num_rows, num_columns].
 
-    num_columns: by default num_rows. batch_shape: a list or vector of ints; by default [].
+    Args:
+      num_columns: by default num_rows.
+      batch_shape: a list or vector of ints; by default [].
 
     >>> session.run(tf.eye(2))
     array([[1., 0.],
@@ -210,14 +212,15 @@ def norm(
 ) -> Tensor:
     """Return the norm of all of `tensor` as one vector, of vectors along an axis, or of matrices.
 
-    axis: None for one vector, an int, or a pair of ints: the axes of the rows and columns of
-      matrices.
-    ord: for vectors "euclidean", or any positive number p (np.inf: the largest magnitude); for
-      matrices "euclidean" or "fro" (both the Frobenius norm), 1, 2 (the largest singular value) or
-      np.inf. The axes are dropped; with `keepdims` (older name: `keep_dims`) they stay, with size
-      1.
-
     Raises ValueError for other orders and axes.
+
+    Args:
+      axis: None for one vector, an int, or a pair of ints: the axes of the rows and columns of
+        matrices.
+      ord: for vectors "euclidean", or any positive number p (np.inf: the largest magnitude); for
+        matrices "euclidean" or "fro" (both the Frobenius norm), 1, 2 (the largest singular value)
+        or np.inf. The axes are dropped; with `keepdims` (older name: `keep_dims`) they stay, with
+        size 1.
 
     >>> session.run(tf.norm([3.0, 4.0]))
     np.float32(5.0)
@@ -345,9 +348,12 @@ def matrix_solve_ls(
     """Return the least squares solution x [..., n, k] of matrix [..., m, n] @ x = rhs [..., m, k].
 
     It minimizes |matrix @ x - rhs|^2 + l2_regularizer |x|^2; of several solutions, it is the one of
-    minimum norm. fast: whether to solve the normal equations, for which a run raises
-    InvalidArgumentError if a matrix has no full rank. Otherwise a pseudo-inverse is used, which
-    ignores l2_regularizer and gives 0 for matrices that are not finite.
+    minimum norm.
+
+    Args:
+      fast: whether to solve the normal equations, for which a run raises InvalidArgumentError if a
+        matrix has no full rank. Otherwise a pseudo-inverse is used, which ignores l2_regularizer
+        and gives 0 for matrices that are not finite.
     """
     if not fast:
         return _matrix_solve_ls(matrix, rhs, l2_regularizer, fast=False, name=name)

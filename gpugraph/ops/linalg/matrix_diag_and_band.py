@@ -40,7 +40,8 @@ def zero_in(array: Any) -> Any:
 def diagonal_of(matrices: Any, number: int = 0) -> Any:
     """Return a view of a diagonal of each matrix, [batch, length].
 
-    number: 0 is the main diagonal, positive numbers are above it.
+    Args:
+      number: 0 is the main diagonal, positive numbers are above it.
     """
     rows, columns = matrices.shape[-2:]
     flat = matrices.reshape(prod(matrices.shape[:-2]), rows * columns)
@@ -74,7 +75,8 @@ def diagonal_op(
 ) -> OpFunction:
     """Declare an op that copies between diagonals and matrices.
 
-    views: returns the copies, as in `ViewCopies`.
+    Args:
+      views: returns the copies, as in `ViewCopies`.
     """
     return op(
         op_type,
@@ -235,8 +237,10 @@ _matrix_band_part = op(
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
     """Return the matrices `input`, [..., m, n], with zeros outside a band around the main diagonal.
 
-    num_lower, num_upper: the number of diagonals to keep below and above the main diagonal; a
-    negative number keeps all. A run raises InvalidArgumentError for numbers larger than the matrix.
+    Args:
+      num_lower, num_upper: the number of diagonals to keep below and above the main diagonal; a
+        negative number keeps all. A run raises InvalidArgumentError for numbers larger than the
+        matrix.
 
     >>> session.run(tf.matrix_band_part(tf.ones([2, 2]), -1, 0))
     array([[1., 0.],

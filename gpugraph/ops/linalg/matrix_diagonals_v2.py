@@ -224,12 +224,13 @@ def matrix_diag(
 ) -> Tensor:
     """Return matrices with the given diagonals, and `padding_value` elsewhere.
 
-    diagonal: [..., n] for one diagonal, [..., count, n] for `k` = (lowest, highest): row 0 is the
-    highest diagonal, and each diagonal begins at the start of its row. k: 0 is the main diagonal,
-    positive numbers are above it. num_rows, num_cols: the matrices' sizes; -1: the smallest
-    possible.
-
     Raises ValueError for sizes that don't fit the diagonals.
+
+    Args:
+      diagonal: [..., n] for one diagonal, [..., count, n] for `k` = (lowest, highest): row 0 is the
+        highest diagonal, and each diagonal begins at the start of its row.
+      k: 0 is the main diagonal, positive numbers are above it.
+      num_rows, num_cols: the matrices' sizes; -1: the smallest possible.
     """
     if all(map(_is_zero, (k, padding_value))) and (num_rows, num_cols) == (-1, -1):
         return raw_ops.MatrixDiag(diagonal, name=name)
@@ -253,8 +254,10 @@ def matrix_diag_part(
 def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
     """Return the matrices `input`, [..., m, n], with the diagonals `k` replaced by `diagonal`.
 
-    diagonal: a tensor of the shape that `matrix_diag_part` returns. Raises ValueError for another
-    shape.
+    Raises ValueError for another shape.
+
+    Args:
+      diagonal: a tensor of the shape that `matrix_diag_part` returns.
     """
     if _is_zero(k):
         return raw_ops.MatrixSetDiag(input, diagonal, name=name)

@@ -52,9 +52,10 @@ def matrix_rank(
     """Return the ranks, int32 [...], of matrices [..., m, n]: the number of singular values above
     `tol`.
 
-    tol: by default the largest singular value times max(m, n) times the dtype's machine epsilon.
-
     Raises ValueError for inputs of a rank below 2, and with `validate_args` for an unknown rank.
+
+    Args:
+      tol: by default the largest singular value times max(m, n) times the dtype's machine epsilon.
     """
     with op_scope(name, "matrix_rank", a, tol):
         matrices = _matrices(a, validate_args)
@@ -69,8 +70,11 @@ def matrix_rank(
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Return the pseudo-inverses, [..., n, m], of matrices [..., m, n].
 
-    rcond: [...], a fraction of the largest singular value; singular values up to it count as 0. By
-    default 10 max(m, n) times the dtype's machine epsilon. Raises the errors of `matrix_rank`.
+    Raises the errors of `matrix_rank`.
+
+    Args:
+      rcond: [...], a fraction of the largest singular value; singular values up to it count as 0.
+        By default 10 max(m, n) times the dtype's machine epsilon.
     """
     with op_scope(name, "pinv", a):
         matrices = _matrices(a, validate_args)

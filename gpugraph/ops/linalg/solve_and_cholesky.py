@@ -57,8 +57,9 @@ def lapack_op(
 ) -> OpFunction:
     """Declare an op on matrices whose kernel uses `np.linalg`, on the CPU and on GPUs.
 
-    native: the kernel in C for matrices that are not large. attrs: `T`, if given, holds the
-    allowed dtypes, by default LAPACK_TYPES.
+    Args:
+      native: the kernel in C for matrices that are not large.
+      attrs: `T`, if given, holds the allowed dtypes, by default LAPACK_TYPES.
     """
     return op(
         op_type,
@@ -359,10 +360,11 @@ def matrix_triangular_solve(
 ) -> Tensor:
     """Return the solution x of matrix [..., n, n] @ x = rhs [..., n, k] for triangular matrices.
 
-    lower: whether the lower triangle is read; otherwise the upper one is. adjoint: whether to solve
-    with the triangle's adjoint.
-
     Raises ValueError for incompatible shapes; a run raises InvalidArgumentError for a 0 on the
     diagonal.
+
+    Args:
+      lower: whether the lower triangle is read; otherwise the upper one is.
+      adjoint: whether to solve with the triangle's adjoint.
     """
     return _matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)

@@ -81,7 +81,10 @@ def sparse_matmul(
 ) -> Tensor:
     """Return the float32 product of dense float32 or bfloat16 matrices that are mostly zero.
 
-    a_is_sparse, b_is_sparse: ignored. Raises ValueError for other ranks and for incompatible sizes.
+    Raises ValueError for other ranks and for incompatible sizes.
+
+    Args:
+      a_is_sparse, b_is_sparse: ignored.
     """
     flags = dict(zip(_FLAGS, (transpose_a, transpose_b, a_is_sparse, b_is_sparse), strict=True))
     return raw_ops.SparseMatMul(a, b, name=name, **flags)

@@ -134,7 +134,8 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
 def _rotation(vectors: Any, dvectors: Any, pairs: Any) -> Any:
     """Return the part of the gradient `dvectors` along rotations within the space of the vectors.
 
-    pairs: the matrix that `_differences` returns.
+    Args:
+      pairs: the matrix that `_differences` returns.
     """
     product = matmul(vectors, dvectors, transpose_a=True)
     return raw_ops.Mul(pairs, raw_ops.Sub(product, matrix_transpose(product)))

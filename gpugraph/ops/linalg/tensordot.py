@@ -30,13 +30,14 @@ class _Matrix(NamedTuple):
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """Return the sum of products of `a` and `b` over pairs of axes.
 
-    axes: an int n, for the last n axes of a and the first n axes of b; or two lists, of axes of a
-    and of the corresponding axes of b; or a tensor with two rows of axes. The result has the
-    remaining sizes of a, then those of b; its static shape is unknown if a rank is unknown, or if
-    the axes are known only in a run.
-
     Raises ValueError if the lists differ in length or n exceeds a rank, and IndexError for an axis
     outside the rank; a run raises InvalidArgumentError for sizes that don't fit.
+
+    Args:
+      axes: an int n, for the last n axes of a and the first n axes of b; or two lists, of axes of a
+        and of the corresponding axes of b; or a tensor with two rows of axes. The result has the
+        remaining sizes of a, then those of b; its static shape is unknown if a rank is unknown, or
+        if the axes are known only in a run.
 
     >>> session.run(tf.tensordot([[1, 2]], [[3], [4]], axes=1))
     array([[11]], dtype=int32)

@@ -113,9 +113,10 @@ def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
 def _eliminate(diagonals: Any, x: Any, pivoting: bool) -> Any:
     """Eliminate the lower diagonal. Return the three diagonals of the upper triangle that remains.
 
-    x: the right side; the same row operations are applied to it. pivoting: whether to swap a row
-    with the next one if the next one has the larger pivot. A swap fills a second diagonal above the
-    main one.
+    Args:
+      x: the right side; the same row operations are applied to it.
+      pivoting: whether to swap a row with the next one if the next one has the larger pivot. A swap
+        fills a second diagonal above the main one.
     """
     above, main, below = (diagonals[..., row, :].copy() for row in range(3))
     second = np.zeros_like(above)
@@ -230,13 +231,14 @@ def tridiagonal_solve(
 ) -> Tensor:
     """Return the solutions X, [..., m, k], of A @ X = rhs for tridiagonal matrices A.
 
-    diagonals: in format "compact" [..., 3, m] (the upper, main and lower diagonal; the last element
-    of the upper and the first of the lower one are ignored), in "sequence" three [..., m], in
-    "matrix" [..., m, m].
-    rhs: [..., m, k], or [..., m]; with `transpose_rhs` [..., k, m].
-    partial_pivoting: whether rows may be exchanged for a larger pivot.
-
     The result is NaN for singular matrices. Raises ValueError for incompatible shapes.
+
+    Args:
+      diagonals: in format "compact" [..., 3, m] (the upper, main and lower diagonal; the last
+        element of the upper and the first of the lower one are ignored), in "sequence" three [...,
+        m], in "matrix" [..., m, m].
+      rhs: [..., m, k], or [..., m]; with `transpose_rhs` [..., k, m].
+      partial_pivoting: whether rows may be exchanged for a larger pivot.
     """
     three = _of_format(diagonals, diagonals_format)
     right = convert_to_tensor(rhs, three.dtype.base_dtype, name="rhs")
@@ -257,7 +259,8 @@ def tridiagonal_matmul(
 ) -> Tensor:
     """Return the products, [..., m, k], of tridiagonal matrices and `rhs`, [..., m, k].
 
-    diagonals, diagonals_format: see `tridiagonal_solve`.
+    Args:
+      diagonals, diagonals_format: see `tridiagonal_solve`.
     """
     if diagonals_format == "sequence":
         rows = [raw_ops.ExpandDims(diagonal, _ROWS) for diagonal in diagonals]

@@ -25,8 +25,9 @@ from gpugraph.ops.older_types.numpy_op import numpy_op
 def _reordered(context: InferContext, order: Sequence[int], extra: Any = None) -> InferContext:
     """Return the context for the shape inference of the newer op type, which replaced this one.
 
-    order: for each input of the newer op type, its number among this op's inputs. extra: the value
-    of an additional last input.
+    Args:
+      order: for each input of the newer op type, its number among this op's inputs.
+      extra: the value of an additional last input.
     """
     shapes = [context.shapes[index] for index in order]
     types = [context.dtypes[index] for index in order]

@@ -26,8 +26,9 @@ def numpy_op(
 ) -> None:
     """Declare an op type whose kernel is `call` on every device.
 
-    signature: the op's inputs and outputs, as in `"x: T, y: T -> z: T"`. others: further keywords
-    of `op`.
+    Args:
+      signature: the op's inputs and outputs, as in `"x: T, y: T -> z: T"`.
+      others: further keywords of `op`.
     """
     inputs, _, outputs = signature.partition("->")
     kernels = numpy_kernels(call)
@@ -38,7 +39,8 @@ def numpy_op(
 def like(op_type: str, **attrs: Any) -> Callable[..., Any]:
     """Return a function that binds the CPU kernel of `op_type`, for the argument `make` of `Call`.
 
-    attrs: attrs that `op_type` has in addition to the attrs of the node.
+    Args:
+      attrs: attrs that `op_type` has in addition to the attrs of the node.
     """
     DECLARATIONS[op_type]
     entry = find_kernel(op_type, "CPU", {})

@@ -249,7 +249,8 @@ def _bind_volumes(op_type: str, shape_input: int) -> Callable[..., Callable[[], 
     """Return a function that binds the kernel of `op_type` to a node that has a shape as input
     where `op_type` has a tensor.
 
-    shape_input: the number of the input of which only the shape is used.
+    Args:
+      shape_input: the number of the input of which only the shape is used.
     """
     bind = like(op_type, data_format="NDHWC")
 

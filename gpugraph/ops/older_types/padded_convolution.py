@@ -93,8 +93,9 @@ def _resized(images: Any, size: Sequence[int], align: bool) -> Any:
     """Resize images [batch, height, width, depth] bilinearly; output pixel i samples at i times a
     scale.
 
-    align: whether the scale maps the last pixel to the last pixel, as align_corners of
-    ResizeBilinear does.
+    Args:
+      align: whether the scale maps the last pixel to the last pixel, as align_corners of
+        ResizeBilinear does.
     """
     for axis, new in zip((1, 2), size):
         old = images.shape[axis]

@@ -36,7 +36,8 @@ def _infer(like: str, first: int) -> Callable[[InferContext], Sequence[TensorSha
     """Return shape inference that calls the inference of `like`, the op type with ksize and strides
     as attrs.
 
-    first: the number of the input `ksize`.
+    Args:
+      first: the number of the input `ksize`.
     """
     infer_like = DECLARATIONS[like].op_def.infer
     assert infer_like is not None
@@ -69,8 +70,11 @@ def _bind(like: str, first: int) -> Callable[..., Callable[[], Any]]:
 
 
 def _declare(name: str, like: str, inputs: str, first: int, grad: Callable[..., Any]) -> None:
-    """Declare the op type `name`; like: the op type with attrs; first: the number of the input
-    `ksize`.
+    """Declare the op type `name`;
+
+    Args:
+      like: the op type with attrs.
+      first: the number of the input `ksize`.
     """
     numpy_op(
         name, f"{inputs}, ksize: int32, strides: int32 -> output: T", {"T": REAL, **_ATTRS},

@@ -110,7 +110,9 @@ def dense_batch(feature_values: tuple[Any, Any, Any], feature: Dense) -> Any:
 def _padded(values: Any, counts: Any, feature: Dense) -> Any:
     """Return the values of each example, padded with the default to the maximum number of rows.
 
-    values: the values of all examples; counts: their number in each example.
+    Args:
+      values: the values of all examples.
+      counts: their number in each example.
     """
     stride = feature.stride
     if not stride or (counts % stride).any() or feature.default.size != 1:

@@ -81,8 +81,10 @@ FEATURE_CLASSES = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequen
 class RawFeatures(NamedTuple):
     """Features in the form of the arguments of parsing ops, each dictionary sorted by key.
 
-    sparse: the dtype of each sparse feature; dense: (dtype, shape, default) of each dense feature;
-    merged: the SparseFeatures, whose parts are in `sparse`.
+    Args:
+      sparse: the dtype of each sparse feature.
+      dense: (dtype, shape, default) of each dense feature.
+      merged: the SparseFeatures, whose parts are in `sparse`.
     """
 
     sparse: dict[str, DType]
@@ -101,8 +103,11 @@ class RawFeatures(NamedTuple):
 def raw_features(features: Any, kinds: Sequence[type]) -> RawFeatures:
     """Convert a dictionary of feature specifications to arguments of the parsing ops.
 
-    kinds: the classes that the calling function accepts. Raises ValueError for other classes and
-    for incomplete specifications, and TypeError if `features` is not a dictionary.
+    Raises ValueError for other classes and for incomplete specifications, and TypeError if
+    `features` is not a dictionary.
+
+    Args:
+      kinds: the classes that the calling function accepts.
     """
     features = {} if features is None else features
     if not isinstance(features, Mapping):
@@ -205,7 +210,8 @@ _ADDING: dict[type, Any] = {
 def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tensors of the features that the program specified, by key.
 
-    tensors: the outputs of the parsing op by key, from which SparseFeatures are merged.
+    Args:
+      tensors: the outputs of the parsing op by key, from which SparseFeatures are merged.
     """
     result = {key: tensors[key] for key in tensors if key in (features or {})}
     for key, feature in raw.merged.items():

@@ -106,7 +106,8 @@ _decode_json_example = string_op(
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
     """Convert Examples from JSON to serialized messages, as `tf.parse_example` takes them.
 
-    json_examples: strings in protobuf's JSON mapping; the result has their shape. A run raises
-    InvalidArgumentError for a string that is not the JSON of an Example.
+    Args:
+      json_examples: strings in protobuf's JSON mapping; the result has their shape. A run raises
+        InvalidArgumentError for a string that is not the JSON of an Example.
     """
     return _decode_json_example(json_examples, name=name)

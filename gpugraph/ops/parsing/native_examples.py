@@ -40,7 +40,10 @@ IS_USUAL = (
 class Located(NamedTuple):
     """The locations of features in examples.
 
-    contents: the examples. kinds: of the lists. counts, starts, ends: [features, examples].
+    Args:
+      contents: the examples.
+      kinds: of the lists.
+      counts, starts, ends: [features, examples].
     """
 
     reader: NativeExamples
@@ -112,7 +115,11 @@ class NativeExamples:
         return bool(self._calls)
 
     def call(self, is_long: bool, mode: int, count: int, field: int = 1, **arrays: Any) -> None:
-        """Make a call; Irregular if it is refused. arrays: the fields of `gg_request`."""
+        """Make a call; Irregular if it is refused.
+
+        Args:
+          arrays: the fields of `gg_request`.
+        """
         kind = int(arrays.pop("kind", 0))
         numbers = [mode, count, _address(arrays, "items"), id(bytes)]
         keys = arrays.get("keys")
@@ -128,8 +135,9 @@ class NativeExamples:
     ) -> Located | None:
         """Return the locations of features. If they must be parsed otherwise, return None.
 
-        field: 1 for the features of Examples, or of the context of SequenceExamples; 2 for feature
-        lists, whose counts are 0.
+        Args:
+          field: 1 for the features of Examples, or of the context of SequenceExamples; 2 for
+            feature lists, whose counts are 0.
         """
         if not self.is_ready:
             return None

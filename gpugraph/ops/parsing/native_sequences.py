@@ -24,8 +24,10 @@ from gpugraph.ops.parsing.parsed_features import (
 class Sequences(NamedTuple):
     """The features of SequenceExamples: dense ones as arrays, sparse ones as parts.
 
-    list_sparse: for each list the values of steps, their number in each, and the number of steps in
-    each example. list_dense: for each list the rows of all steps, and the number of steps.
+    Args:
+      list_sparse: for each list the values of steps, their number in each, and the number of steps
+        in each example.
+      list_dense: for each list the rows of all steps, and the number of steps.
     """
 
     context_sparse: list[tuple[Any, Any, Any]]
@@ -97,7 +99,11 @@ def _dense_steps(lists: Located, number: int, row: Any, may_be_missing: bool) ->
 
 
 def outputs_of(sequences: Sequences, list_dense: Sequence[Any]) -> list[Any]:
-    """Return the features as the outputs of the op. list_dense: the specifications of the lists."""
+    """Return the features as the outputs of the op.
+
+    Args:
+      list_dense: the specifications of the lists.
+    """
     list_sparse = []
     for values, in_step, counts in sequences.list_sparse:
         indices, shape = _step_indices(in_step, counts)

@@ -51,7 +51,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _keys(key_kind: str, keys: Any, count: int) -> list[bytes]:
     """Return `keys` as a list. Raises InvalidArgumentError unless it is a vector of `count` keys.
 
-    key_kind: the kind of the keys, for the message.
+    Args:
+      key_kind: the kind of the keys, for the message.
     """
     if keys.shape != (count,):
         raise invalid_argument(
@@ -96,8 +97,9 @@ def _row_splits(indices: Any, shape: tuple[int, ...]) -> Any:
     """Return the position at which the values of each example begin, followed by the total number
     of values.
 
-    indices, shape: the indices and the dense shape of a SparseTensor. The result is int64 [n + 1];
-    it is empty for a single example.
+    Args:
+      indices, shape: the indices and the dense shape of a SparseTensor. The result is int64 [n +
+        1]; it is empty for a single example.
     """
     if not shape:
         return np.empty(0, np.int64)

@@ -47,9 +47,11 @@ COUNT = Attr("int", minimum=0)
 class Dense(NamedTuple):
     """The specification of a feature that becomes a dense tensor.
 
-    shape: the shape of the feature's values in each example; the first size is None if the number
-      of rows varies.
-    default: the values of a missing feature; an array without elements if the feature is required.
+    Args:
+      shape: the shape of the feature's values in each example; the first size is None if the number
+        of rows varies.
+      default: the values of a missing feature; an array without elements if the feature is
+        required.
     """
 
     key: bytes
@@ -71,8 +73,10 @@ class Dense(NamedTuple):
 class Location(NamedTuple):
     """The example that contains a feature, for error messages.
 
-    name: the example's name, or b""; row: its index in the batch, None for a single example;
-    in_context: whether the feature is in the context of a SequenceExample.
+    Args:
+      name: the example's name, or b"".
+      row: its index in the batch, None for a single example.
+      in_context: whether the feature is in the context of a SequenceExample.
     """
 
     name: bytes
@@ -167,8 +171,10 @@ def feature_at(
 ) -> Feature | None:
     """Return the values of a feature, or None if it is missing or empty.
 
-    spans: the range of bytes of each feature in `content`. Raises InvalidArgumentError for a list
-    of another dtype, and for invalid bytes.
+    Raises InvalidArgumentError for a list of another dtype, and for invalid bytes.
+
+    Args:
+      spans: the range of bytes of each feature in `content`.
     """
     span = spans.get(key)
     if span is None:
@@ -255,7 +261,8 @@ def sparse_batch(values: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
     """Return a sparse feature of a batch as indices, values and shape of a matrix, a row per
     example.
 
-    values: for each example, its Feature, or None if it is missing.
+    Args:
+      values: for each example, its Feature, or None if it is missing.
     """
     lists = [() if value is None else value.values for value in values]
     counts = np.array([len(value) for value in lists], np.int64)

@@ -46,14 +46,16 @@ def parse_example(
 ) -> dict[str, Any]:
     """Parse a batch of Examples to a dictionary of tensors by feature key.
 
-    serialized: a vector of strings, each the bytes of a `tf.train.Example`. features: a dictionary
-    of feature specifications. `FixedLenFeature` and `FixedLenSequenceFeature` become dense tensors
-    with a row for each example; `VarLenFeature` and `SparseFeature` become SparseTensors, whose
-    first dimension is the example. example_names: a vector of names, for error messages.
-
     Raises ValueError for incomplete specifications. A run raises InvalidArgumentError for strings
     that are not Examples, features of another dtype or size, and missing features that are
     required.
+
+    Args:
+      serialized: a vector of strings, each the bytes of a `tf.train.Example`.
+      features: a dictionary of feature specifications. `FixedLenFeature` and
+        `FixedLenSequenceFeature` become dense tensors with a row for each example; `VarLenFeature`
+        and `SparseFeature` become SparseTensors, whose first dimension is the example.
+      example_names: a vector of names, for error messages.
     """
     raw = _checked(features)
     with op_scope(name, "ParseExample", serialized, example_names):
@@ -69,7 +71,8 @@ def parse_single_example(
     """Parse one Example, a string scalar, as `parse_example` does; results have no dimension for
     examples.
 
-    example_names: the example's name, a scalar, for error messages.
+    Args:
+      example_names: the example's name, a scalar, for error messages.
 
     >>> floats = tf.train.FloatList(value=[1.0, 2.0])
     >>> features = tf.train.Features(feature={"x": tf.train.Feature(float_list=floats)})

@@ -81,14 +81,16 @@ def parse_single_sequence_example(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parse a SequenceExample to two dictionaries of tensors: its context and its feature lists.
 
-    serialized: a string scalar, the bytes of a `tf.train.SequenceExample`. context_features: a
-    dictionary of `FixedLenFeature` and `VarLenFeature`. sequence_features: a dictionary of
-    `FixedLenSequenceFeature` (a dense tensor with a row for each step) and `VarLenFeature` (a
-    SparseTensor of steps and their values). example_name: the example's name, for error messages.
-
     Raises ValueError for incomplete specifications. A run raises InvalidArgumentError for bytes
     that are not a SequenceExample, features of another dtype or size, and missing features that are
     required.
+
+    Args:
+      serialized: a string scalar, the bytes of a `tf.train.SequenceExample`.
+      context_features: a dictionary of `FixedLenFeature` and `VarLenFeature`.
+      sequence_features: a dictionary of `FixedLenSequenceFeature` (a dense tensor with a row for
+        each step) and `VarLenFeature` (a SparseTensor of steps and their values).
+      example_name: the example's name, for error messages.
     """
     context, lists, may_be_missing = _features(context_features, sequence_features)
     with op_scope(name, "ParseSingleSequenceExample", serialized, example_name):
@@ -120,10 +122,12 @@ def parse_sequence_example(
     """Parse a batch of SequenceExamples. Return dictionaries of contexts, feature lists and
     lengths.
 
-    serialized: a vector of strings. Other arguments, and the first two results, are as in
-    `parse_single_sequence_example`, with the example as the first dimension of each tensor; dense
-    lists are padded with 0 or "" to the longest. The third result has the number of steps of each
-    dense list.
+    Other arguments, and the first two results, are as in `parse_single_sequence_example`, with the
+    example as the first dimension of each tensor; dense lists are padded with 0 or "" to the
+    longest.
+
+    Args:
+      serialized: a vector of strings. The third result has the number of steps of each dense list.
     """
     context, lists, may_be_missing = _features(context_features, sequence_features)
     with op_scope(name, "ParseSequenceExample", serialized, example_names):

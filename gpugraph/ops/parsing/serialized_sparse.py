@@ -163,8 +163,11 @@ def _bind_deserialize(context: KernelContext, serialized: Any) -> Callable[[], l
 def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
     """Return the indices, values and shape of one SparseTensor from its three strings.
 
-    number: its index, for messages; wanted: the dtype of the values. Raises InvalidArgumentError
-    for invalid strings and other dtypes.
+    Raises InvalidArgumentError for invalid strings and other dtypes.
+
+    Args:
+      number: its index, for messages.
+      wanted: the dtype of the values.
     """
     try:
         (indices, first), (values, dtype), (shape, third) = map(read_tensor_bytes, row.tolist())
@@ -258,8 +261,10 @@ def serialize_sparse(
 ) -> Tensor:
     """Serialize a SparseTensor to a vector of three strings: indices, values, shape.
 
-    out_type: string, or variant, which `tf.data` batches. Raises TypeError if the input is not a
-    SparseTensor.
+    Raises TypeError if the input is not a SparseTensor.
+
+    Args:
+      out_type: string, or variant, which `tf.data` batches.
     """
     parts = _sparse(sp_input)
     return _serialize_sparse(
@@ -273,8 +278,11 @@ def serialize_many_sparse(
     """Serialize a SparseTensor to a matrix with three strings for each index of its first
     dimension.
 
-    out_type: string, or variant, which `tf.data` batches. Raises TypeError if the input is not a
-    SparseTensor. A run raises InvalidArgumentError for rank 1.
+    Raises TypeError if the input is not a SparseTensor.
+
+    Args:
+      out_type: string, or variant, which `tf.data` batches. A run raises InvalidArgumentError for
+        rank 1.
     """
     parts = _sparse(sp_input)
     return _serialize_many_sparse(
@@ -294,9 +302,11 @@ def deserialize_many_sparse(
 ) -> SparseTensor:
     """Deserialize a matrix [n, 3] of strings to one SparseTensor, whose first dimension has size n.
 
-    dtype: the dtype of the values. rank: the rank of the result, if it is known. Each other
-    dimension is the maximum over the n SparseTensors. A run raises InvalidArgumentError for invalid
-    strings, other dtypes, and different ranks.
+    Args:
+      dtype: the dtype of the values.
+      rank: the rank of the result, if it is known. Each other dimension is the maximum over the n
+        SparseTensors. A run raises InvalidArgumentError for invalid strings, other dtypes, and
+        different ranks.
     """
     return _result(_deserialize_many_sparse(serialized_sparse, dtype=dtype, name=name), rank)
 

@@ -37,8 +37,10 @@ class ConditionalAccumulatorBase:
 
     A gradient is dropped if its step is earlier than the accumulator's step. Each take increments
     the accumulator's step.
-    accumulator_ref: the accumulator's handle. dtype and shape: the dtype and shape of the
-    gradients.
+
+    Args:
+      accumulator_ref: the accumulator's handle. dtype and shape: the dtype and shape of the
+        gradients.
     """
 
     def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:
@@ -93,9 +95,10 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     """An accumulator of dense gradients; a take returns their average ("MEAN") or their sum
     ("SUM").
 
-    shape: the gradients' shape; if None, all must have the shape of the first gradient.
-    reduction_type: "MEAN" or "SUM". shared_name: within a session, accumulators with the same name
-    are one accumulator.
+    Args:
+      shape: the gradients' shape; if None, all must have the shape of the first gradient.
+      reduction_type: "MEAN" or "SUM".
+      shared_name: within a session, accumulators with the same name are one accumulator.
     """
 
     def __init__(
@@ -119,10 +122,11 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
         """Return an operation that adds a gradient, or drops it if its step is outdated.
 
-        local_step: the gradient's step. The gradient is outdated if this is less than the
-          accumulator's step.
-
         Raises ValueError for a gradient of a different dtype or shape.
+
+        Args:
+          local_step: the gradient's step. The gradient is outdated if this is less than the
+            accumulator's step.
         """
         gradient = convert_to_tensor(grad, self._dtype)
         gradient.get_shape().assert_is_compatible_with(self._shape)
@@ -185,8 +189,10 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         """Return an operation that adds rows, or drops them if `local_step` is before the
         accumulator's step.
 
-        grad_indices: the numbers of the rows, int64 [n]. grad_values: the rows, [n, ...].
-        grad_shape: the shape of the dense gradient, if known.
+        Args:
+          grad_indices: the numbers of the rows, int64 [n].
+          grad_values: the rows, [n, ...].
+          grad_shape: the shape of the dense gradient, if known.
         """
         has_shape = grad_shape is not None
         operation: Operation = raw_ops.SparseAccumulatorApplyGradient(

@@ -161,12 +161,15 @@ query_op(
 class Barrier:
     """A set of elements by key; an element can be taken once all its components have been inserted.
 
-    Different runs may insert the components of an element. types: a list of the components' dtypes.
-    shapes: a list of their fully defined shapes, or None. shared_name: within a session, barriers
-    with the same name are one barrier.
+    Different runs may insert the components of an element.
 
     The constructor raises ValueError for shapes that are not fully defined, or if there are not as
     many shapes as types.
+
+    Args:
+      types: a list of the components' dtypes.
+      shapes: a list of their fully defined shapes, or None.
+      shared_name: within a session, barriers with the same name are one barrier.
     """
 
     def __init__(
@@ -205,8 +208,9 @@ class Barrier:
         """Return an operation that inserts row i of `values` as a component of the element
         `keys[i]`.
 
-        keys: a vector of strings. A run raises InvalidArgumentError if an element has this
-        component already, and CancelledError if the barrier is closed and a key is new.
+        Args:
+          keys: a vector of strings. A run raises InvalidArgumentError if an element has this
+            component already, and CancelledError if the barrier is closed and a key is new.
         """
         operation: Operation = raw_ops.BarrierInsertMany(
             self._barrier_ref, keys, values, component_index=component_index,
@@ -224,9 +228,12 @@ class Barrier:
         """Remove `num_elements` complete elements. Return indices, keys and a list of components.
 
         The run waits until there are enough elements. indices: int64; they ascend in the order in
-        which the elements were first inserted. allow_small_batch: whether a closed barrier returns
-        fewer elements if it has at least one; otherwise a run raises OutOfRangeError. timeout: must
-        be None; use `RunOptions.timeout_in_ms`.
+        which the elements were first inserted.
+
+        Args:
+          allow_small_batch: whether a closed barrier returns fewer elements if it has at least one;
+            otherwise a run raises OutOfRangeError.
+          timeout: must be None; use `RunOptions.timeout_in_ms`.
         """
         if timeout is not None and timeout != -1:
             raise NotImplementedError("take_many has no timeout: use tf.RunOptions(timeout_in_ms)")
@@ -246,8 +253,9 @@ class Barrier:
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """Return an operation that closes the barrier, which then rejects new keys.
 
-        cancel_pending_enqueues: whether the barrier also rejects the missing components of
-        incomplete elements.
+        Args:
+          cancel_pending_enqueues: whether the barrier also rejects the missing components of
+            incomplete elements.
         """
         operation: Operation = raw_ops.BarrierClose(
             self._barrier_ref, cancel_pending_enqueues=cancel_pending_enqueues,

@@ -118,7 +118,8 @@ def _check_sizes(tensor_name: str, known: Sequence[int | None], sizes: Sequence[
     """Raise InvalidArgumentError if `sizes` are too few or too many, or differ from the known
     sizes.
 
-    tensor_name: the name, in messages, of the tensor that has these sizes.
+    Args:
+      tensor_name: the name, in messages, of the tensor that has these sizes.
     """
     if len(sizes) != len(known):
         raise invalid_argument(

@@ -60,7 +60,8 @@ def held_object(handle: Any, kind: type[Held], kind_name: str) -> Held:
     """Return the object to which a handle refers. Raises InvalidArgumentError unless it is a
     `kind`.
 
-    kind_name: the name of the kind in the message.
+    Args:
+      kind_name: the name of the kind in the message.
     """
     held = handle.item(0) if handle.size == 1 else None
     if not isinstance(held, kind):

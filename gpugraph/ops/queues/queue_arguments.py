@@ -19,8 +19,9 @@ def component_types(dtypes: Any) -> list[DType]:
 def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None:
     """Return the components' shapes as a list; `shapes` may be a single shape, or None.
 
-    may_be_open: whether sizes may be unknown; then `shapes` must be a list, and the ranks known. If
-    False, unknown sizes raise ValueError.
+    Args:
+      may_be_open: whether sizes may be unknown; then `shapes` must be a list, and the ranks known.
+        If False, unknown sizes raise ValueError.
     """
     is_list = isinstance(shapes, (list, tuple)) and len(shapes) > 0
     if may_be_open and (

@@ -26,11 +26,15 @@ class QueueBase:
 
     An element is a tuple of tensors, its components. Enqueues wait for room, dequeues for elements;
     while a run waits, other runs of the session proceed.
-    dtypes: a list of the components' dtypes. shapes: a list of their shapes; if it is None, each
-    element may have different shapes, but elements can only be taken by `dequeue`. names: the names
-    of the components, if elements are dictionaries. queue_ref: the queue's handle.
 
     Raises ValueError if there are not as many shapes or names as dtypes.
+
+    Args:
+      dtypes: a list of the components' dtypes.
+      shapes: a list of their shapes; if it is None, each element may have different shapes, but
+        elements can only be taken by `dequeue`.
+      names: the names of the components, if elements are dictionaries.
+      queue_ref: the queue's handle.
     """
 
     def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Tensor) -> None:
@@ -50,9 +54,11 @@ class QueueBase:
     @staticmethod
     def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
         """Return a queue that refers, in each run, to number `index` of the queues in a list.
-        index: an int scalar.
 
         Raises TypeError if `queues` is not a list of queues, or if their dtypes or names differ.
+
+        Args:
+          index: an int scalar.
         """
         if (
             not queues
@@ -153,7 +159,8 @@ class QueueBase:
         """Return the components from a dequeue in the form of an element, and set their known
         shapes.
 
-        rows: the sizes that precede the components' shapes, or None for a single element.
+        Args:
+          rows: the sizes that precede the components' shapes, or None for a single element.
         """
         components = [tensors] if isinstance(tensors, Tensor) else list(tensors)
         for component, shape in zip(components, self._shapes):
@@ -233,9 +240,11 @@ class QueueBase:
 class FIFOQueue(QueueBase):
     """A queue whose elements leave in the order in which they were added.
 
-    capacity: the maximum number of elements; -1 for no maximum. dtypes: the dtypes of the
-    components, a list or a single dtype. shapes: the components' fully defined shapes, or None.
-    shared_name: within a session, queues with the same name are one queue.
+    Args:
+      capacity: the maximum number of elements; -1 for no maximum.
+      dtypes: the dtypes of the components, a list or a single dtype.
+      shapes: the components' fully defined shapes, or None.
+      shared_name: within a session, queues with the same name are one queue.
 
     >>> queue = tf.FIFOQueue(10, tf.int32)
     >>> session.run(queue.enqueue_many([[1, 2, 3]]))
@@ -260,7 +269,8 @@ class FIFOQueue(QueueBase):
 class PaddingFIFOQueue(QueueBase):
     """A `FIFOQueue` whose batches may mix elements of different sizes, padded with zeros.
 
-    shapes: a list of the components' shapes, of known rank; sizes may be None.
+    Args:
+      shapes: a list of the components' shapes, of known rank; sizes may be None.
     """
 
     def __init__(
@@ -283,10 +293,11 @@ class PaddingFIFOQueue(QueueBase):
 class RandomShuffleQueue(QueueBase):
     """A queue whose elements leave in random order.
 
-    min_after_dequeue: the number of elements that stay in the queue until it is closed, so that
-      elements are well mixed.
-    seed: with this seed or the graph's seed, the order is the same in each session and in
-      TensorFlow.
+    Args:
+      min_after_dequeue: the number of elements that stay in the queue until it is closed, so that
+        elements are well mixed.
+      seed: with this seed or the graph's seed, the order is the same in each session and in
+        TensorFlow.
     """
 
     def __init__(

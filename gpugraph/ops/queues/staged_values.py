@@ -20,8 +20,9 @@ class _Bounded(Attempts):
     """The base class of both kinds of staging area: it has the limits, and waits that do not block
     each other.
 
-    capacity: the maximum number of tuples. memory_limit: the maximum number of bytes. 0 means no
-    limit.
+    Args:
+      capacity: the maximum number of tuples.
+      memory_limit: the maximum number of bytes. 0 means no limit.
     """
 
     def __init__(self, capacity: int, memory_limit: int) -> None:
@@ -46,7 +47,8 @@ class _Bounded(Attempts):
     def _put_when(self, values: Sequence[Any], count: Callable[[], int], put: Any) -> None:
         """Wait until the limits on tuples and bytes leave room for `values`, then call `put`.
 
-        count: a function that returns the number of tuples.
+        Args:
+          count: a function that returns the number of tuples.
         """
         size = sum(value.nbytes for value in values)
         if 0 < self._memory_limit < size:
@@ -141,8 +143,9 @@ class StagedTuples(_Bounded):
 class KeyedTuples(_Bounded):
     """Tuples by key, whose values may be put and taken separately.
 
-    is_ordered: whether a get without a key takes the smallest key; otherwise it takes the key that
-    was complete first.
+    Args:
+      is_ordered: whether a get without a key takes the smallest key; otherwise it takes the key
+        that was complete first.
     """
 
     def __init__(self, is_ordered: bool, capacity: int, memory_limit: int) -> None:
@@ -154,7 +157,8 @@ class KeyedTuples(_Bounded):
     def put(self, key: int, indices: Sequence[int], values: Sequence[Any], count: int) -> None:
         """Add `values` at `indices` of the tuple of a key; wait while the area is full.
 
-        count: the number of values of a tuple. A tuple can be taken when it has all of them.
+        Args:
+          count: the number of values of a tuple. A tuple can be taken when it has all of them.
         """
         _check_indices(indices, count)
         if len(indices) != len(values):

@@ -26,10 +26,13 @@ class BaseStagingArea:
     """The base class of both kinds of staging area: it has the dtypes, shapes and names of a
     tuple's values, and limits.
 
-    dtypes: a list. shapes, names: lists of the same length, or None; the constructor raises
-      ValueError for other lengths. capacity: the maximum number of tuples; memory_limit: the
-      maximum number of bytes; 0 for no limit.
-    shared_name: within a session, areas with the same name are one area.
+    Args:
+      dtypes: a list.
+      shapes, names: lists of the same length, or None; the constructor raises ValueError for other
+        lengths.
+      capacity: the maximum number of tuples.
+      memory_limit: the maximum number of bytes; 0 for no limit.
+      shared_name: within a session, areas with the same name are one area.
     """
 
     def __init__(
@@ -101,8 +104,10 @@ class BaseStagingArea:
     def _inputs(self, vals: Any, indices: Any) -> tuple[list[Tensor], list[int]]:
         """Return `vals` as tensors, and their positions in a tuple.
 
-        vals: a dictionary by names, or a list, with the positions `indices`. Raises ValueError if
-        `vals` has another form or other names, indices or dtypes.
+        Raises ValueError if `vals` has another form or other names, indices or dtypes.
+
+        Args:
+          vals: a dictionary by names, or a list, with the positions `indices`.
         """
         if isinstance(vals, Mapping):
             if not self._names:
@@ -218,8 +223,10 @@ class StagingArea(BaseStagingArea):
 class MapStagingArea(BaseStagingArea):
     """Tuples of tensors under int64 keys; the values of a tuple may be put and taken separately.
 
-    ordered: whether a `get` without a key takes the smallest key. Other parameters are described in
-    `BaseStagingArea`.
+    Other parameters are described in `BaseStagingArea`.
+
+    Args:
+      ordered: whether a `get` without a key takes the smallest key.
     """
 
     def __init__(
@@ -241,9 +248,10 @@ class MapStagingArea(BaseStagingArea):
     def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Operation:
         """Return an operation that puts values under a key; it waits while the area is full.
 
-        vals: a list of values, whose positions in the tuple are `indices`, or a dictionary of
-        values by name. Other values of the tuple may be put later. A get waits until the tuple is
-        complete.
+        Args:
+          vals: a list of values, whose positions in the tuple are `indices`, or a dictionary of
+            values by name. Other values of the tuple may be put later. A get waits until the tuple
+            is complete.
         """
         with name_scope(name, f"{self._name}_put") as scope:
             tensors, numbers = self._inputs(vals, indices)

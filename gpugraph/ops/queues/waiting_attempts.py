@@ -29,7 +29,8 @@ or ended the attempt.
 class Attempt:
     """An action on a container that is retried until it is done.
 
-    give_up: a function that undoes a partial action when the wait ends early.
+    Args:
+      give_up: a function that undoes a partial action when the wait ends early.
     """
 
     __slots__ = (
@@ -70,7 +71,8 @@ class Attempts:
         """Wait in line number `line` until the attempt is done. Return its result or raise its
         error.
 
-        what: the name of the operation in error messages, such as "Enqueue".
+        Args:
+          what: the name of the operation in error messages, such as "Enqueue".
         """
         with self.lock:
             self.lines[line].append(attempt)

@@ -42,10 +42,14 @@ class Law(NamedTuple):
     """A distribution that fills arrays. `law(place, out)` fills `out`, a C-ordered array, starting
     at position `place` of the generator.
 
-    A group consists of the numbers that one block yields. groups: `groups(place, offsets, out)`
-    fills `out`, which consists of whole groups, from the blocks at these counter offsets. reserved:
-    the number of blocks reserved for each number; 0 if each group has one block. native: the C
-    function that computes the same float32 numbers (`native_random`); "" if there is none.
+    A group consists of the numbers that one block yields.
+
+    Args:
+      groups: `groups(place, offsets, out)` fills `out`, which consists of whole groups, from the
+        blocks at these counter offsets.
+      reserved: the number of blocks reserved for each number; 0 if each group has one block.
+      native: the C function that computes the same float32 numbers (`native_random`); "" if there
+        is none.
     """
 
     fill: Callable[[Philox, Any], None]
@@ -91,7 +95,8 @@ def _fill(part: Callable[[Philox, Any], None], reserved: int, place: Philox, out
     """Fill `out` by several calls of part(place, flat). Each call fills a part of `out`. Large
     arrays use several threads.
 
-    reserved: see `Law`.
+    Args:
+      reserved: see `Law`.
     """
     flat, (groups, group) = out.reshape(-1), groups_of(out)
     if groups < 2 * _MIN_BLOCKS_PER_THREAD:
@@ -228,7 +233,9 @@ normal = _law(_normal, "gg_normal")
 def _truncate(place: Philox, offsets: Any, words: Any, group: int) -> Any:
     """Return the truncated normal numbers of the groups at these counter offsets.
 
-    words: the first block of each group. group: the number of numbers per group.
+    Args:
+      words: the first block of each group.
+      group: the number of numbers per group.
     """
     drawn = np.empty((len(words) // 2, group), np.float32 if group == 4 else np.float64)
     normal_pairs(words, drawn.reshape(-1))
@@ -256,8 +263,10 @@ def _truncated_groups(place: Philox, offsets: Any, out: Any) -> None:
 def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
     """Replace the numbers beyond 2 in the rows of `drawn` by numbers from later blocks.
 
-    Each row of the result has the first numbers of its blocks, in order, that are within 2. starts:
-    the rows' counter offsets.
+    Each row of the result has the first numbers of its blocks, in order, that are within 2.
+
+    Args:
+      starts: the rows' counter offsets.
     """
     group, used = drawn.shape[1], 1
     numbers = np.empty_like(drawn)

@@ -39,8 +39,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
     """Return the kernel that draws the same number of numbers for each parameter.
 
-    law: a function that draws a number for each element of an array of parameters, from a position
-    of the generator.
+    Args:
+      law: a function that draws a number for each element of an array of parameters, from a
+        position of the generator.
     """
 
     def make(context: KernelContext, parameters: Any, out: Any) -> Callable[[], Any]:
@@ -114,9 +115,12 @@ def random_gamma(
 
     alpha and beta are broadcast to a common shape, which follows `shape` in the shape of the
     result.
-    alpha: the shape parameter, above 0 (other values give NaN). beta: the rate, 1 by default.
 
     alpha and beta have gradients; the gradient of a float16 alpha raises TypeError.
+
+    Args:
+      alpha: the shape parameter, above 0 (other values give NaN).
+      beta: the rate, 1 by default.
     """
     with op_scope(name, "random_gamma", shape, alpha, beta):
         sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)
@@ -137,8 +141,10 @@ def random_poisson(
     """Return random numbers with a Poisson distribution: `shape` of them for each of the rates
     `lam`.
 
-    The shape of the result is `shape` followed by the shape of `lam`. dtype: floating, int32 or
-    int64. A rate that is negative or not finite gives NaN.
+    The shape of the result is `shape` followed by the shape of `lam`.
+
+    Args:
+      dtype: floating, int32 or int64. A rate that is negative or not finite gives NaN.
     """
     with op_scope(name, "random_poisson", lam, shape):
         sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)

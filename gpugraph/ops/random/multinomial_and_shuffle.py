@@ -134,7 +134,9 @@ def _launch_classes(
 ) -> list[Launch]:
     """Return two launches: for the cumulative probabilities, and for the draw by `function`.
 
-    arguments: the arguments of the draw, without sizes. seed: the C type of an element of the seed.
+    Args:
+      arguments: the arguments of the draw, without sizes.
+      seed: the C type of an element of the seed.
     """
     (rows, classes), (_, count) = signature.input_shapes[0], signature.output_shapes[0]
     sums = Scratch("sums", rows * classes, dtypes.float64)
@@ -180,7 +182,8 @@ def _classes(
 ) -> Tensor:
     """Add a multinomial op in a name scope.
 
-    options: (number of draws, their dtype or None for int64, the seed).
+    Args:
+      options: (number of draws, their dtype or None for int64, the seed).
     """
     count, dtype, seed = options
     with op_scope(*scope, logits):
@@ -199,11 +202,13 @@ def multinomial(
 ) -> Tensor:
     """Return classes [batch, num_samples], drawn with the probabilities of `logits`.
 
-    logits: [batch, classes], log probabilities, which need not be normalized; classes whose logit
-    is not finite are never drawn. output_dtype: int64 (default) or int32.
-
     Raises ValueError for logits that are not a matrix; a run raises InvalidArgumentError if there
     are no classes.
+
+    Args:
+      logits: [batch, classes], log probabilities, which need not be normalized; classes whose logit
+        is not finite are never drawn.
+      output_dtype: int64 (default) or int32.
 
     >>> session.run(tf.multinomial([[0.0, -100.0]], num_samples=3, seed=1))
     array([[0, 0, 0]])

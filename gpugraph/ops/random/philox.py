@@ -97,8 +97,10 @@ def blocks_by_key(key: tuple[Any, Any], counter: Words) -> Words:
 
 
 class Philox(NamedTuple):
-    """A position in the stream of random blocks of a key. counter: the counter of the next
-    block.
+    """A position in the stream of random blocks of a key.
+
+    Args:
+      counter: the counter of the next block.
     """
 
     key: int
@@ -120,8 +122,9 @@ class Philox(NamedTuple):
     def chunks(self, count: int, stride: int = 1) -> Iterator[tuple[int, Any]]:
         """Yield (the number of preceding blocks, words) for `count` blocks, in chunks.
 
-        stride: the distance between counters of consecutive blocks. The words are uint64, two per
-        block, and valid until the next chunk.
+        Args:
+          stride: the distance between counters of consecutive blocks. The words are uint64, two per
+            block, and valid until the next chunk.
         """
         if count <= _FEW:
             if count:

@@ -23,8 +23,10 @@ Bounds = tuple[int, int]
 
 
 def stream_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> list[Launch]:
-    """Return launches that fill the output with the next numbers of the op's stream. law: the name
-    of a CUDA function.
+    """Return launches that fill the output with the next numbers of the op's stream.
+
+    Args:
+      law: the name of a CUDA function.
     """
     total = prod(signature.output_shapes[0])
     further = (stored_stream(signature), total, total * RESERVED)

@@ -69,7 +69,8 @@ def drawing_op(
 def _random_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
     """Declare an op that fills a tensor by `law`; the shape of the tensor is its input.
 
-    gpu_law: the law's CUDA function.
+    Args:
+      gpu_law: the law's CUDA function.
     """
 
     def bind(context: KernelContext, out: Any) -> Callable[[], Any]:
@@ -184,8 +185,9 @@ def random_uniform(
 ) -> Tensor:
     """Return uniform random numbers in [minval, maxval), of shape `shape`.
 
-    maxval: 1 by default for floating point numbers; raise ValueError without it for int32 and
-    int64. A run raises InvalidArgumentError for integers if minval >= maxval.
+    Args:
+      maxval: 1 by default for floating point numbers; raise ValueError without it for int32 and
+        int64. A run raises InvalidArgumentError for integers if minval >= maxval.
 
     >>> session.run(tf.random_uniform([2], maxval=10, dtype=tf.int32, seed=1)).shape
     (2,)
@@ -211,10 +213,12 @@ def scale(
 ) -> Tensor:
     """Return random numbers of `function`, times stddev, plus mean.
 
-    inputs: shape, mean and stddev. default: the name if `name` is None.
-    further: a function that returns additional keyword arguments of `function`. It is called after
-      the inputs have been added to the graph, because a seed may depend on the number of ops in the
-      graph.
+    Args:
+      inputs: shape, mean and stddev.
+      default: the name if `name` is None.
+      further: a function that returns additional keyword arguments of `function`. It is called
+        after the inputs have been added to the graph, because a seed may depend on the number of
+        ops in the graph.
     """
     wanted = as_dtype(dtype)
     with op_scope(name, default, *inputs) as scope:

@@ -51,7 +51,8 @@ class _Source:
     """Random doubles for lanes, two per block. pairs: both doubles of each lane, until they are
     used.
 
-    convert: a function that converts blocks to pairs of doubles.
+    Args:
+      convert: a function that converts blocks to pairs of doubles.
     """
 
     def __init__(self, lanes: _Lanes, convert: Callable[[Any], Any]) -> None:
@@ -143,7 +144,8 @@ def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
     """Store Poisson numbers: the number of uniform numbers to multiply until the product is <=
     exp(-rate).
 
-    left: the indices of the numbers to draw.
+    Args:
+      left: the indices of the numbers to draw.
     """
     limits, products = np.exp(-rates[left]), np.ones(left.size)
     count = 0
@@ -159,7 +161,8 @@ def _transformed(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None
     """Store Poisson numbers by the method PTRS: draw points under a hat function, and accept the
     numbers that are under the distribution.
 
-    left: the indices of the numbers to draw.
+    Args:
+      left: the indices of the numbers to draw.
     """
     while left.size:
         rate = rates[left]

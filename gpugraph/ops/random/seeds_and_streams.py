@@ -80,7 +80,11 @@ def set_random_seed(seed: int) -> None:
 
 
 def seeds_of(seed: int | None) -> dict[str, Any]:
-    """Return the attrs `seed` and `seed2` of an op. seed: the argument of the op's function."""
+    """Return the attrs `seed` and `seed2` of an op.
+
+    Args:
+      seed: the argument of the op's function.
+    """
     first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -113,8 +117,11 @@ class Stream:
         """Move the position to a device's memory, where it stays, and return it (see
         `kernel.Movable`).
 
-        device: the device's name. put: a function that copies words to its memory. Raises
-        NotImplementedError if the position is on another device.
+        Raises NotImplementedError if the position is on another device.
+
+        Args:
+          device: the device's name.
+          put: a function that copies words to its memory.
         """
         with self._lock:
             if self._moved is None:

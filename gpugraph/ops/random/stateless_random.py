@@ -126,9 +126,12 @@ def stateless_random_uniform(
 ) -> Tensor:
     """Return uniform random numbers in [minval, maxval), of shape `shape`, determined by `seed`.
 
-    seed: two integers, or a tensor of them. maxval: 1 by default for floating point numbers. Raises
-    ValueError without it for int32 and int64. A run raises InvalidArgumentError for integers if
-    minval >= maxval.
+    Raises ValueError without it for int32 and int64.
+
+    Args:
+      seed: two integers, or a tensor of them.
+      maxval: 1 by default for floating point numbers. A run raises InvalidArgumentError for
+        integers if minval >= maxval.
     """
     minval, maxval, wanted = bounds(minval, maxval, dtype)
     with op_scope(name, "stateless_random_uniform", shape, seed, minval, maxval) as scope:

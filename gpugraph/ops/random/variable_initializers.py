@@ -93,8 +93,9 @@ class Constant(Initializer):
     """An initializer that returns a constant: one `value` for all elements, or several values in
     order.
 
-    verify_shape: whether the values must have exactly the requested shape. If there are too few
-    values, the last one fills the rest.
+    Args:
+      verify_shape: whether the values must have exactly the requested shape. If there are too few
+        values, the last one fills the rest.
 
     >>> session.run(tf.constant_initializer(0.5)([2]))
     array([0.5, 0.5], dtype=float32)
@@ -178,11 +179,12 @@ class TruncatedNormal(_Normal):
 class VarianceScaling(Initializer):
     """An initializer that draws numbers of variance `scale / n`.
 
-    mode: the meaning of n: the fan-in ("fan_in"), the fan-out ("fan_out") or their mean
-      ("fan_avg").
-    distribution: "truncated_normal" (or "normal"), "untruncated_normal" or "uniform". The
-      constructor raises ValueError for any other mode or distribution, and for a scale that is not
-      positive.
+    Args:
+      mode: the meaning of n: the fan-in ("fan_in"), the fan-out ("fan_out") or their mean
+        ("fan_avg").
+      distribution: "truncated_normal" (or "normal"), "untruncated_normal" or "uniform". The
+        constructor raises ValueError for any other mode or distribution, and for a scale that is
+        not positive.
 
     >>> session.run(tf.variance_scaling_initializer(seed=1)([2, 2])).shape
     (2, 2)

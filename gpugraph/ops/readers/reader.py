@@ -24,8 +24,9 @@ _SLICE_S = 0.05  # seconds between two checks whether the run of a waiting read 
 class Reader:
     """A reader's position in a file, and its counts of records and files.
 
-    open_work: a function that opens a file by name and returns an iterator over its records.
-    is_whole: whether each file is a single record. Only such a reader has a serializable state.
+    Args:
+      open_work: a function that opens a file by name and returns an iterator over its records.
+      is_whole: whether each file is a single record. Only such a reader has a serializable state.
     """
 
     def __init__(self, op_type: str, name: str, open_work: OpenWork, is_whole: bool) -> None:

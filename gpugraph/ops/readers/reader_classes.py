@@ -18,8 +18,10 @@ def _handle_of(queue: Any) -> Any:
 class ReaderBase:
     """A reader of records from files whose names it takes from a queue of strings.
 
-    reader_ref: the reader's handle. supports_serialize: whether it has a serializable state. Each
-    session has one reader for the node of a handle. Concurrent reads run one after another.
+    Args:
+      reader_ref: the reader's handle.
+      supports_serialize: whether it has a serializable state. Each session has one reader for the
+        node of a handle. Concurrent reads run one after another.
     """
 
     def __init__(self, reader_ref: Tensor, supports_serialize: bool = False) -> None:
@@ -34,16 +36,20 @@ class ReaderBase:
     def read(self, queue: Any, name: str | None = None) -> Any:
         """Return the next record, a pair of string scalars: `key` and `value`.
 
-        queue: the queue of file names, or its handle. At the end of a file, the op takes the next
-        name, and waits while the queue is empty. A run raises OutOfRangeError if the queue is
-        closed and empty.
+        Args:
+          queue: the queue of file names, or its handle. At the end of a file, the op takes the next
+            name, and waits while the queue is empty. A run raises OutOfRangeError if the queue is
+            closed and empty.
         """
         return raw_ops.ReaderReadV2(self._reader_ref, _handle_of(queue), name=name)
 
     def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> Any:
         """Return the next records of one file, a pair of string vectors: `keys` and `values`.
 
-        There are `num_records` records, or fewer at the end of the file. queue: see `read`.
+        There are `num_records` records, or fewer at the end of the file.
+
+        Args:
+          queue: see `read`.
         """
         return raw_ops.ReaderReadUpToV2(self._reader_ref, _handle_of(queue), num_records, name=name)
 
@@ -68,7 +74,8 @@ class ReaderBase:
     def restore_state(self, state: Any, name: str | None = None) -> Operation:
         """Return an operation that restores the state that `serialize_state` returned.
 
-        state: a string scalar, from a reader of the same kind.
+        Args:
+          state: a string scalar, from a reader of the same kind.
         """
         operation: Operation = raw_ops.ReaderRestoreStateV2(self._reader_ref, state, name=name)
         return operation
@@ -96,7 +103,8 @@ class WholeFileReader(ReaderBase):
 class TextLineReader(ReaderBase):
     """A reader of lines without their line ends: the key is "file:line", counted from 1.
 
-    skip_header_lines: the number of lines to skip at the beginning of each file.
+    Args:
+      skip_header_lines: the number of lines to skip at the beginning of each file.
     """
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
@@ -108,9 +116,11 @@ class TextLineReader(ReaderBase):
 class FixedLengthRecordReader(ReaderBase):
     """A reader of records of `record_bytes` bytes: the key is "file:number", counted from 0.
 
-    header_bytes, footer_bytes: the number of bytes to skip at the beginning and end of a file.
-    hop_bytes: the distance from the start of one record to the start of the next, by default the
-      record's length. encoding: "ZLIB" or "GZIP" for compressed files.
+    Args:
+      header_bytes, footer_bytes: the number of bytes to skip at the beginning and end of a file.
+      hop_bytes: the distance from the start of one record to the start of the next, by default the
+        record's length.
+      encoding: "ZLIB" or "GZIP" for compressed files.
     """
 
     def __init__(
@@ -135,7 +145,11 @@ class FixedLengthRecordReader(ReaderBase):
 
 
 class TFRecordReader(ReaderBase):
-    """A reader of TFRecords: the key is "file:offset". options: the compression of the files."""
+    """A reader of TFRecords: the key is "file:offset".
+
+    Args:
+      options: the compression of the files.
+    """
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
         kind = TFRecordOptions.get_compression_type_string(options)

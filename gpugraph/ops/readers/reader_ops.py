@@ -64,8 +64,9 @@ def _declare(
 ) -> None:
     """Declare the op that creates a reader of one kind.
 
-    source: a function from the attrs of a node to a function that opens a file, given its name.
-    is_whole: whether each file is a single record.
+    Args:
+      source: a function from the attrs of a node to a function that opens a file, given its name.
+      is_whole: whether each file is a single record.
     """
 
     def bind(context: KernelContext, handle: Any) -> Run:

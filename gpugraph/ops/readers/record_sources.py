@@ -81,9 +81,13 @@ def tf_records(compression: str, name: bytes) -> Records:
 class FixedLengths:
     """A function that returns records of fixed length, between a header and a footer of a file.
 
-    Keys are "file:number", counted from 0. header, record, footer: sizes in bytes. hop: the
-    distance from the start of one record to the start of the next; 0: the record's length.
-    encoding: "ZLIB", "GZIP" or "" for a file that is not compressed.
+    Keys are "file:number", counted from 0.
+
+    Args:
+      header, record, footer: sizes in bytes.
+      hop: the distance from the start of one record to the start of the next; 0: the record's
+        length.
+      encoding: "ZLIB", "GZIP" or "" for a file that is not compressed.
     """
 
     def __init__(self, header: int, record: int, footer: int, hop: int, encoding: str) -> None:
@@ -134,8 +138,9 @@ class FixedLengths:
 def _take(source: Any, size: int, keep: bool = True) -> Any:
     """Read `size` bytes, or fewer at the end of the file.
 
-    keep: whether to return the bytes; otherwise they are discarded, and a range with their number
-      is returned.
+    Args:
+      keep: whether to return the bytes; otherwise they are discarded, and a range with their number
+        is returned.
     """
     parts, missing = [], size
     while missing > 0 and (part := source.read(min(missing, _AT_ONCE))):

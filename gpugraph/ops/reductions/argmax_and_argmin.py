@@ -110,8 +110,11 @@ def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) 
     """Return the smallest position along the last axis at which x has its largest or smallest
     value.
 
-    best: the reduction that returns the largest or smallest value. worst: the C expression of the
-    number that replaces NaN. Raises NotImplementedError for other axes and dtypes.
+    Raises NotImplementedError for other axes and dtypes.
+
+    Args:
+      best: the reduction that returns the largest or smallest value.
+      worst: the C expression of the number that replaces NaN.
     """
     axis = normalize_axis(signature.value(1), len(x.shape), "Dimension")
     if axis != len(x.shape) - 1 or not x.dtype.is_floating or not 0 < x.shape[axis] < 2**31:
@@ -137,7 +140,8 @@ class ArgFunction(Protocol):
     ) -> Tensor:
         """Return the indices, of dtype `output_type`, of elements along `axis`, by default 0.
 
-        dimension: an older name of `axis`.
+        Args:
+          dimension: an older name of `axis`.
         """
 
 

@@ -40,8 +40,9 @@ def _cut(size: int, blocks: int, min_part: int) -> tuple[int, int]:
     """Return the number of parts into which an axis of `size` is cut, and the number of elements in
     each.
 
-    blocks: the number of blocks if the axis is not divided. min_part: the minimum number of
-      elements in a part.
+    Args:
+      blocks: the number of blocks if the axis is not divided.
+      min_part: the minimum number of elements in a part.
     """
     parts = max(1, min(_MAX_PARTS, ceil(_BLOCKS / blocks), size // min_part))
     part = ceil(size / parts)
@@ -54,7 +55,8 @@ def best_position(
     """Return launches that write, for each row, the index of the largest or smallest element to
     `out`.
 
-    is_largest: whether to find the largest element; otherwise the smallest.
+    Args:
+      is_largest: whether to find the largest element; otherwise the smallest.
     """
     wide = _power(min(axis.after, 32))
     lanes = min(max(_power(axis.size), 4 // wide), THREADS // wide)  # at most 64 rows per block
@@ -109,9 +111,11 @@ def running(
 ) -> list[Launch]:
     """Return launches of running sums (or products) along an axis.
 
-    combine: the C expression that combines `a` and `b`. start: the C expression of the neutral
-    element. reverse: whether to accumulate from the last element to the first. exclusive: whether a
-    result excludes the element at its own position.
+    Args:
+      combine: the C expression that combines `a` and `b`.
+      start: the C expression of the neutral element.
+      reverse: whether to accumulate from the last element to the first.
+      exclusive: whether a result excludes the element at its own position.
     """
     by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
     blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)

@@ -59,10 +59,12 @@ def _like(t: Any, values: Tensor) -> Any:
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """Return `t`, or t * clip_norm / norm where its l2 norm exceeds `clip_norm`.
 
-    axes: the axes over which norms are computed, by default all axes, which gives one norm.
-    clip_norm: a scalar above 0, or a tensor that broadcasts against the norms. Raises ValueError if
-    the result would have another shape than `t`. A tensor of zeros is unchanged and has a finite
-    gradient.
+    Raises ValueError if the result would have another shape than `t`.
+
+    Args:
+      axes: the axes over which norms are computed, by default all axes, which gives one norm.
+      clip_norm: a scalar above 0, or a tensor that broadcasts against the norms. A tensor of zeros
+        is unchanged and has a finite gradient.
     """
     with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
         values = _values(t)
@@ -77,8 +79,9 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
     """Return `t`, scaled down if its l2 norm divided by its number of elements exceeds `clip_norm`.
 
-    clip_norm: a scalar above 0. The result is t * clip_norm * min(number of elements / norm,
-    1 / clip_norm), as in TensorFlow.
+    Args:
+      clip_norm: a scalar above 0. The result is t * clip_norm * min(number of elements / norm, 1 /
+        clip_norm), as in TensorFlow.
     """
     with op_scope(name, "clip_by_average_norm", t, clip_norm) as scope:
         values = convert_to_tensor(t, name="t")
@@ -92,8 +95,10 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     """Return the l2 norm of all elements of all tensors together, a scalar.
 
-    t_list: a sequence of tensors of one floating point dtype; None items are skipped. Raises
-    TypeError if it is not a sequence.
+    Raises TypeError if it is not a sequence.
+
+    Args:
+      t_list: a sequence of tensors of one floating point dtype; None items are skipped.
     """
     _check_sequence(t_list)
     with op_scope(name, "global_norm", *t_list):
@@ -111,16 +116,18 @@ def clip_by_global_norm(
 ) -> tuple[list[Tensor | None], Tensor]:
     """Scale tensors down by one factor so that their global norm is at most `clip_norm`.
 
-    t_list: a sequence of tensors of one floating point dtype, or None for no tensor. clip_norm: a
-      scalar above 0. use_norm: the global norm, if the caller has already computed it. Return the
-      list of `t * clip_norm / max(norm, clip_norm)`, with None unchanged, and the norm. If the norm
-      is infinite or NaN, all elements become NaN, which makes the failure visible. Raises TypeError
-      if `t_list` is not a sequence.
-    Source: Pascanu et al., arXiv:1211.5063.
+    Args:
+      t_list: a sequence of tensors of one floating point dtype, or None for no tensor.
+      clip_norm: a scalar above 0.
+      use_norm: the global norm, if the caller has already computed it. If the norm is infinite or
+        NaN, all elements become NaN, which makes the failure visible.
 
     >>> clipped, norm = tf.clip_by_global_norm([[3.0, 4.0]], 1.0)
     >>> session.run(norm)
     np.float32(5.0)
+
+    Return the list of `t * clip_norm / max(norm, clip_norm)`, with None unchanged, and the norm.
+    Raises TypeError if `t_list` is not a sequence. Source: Pascanu et al., arXiv:1211.5063.
     """
     _check_sequence(t_list)
     norm: Tensor = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)

@@ -26,7 +26,10 @@ def reduce_variance(
 ) -> Tensor:
     """Return the variance along `axis`: the mean of the squared distances from the mean.
 
-    axis, keepdims: see `reduce_sum`. Raises TypeError for integers.
+    Raises TypeError for integers.
+
+    Args:
+      axis, keepdims: see `reduce_sum`.
     """
     with op_scope(name, "reduce_variance"):
         x = convert_to_tensor(input_tensor)
@@ -153,8 +156,10 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
 def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
     """Evaluate the polynomial c[0] x ** (n - 1) + ... + c[n - 1], elementwise, by Horner's scheme.
 
-    coeffs: the list c of numbers or tensors, highest power first. Raises ValueError if it is not a
-    list.
+    Raises ValueError if it is not a list.
+
+    Args:
+      coeffs: the list c of numbers or tensors, highest power first.
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"coeffs must be a list, but is of type {type(coeffs).__name__}")

@@ -72,8 +72,10 @@ def _counting(
 ) -> list[Launch]:
     """Return launches that count the elements of input 0 by bin, in `output`.
 
-    function: the name of the CUDA function. before: the function's arguments that precede the
-    counts. message: the error for an element that the function rejects.
+    Args:
+      function: the name of the CUDA function.
+      before: the function's arguments that precede the counts.
+      message: the error for an element that the function rejects.
     """
     count, bins = prod(signature.input_shapes[0]), signature.output_shapes[0][0]
     if count >= 1 << 32:
@@ -132,9 +134,12 @@ def bincount(
     `dtype`.
 
     The vector's length is the largest number plus 1, but at least `minlength` and at most
-    `maxlength`; larger numbers are not counted. weights: a tensor of the shape of `arr`. If it is
-    passed, the result is, for each number, the sum of the weights of its occurrences, in the dtype
-    of the weights. A run raises InvalidArgumentError for negative numbers.
+    `maxlength`; larger numbers are not counted.
+
+    Args:
+      weights: a tensor of the shape of `arr`. If it is passed, the result is, for each number, the
+        sum of the weights of its occurrences, in the dtype of the weights. A run raises
+        InvalidArgumentError for negative numbers.
 
     >>> session.run(tf.bincount([0, 2, 2]))
     array([1, 0, 2], dtype=int32)
@@ -246,8 +251,9 @@ def histogram_fixed_width(
     """Count the `values` in each of `nbins` equal parts of the interval `value_range`. Return a
     vector of `dtype`.
 
-    value_range: two numbers of the values' dtype. A run raises InvalidArgumentError unless the
-    first is smaller. Values outside the interval are counted in the first or the last part.
+    Args:
+      value_range: two numbers of the values' dtype. A run raises InvalidArgumentError unless the
+        first is smaller. Values outside the interval are counted in the first or the last part.
     """
     with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
         return _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=scope)
@@ -338,10 +344,11 @@ def confusion_matrix(
     """Count the pairs of label and prediction. Return a square matrix [label, prediction] of
     `dtype`.
 
-    labels, predictions: class numbers, vectors of equal length, or of shape (n, 1). num_classes:
-    the size of the matrix, by default the largest class number + 1. weights: a vector with the
-    weight of each pair, by default 1. A run raises InvalidArgumentError for a class outside the
-    matrix.
+    Args:
+      labels, predictions: class numbers, vectors of equal length, or of shape (n, 1).
+      num_classes: the size of the matrix, by default the largest class number + 1.
+      weights: a vector with the weight of each pair, by default 1. A run raises
+        InvalidArgumentError for a class outside the matrix.
     """
     with op_scope(name, "confusion_matrix", predictions, labels, num_classes, weights):
         classes = [

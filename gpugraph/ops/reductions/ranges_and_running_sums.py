@@ -163,7 +163,8 @@ def _scan_axis(value: Any, rank: int) -> int:
 def _running(ufunc: Any, start: Any) -> Call:
     """Return the NumPy kernel of running values of `ufunc`.
 
-    start: a function from a dtype to the first element of an exclusive result.
+    Args:
+      start: a function from a dtype to the first element of an exclusive result.
     """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -229,8 +230,9 @@ def _declare(
 ) -> OpFunction:
     """Declare an op of running values.
 
-    on_gpu: C that combines `a` and `b`, and C for the neutral element. quantity: the name of the
-    running values ("sum"), for the documentation.
+    Args:
+      on_gpu: C that combines `a` and `b`, and C for the neutral element.
+      quantity: the name of the running values ("sum"), for the documentation.
     """
     return op(
         name,
@@ -326,8 +328,9 @@ def cumsum(
 ) -> Tensor:
     """Return running sums along `axis`: [a, a + b, a + b + c] for [a, b, c].
 
-    exclusive: whether each sum excludes the element at its position: [0, a, a + b]. reverse:
-    whether sums run from the end: [a + b + c, b + c, c].
+    Args:
+      exclusive: whether each sum excludes the element at its position: [0, a, a + b].
+      reverse: whether sums run from the end: [a + b + c, b + c, c].
 
     >>> session.run(tf.cumsum([1, 2, 3]))
     array([1, 3, 6], dtype=int32)

@@ -30,8 +30,9 @@ from gpugraph.ops.reductions.reduction_ops import (
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
     """Return the value of an argument that has two names. Raises ValueError if both are passed.
 
-    value, old: the arguments under the names `name` and `old_name`, or None if they were not
-    passed.
+    Args:
+      value, old: the arguments under the names `name` and `old_name`, or None if they were not
+        passed.
     """
     if value is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{name}'.")
@@ -49,7 +50,8 @@ def reduce_with(
 ) -> Tensor:
     """Return `x` reduced by the op `function` along `axis`; None means all axes.
 
-    reduction_indices, keep_dims: older names of `axis` and `keepdims`.
+    Args:
+      reduction_indices, keep_dims: older names of `axis` and `keepdims`.
     """
     if reduction_indices is not None:
         axis = either(axis, reduction_indices, "axis", "reduction_indices")

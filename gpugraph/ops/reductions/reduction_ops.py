@@ -192,7 +192,8 @@ def _limit(dtype: Any, lowest: bool) -> Any:
 def _extreme(ufunc: Any, lowest: bool) -> Call:
     """Return the NumPy kernel of a maximum or minimum.
 
-    lowest: whether the result over no elements is the lowest number; otherwise it is the highest.
+    Args:
+      lowest: whether the result over no elements is the lowest number; otherwise it is the highest.
     """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -225,8 +226,9 @@ def _reduction(
 ) -> OpFunction:
     """Declare a reduction of elements of a dtype in `types`, or of bools if `types` is empty.
 
-    gpu: the op's GPU kernel, which contains the NumPy kernel. native: the op's decomposition,
-    unless `gpu` is one.
+    Args:
+      gpu: the op's GPU kernel, which contains the NumPy kernel.
+      native: the op's decomposition, unless `gpu` is one.
     """
     element, element_attr = ("T", {"T": types}) if types else ("bool", {})
     return op(

@@ -29,8 +29,9 @@ def _slice_range(op: Refused) -> str | None:
 def _axis_rule(slot: int, of: int, template: str, extra: int = 0) -> Rule:
     """Return the check that input `slot`, a scalar, is an axis of input `of`.
 
-    extra: by how much the range exceeds [-rank, rank) on each side. template: the message, with
-    `{0}` for the axis and `{1}` for the rank.
+    Args:
+      extra: by how much the range exceeds [-rank, rank) on each side.
+      template: the message, with `{0}` for the axis and `{1}` for the rank.
     """
 
     def rule(op: Refused) -> str | None:
@@ -193,8 +194,9 @@ def _unpack_count(op: Refused) -> bool:
 def _scalars(names: str, start: int, words: str) -> tuple[Rule, ...]:
     """Return rules that check that inputs are scalars.
 
-    names: the names of the inputs, starting with input number `start`. words: the template of the
-    message, with `{name}` and `{shape}`.
+    Args:
+      names: the names of the inputs, starting with input number `start`.
+      words: the template of the message, with `{name}` and `{shape}`.
     """
     return tuple(
         rank_is(slot, 0, words.format(name=name, shape=f"{{{slot}.text}}"))

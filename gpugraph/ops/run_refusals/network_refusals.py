@@ -91,7 +91,9 @@ def _lr_power(slot: int) -> Rule:
 def _update(scalars: str, *slots: int, names: tuple[str, ...] = ("grad",)) -> tuple[Rule, ...]:
     """Return the checks of a dense update.
 
-    scalars: the list of hyperparameters; slots, names: the inputs that have the variable's shape.
+    Args:
+      scalars: the list of hyperparameters.
+      slots, names: the inputs that have the variable's shape.
     """
     return (
         *_no_scalar(scalars),
@@ -106,7 +108,9 @@ def _update(scalars: str, *slots: int, names: tuple[str, ...] = ("grad",)) -> tu
 def _sparse_update(scalars: str, grad: int, indices: int) -> tuple[Rule, ...]:
     """Return the checks of an update of some rows of a variable.
 
-    scalars: the list of hyperparameters; grad, indices: the numbers of these inputs.
+    Args:
+      scalars: the list of hyperparameters.
+      grad, indices: the numbers of these inputs.
     """
 
     def inner(op: Refused) -> str | None:

@@ -29,7 +29,8 @@ class RunRefusal(NamedTuple):
 class Input:
     """An input of fully known shape, for rules and the templates of their messages.
 
-    value: the array, if it is known when shapes are inferred (sizes, axes); otherwise None.
+    Args:
+      value: the array, if it is known when shapes are inferred (sizes, axes); otherwise None.
     """
 
     sizes: tuple[Any, ...]

@@ -21,7 +21,9 @@ def _part_rank(slot: int, rank: int, name: str) -> Rule:
 def _elements(first: int, name: str) -> Rule:
     """Return the rule that a SparseTensor must have as many values as rows of indices.
 
-    first: the number of the input with its indices. name: its name in the message.
+    Args:
+      first: the number of the input with its indices.
+      name: its name in the message.
     """
     words = (
         f"Expected {name}_values.NumElements == #rows({name}_indices), their shapes are: "
@@ -34,7 +36,9 @@ def _columns(first: int, name: str) -> Rule:
     """Return the rule that the shape of a SparseTensor must have as many sizes as its indices have
     columns.
 
-    first: the number of the input with its indices. name: its name in the message.
+    Args:
+      first: the number of the input with its indices.
+      name: its name in the message.
     """
 
     def rule(op: Refused) -> str | None:

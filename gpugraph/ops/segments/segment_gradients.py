@@ -73,8 +73,10 @@ class _Segments:
         return getattr(raw_ops, f"UnsortedSegment{kind}")(rows, self.ids, self.count)
 
     def result(self, rows: Any) -> list[Any]:
-        """Return the gradients of all inputs of the op. rows: the gradient of the data, with one
-        row for each part.
+        """Return the gradients of all inputs of the op.
+
+        Args:
+          rows: the gradient of the data, with one row for each part.
         """
         if self.is_sorted:
             return [rows, *self.nothing]

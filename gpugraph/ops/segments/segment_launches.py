@@ -27,8 +27,10 @@ _BLOCK = (THREADS, 1, 1)
 class SegmentReduction(NamedTuple):
     """The rule by which the rows of a segment are combined.
 
-    combine: a C statement that combines two rows, elementwise. divided: whether the result is
-    divided by the number of rows ("mean"), by the root of that number ("root"), or not ("").
+    Args:
+      combine: a C statement that combines two rows, elementwise.
+      divided: whether the result is divided by the number of rows ("mean"), by the root of that
+        number ("root"), or not ("").
     """
 
     combine: str
@@ -61,9 +63,10 @@ def _changes(count: int, segments: int, width: int) -> Changes:
 def _keys(signature: Signature, by: bool, num_segments: int = -1) -> list[Launch]:
     """Return the launches that compute the segment of each row, and check the ids.
 
-    by: whether the rows are the rows of input 0 at the indices in input 1. The ids are input 2 in
-    that case, else input 1. num_segments: the number of segments, or -1 if it is one more than the
-    last id.
+    Args:
+      by: whether the rows are the rows of input 0 at the indices in input 1. The ids are input 2 in
+        that case, else input 1.
+      num_segments: the number of segments, or -1 if it is one more than the last id.
     """
     data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
     count, size = ids[0], data[0]
@@ -88,7 +91,8 @@ def _combine(
 ) -> list[Launch]:
     """Return the launches that combine rows, which must follow the launches of `_keys`.
 
-    shape: the shape of the output, `out`.
+    Args:
+      shape: the shape of the output, `out`.
     """
     types, dtype = signature.input_types, signature.input_types[0]
     count, segments, width = signature.input_shapes[1][0], shape[0], prod(shape[1:])
@@ -113,7 +117,9 @@ def sized_segments(rule: SegmentReduction, by: bool, host: Call) -> Sized:
 
     The ids are read first, and the output is then allocated.
 
-    by: whether the rows are the rows of input 0 at the indices in input 1. host: the NumPy kernel.
+    Args:
+      by: whether the rows are the rows of input 0 at the indices in input 1.
+      host: the NumPy kernel.
     """
 
     def count(signature: Signature) -> list[Launch]:

@@ -94,7 +94,9 @@ def _launch_unsorted(
 def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: UpdateRule) -> Source:
     """Return the kernel that combines the parts of each segment, starting from `start(dtype)`.
 
-    combine: the ufunc of the NumPy kernel. rule: the rule that does the same on a GPU.
+    Args:
+      combine: the ufunc of the NumPy kernel.
+      rule: the rule that does the same on a GPU.
     """
     is_extreme = combine in (np.maximum, np.minimum)
 
@@ -138,8 +140,11 @@ def segment_op(
 ) -> OpFunction:
     """Declare an op on segments.
 
-    types: the dtypes of T. index_types: the other type attrs. gpu: the op's GPU kernel, which
-    contains the NumPy kernel. native: the op's native code.
+    Args:
+      types: the dtypes of T.
+      index_types: the other type attrs.
+      gpu: the op's GPU kernel, which contains the NumPy kernel.
+      native: the op's native code.
     """
     return op(
         op_type,
@@ -207,8 +212,10 @@ def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
 def run_starts(ids: Any, count: int | None = None) -> Any:
     """Return the positions at which runs of equal segment ids start. `ids` must not be empty.
 
-    count: the number of segments, by default one more than the last id. Raises
-    InvalidArgumentError, with the first position, if ids descend or are outside [0, count).
+    Raises InvalidArgumentError, with the first position, if ids descend or are outside [0, count).
+
+    Args:
+      count: the number of segments, by default one more than the last id.
     """
     if count is None and ids[-1] < 0:
         raise invalid_argument(f"segment ids must be >= 0, but the last one is {ids[-1]}")
@@ -232,7 +239,9 @@ def run_starts(ids: Any, count: int | None = None) -> Any:
 def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
     """Return the NumPy kernel that reduces each run of rows with the same id by `ufunc`.
 
-    empty: the value of segments without rows. mean: whether to divide by the number of rows.
+    Args:
+      empty: the value of segments without rows.
+      mean: whether to divide by the number of rows.
     """
 
     def run(data: Any, ids: Any) -> list[Any]:

@@ -250,10 +250,11 @@ def sparse_segment_sum(
 ) -> Tensor:
     """Return the sums of the rows of `data` at `indices` that share a segment id.
 
-    segment_ids: an int32 vector of ascending ids, one for each index. num_segments: the number of
-    rows of the result, by default the last id + 1. The result has the shape (num_segments,) +
-    data.shape[1:]. Segments without rows are 0. A run raises InvalidArgumentError for indices out
-    of range and for ids that descend.
+    Args:
+      segment_ids: an int32 vector of ascending ids, one for each index.
+      num_segments: the number of rows of the result, by default the last id + 1. The result has the
+        shape (num_segments,) + data.shape[1:]. Segments without rows are 0. A run raises
+        InvalidArgumentError for indices out of range and for ids that descend.
     """
     return _reduced("Sum", data, indices, segment_ids, name, num_segments)
 

@@ -66,7 +66,8 @@ def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
 def _rotations(size: Any, element: Any, sign: float) -> Any:
     """Return the vector 2 exp(i sign pi k / (2 n)) for k = 0, 1, ... n - 1, with n = `size`.
 
-    element: the dtype of the real and imaginary parts.
+    Args:
+      element: the dtype of the real and imaginary parts.
     """
     angles = sign * cast(count_up(size), element) * math.pi * 0.5 / cast(size, element)
     return 2.0 * exp(complex_of(raw_ops.ZerosLike(angles), angles))
@@ -90,10 +91,13 @@ def dct(
     """Return the discrete cosine transform of type 1, 2, 3 or 4 along the last axis, as SciPy
     defines it.
 
-    Type 2 is 2 sum_i x_i cos(pi k (2 i + 1) / (2 n)). n: the size to which the axis is cut or
-    zero-padded, by default the size of the axis. norm: None, or "ortho", which scales the result so
-    that type 3 inverts type 2. Raises ValueError for other types and norms, and NotImplementedError
-    for an axis other than -1.
+    Type 2 is 2 sum_i x_i cos(pi k (2 i + 1) / (2 n)).
+
+    Raises ValueError for other types and norms, and NotImplementedError for an axis other than -1.
+
+    Args:
+      n: the size to which the axis is cut or zero-padded, by default the size of the axis.
+      norm: None, or "ortho", which scales the result so that type 3 inverts type 2.
     """
     _check(type, n, axis, norm)
     with op_scope(name, "dct", input):

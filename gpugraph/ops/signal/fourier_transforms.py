@@ -76,7 +76,11 @@ def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
 
 
 def _last_sizes(tensor: Tensor, axes: int) -> Any:
-    """Return the sizes of the last `axes` axes: an array if they are known, else a tensor."""
+    """Return the sizes of the last `axes`
+
+    Args:
+      axes: an array if they are known, else a tensor.
+    """
     sizes = tensor.shape.sizes
     if sizes is not None and len(sizes) < axes:
         raise ValueError(f"The input must be of rank {axes} at least, but it is {tensor.shape}")
@@ -263,7 +267,8 @@ _REAL_BACK = [_declare_real("IRFFT", axes) for axes in _AXES]
 def _lengths(tensor: Tensor, axes: int, back: bool) -> Any:
     """Return the default `fft_length` for the last `axes` axes of `tensor`.
 
-    back: whether the lengths are for an inverse transform, whose input is half of a spectrum.
+    Args:
+      back: whether the lengths are for an inverse transform, whose input is half of a spectrum.
     """
     sizes = _last_sizes(tensor, axes)
     if not back:
@@ -309,7 +314,8 @@ def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
     """Return the Fourier transform of real numbers along the last two axes. It contains half of the
     spectrum along the last axis.
 
-    fft_length: two ints, the lengths along these axes; see `rfft`.
+    Args:
+      fft_length: two ints, the lengths along these axes; see `rfft`.
     """
     return _real(2, False, input_tensor, fft_length, name)
 
@@ -318,7 +324,8 @@ def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
     """Return the Fourier transform of real numbers along the last three axes. It contains half of
     the spectrum along the last axis.
 
-    fft_length: three ints, the lengths along these axes; see `rfft`.
+    Args:
+      fft_length: three ints, the lengths along these axes; see `rfft`.
     """
     return _real(3, False, input_tensor, fft_length, name)
 
@@ -326,8 +333,9 @@ def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
 def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
     """Return the inverse of `rfft`: the real numbers whose `rfft` is the input.
 
-    fft_length: an int vector of one element, the number of real numbers along the last axis, by
-    default 2 (n - 1) for n elements of the input.
+    Args:
+      fft_length: an int vector of one element, the number of real numbers along the last axis, by
+        default 2 (n - 1) for n elements of the input.
     """
     return _real(1, True, input_tensor, fft_length, name)
 
@@ -335,7 +343,8 @@ def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) ->
 def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
     """Return the inverse of `rfft2d`: the real numbers whose `rfft2d` is the input.
 
-    fft_length: two ints, the lengths along the last two axes; see `irfft`.
+    Args:
+      fft_length: two ints, the lengths along the last two axes; see `irfft`.
     """
     return _real(2, True, input_tensor, fft_length, name)
 
@@ -343,6 +352,7 @@ def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) 
 def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
     """Return the inverse of `rfft3d`: the real numbers whose `rfft3d` is the input.
 
-    fft_length: three ints, the lengths along the last three axes; see `irfft`.
+    Args:
+      fft_length: three ints, the lengths along the last three axes; see `irfft`.
     """
     return _real(3, True, input_tensor, fft_length, name)

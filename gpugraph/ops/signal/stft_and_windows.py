@@ -244,10 +244,13 @@ def stft(
 ) -> Tensor:
     """Return the complex spectra of frames of the real `signals` [..., samples].
 
-    Shape: [..., frames, fft_length // 2 + 1]. frame_length, frame_step, pad_end: see `frame`.
-    fft_length: by default the smallest power of 2 that is at least `frame_length`.
-      window_fn(frame_length, dtype=...): returns a vector with the factor of each element of a
-      frame; None for no window.
+    Shape: [..., frames, fft_length // 2 + 1].
+
+    Args:
+      frame_length, frame_step, pad_end: see `frame`.
+      fft_length: by default the smallest power of 2 that is at least `frame_length`.
+        window_fn(frame_length, dtype=...): returns a vector with the factor of each element of a
+        frame; None for no window.
     """
     with op_scope(name, "stft", signals, frame_length, frame_step):
         source = convert_to_tensor(signals, name="signals")
@@ -296,7 +299,8 @@ def inverse_stft_window_fn(
 ) -> Callable[..., Tensor]:
     """Return the window_fn with which `inverse_stft` inverts `stft`.
 
-    frame_step, forward_window_fn: the arguments of that `stft`.
+    Args:
+      frame_step, forward_window_fn: the arguments of that `stft`.
     """
 
     def window(frame_length: Any, dtype: Any = dtypes.float32) -> Tensor:

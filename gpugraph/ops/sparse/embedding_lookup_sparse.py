@@ -41,14 +41,17 @@ def embedding_lookup_sparse(
     """Look up the rows of `params` at the ids in each row of `sp_ids`, and combine them into one
     row.
 
-    sp_ids: a SparseTensor of ints, shape (rows, any), without empty rows except at the end.
-    sp_weights: a SparseTensor with a factor for each id, or None for weights of 1. combiner: "sum",
-      "mean" (the default: the sum divided by the sum of the weights) or "sqrtn" (the sum divided by
-      the root of the sum of the squared weights). The other arguments are as in `embedding_lookup`.
-
     Shape of the result: (rows,) + params.shape[1:]. float16 and bfloat16 are summed as float32, and
     the result is float32. Raises ValueError for another combiner and for weights that don't fit the
     ids. Raises TypeError if ids or weights are not sparse.
+
+    The other arguments are as in `embedding_lookup`.
+
+    Args:
+      sp_ids: a SparseTensor of ints, shape (rows, any), without empty rows except at the end.
+      sp_weights: a SparseTensor with a factor for each id, or None for weights of 1.
+      combiner: "sum", "mean" (the default: the sum divided by the sum of the weights) or "sqrtn"
+        (the sum divided by the root of the sum of the squared weights).
     """
     if combiner is None:
         _LOG.warning('The default value of combiner will change from "mean" to "sqrtn".')
@@ -78,7 +81,8 @@ def _weighted_sums(
 ) -> Tensor:
     """Sum rows times weights by segment, and divide each sum as `combiner` requires.
 
-    segments: the segment id of each row, ascending.
+    Args:
+      segments: the segment id of each row, ascending.
     """
     if weights.dtype.base_dtype is not rows.dtype.base_dtype:
         weights = cast(weights, rows.dtype.base_dtype)
@@ -123,10 +127,13 @@ def safe_embedding_lookup_sparse(
     """Combine embeddings as `embedding_lookup_sparse` does, but skip negative ids and weights <= 0.
 
     Weights are checked only for combiners other than "sum". A row without remaining ids gives the
-    embedding of `default_id`, or zeros if that is None. sparse_ids: a SparseTensor of rank 2 or
-    more; the embeddings along the last dimension are combined. Shape of the result:
-    sparse_ids.shape[:-1] + (columns,). Raises ValueError if there is no table, or if a table's
-    dtype is not the dtype of the weights.
+    embedding of `default_id`, or zeros if that is None.
+
+    Raises ValueError if there is no table, or if a table's dtype is not the dtype of the weights.
+
+    Args:
+      sparse_ids: a SparseTensor of rank 2 or more; the embeddings along the last dimension are
+        combined. Shape of the result: sparse_ids.shape[:-1] + (columns,).
     """
     if embedding_weights is None or (
         isinstance(embedding_weights, (list, tuple)) and not embedding_weights

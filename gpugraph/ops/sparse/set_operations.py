@@ -62,8 +62,11 @@ def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
 def _check_sets(indices: Any, sizes: Any) -> None:
     """Check that indices are in range, but not their order.
 
-    sizes: the dense shape. Raises InternalError for an index past the end of an axis, and
-    InvalidArgumentError for a negative index along any axis except the last.
+    Raises InternalError for an index past the end of an axis, and InvalidArgumentError for a
+    negative index along any axis except the last.
+
+    Args:
+      sizes: the dense shape.
     """
     for row, column in np.argwhere(indices >= sizes)[:1].tolist():
         words = f"indices[{row}, {column}] expected < {sizes[column]}, got {indices[row, column]}."
@@ -79,7 +82,9 @@ def _check_sets(indices: Any, sizes: Any) -> None:
 def _check_order(rows: Sequence[tuple[int, ...]], sizes: tuple[int, ...]) -> None:
     """Raise InvalidArgumentError if an index is out of bounds, repeated or out of order.
 
-    rows: the rows of indices; sizes: the dense shape.
+    Args:
+      rows: the rows of indices.
+      sizes: the dense shape.
     """
     before: tuple[int, ...] | None = None
     for number, row in enumerate(rows):
@@ -155,7 +160,8 @@ def _combine_sets(
     """Apply `operation` to the sets at each position. Return the indices, values and shape of
     results.
 
-    sizes: the sizes of all axes except the last.
+    Args:
+      sizes: the sizes of all axes except the last.
     """
     combine = _OPERATIONS[operation]
     rows: list[tuple[int, ...]] = []
@@ -187,8 +193,10 @@ def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ..
 
 
 def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
-    """Return the function that binds a set operation. dense: the number of its operands, from the
-    first, that are dense.
+    """Return the function that binds a set operation.
+
+    Args:
+      dense: the number of its operands, from the first, that are dense.
     """
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -288,9 +296,11 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
     """Return the intersections of the sets along the last axes of `a` and `b`, as a SparseTensor.
 
-    a, b: tensors or SparseTensors of ints or strings, of equal sizes in all axes except the last;
-    otherwise a run raises InvalidArgumentError. validate_indices: whether a run checks the order of
-    sparse indices. The elements of each set of the result are in ascending order.
+    Args:
+      a, b: tensors or SparseTensors of ints or strings, of equal sizes in all axes except the last;
+        otherwise a run raises InvalidArgumentError.
+      validate_indices: whether a run checks the order of sparse indices. The elements of each set
+        of the result are in ascending order.
     """
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "intersection", validate_indices)
 

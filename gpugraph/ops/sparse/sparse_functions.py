@@ -36,10 +36,11 @@ def sparse_to_dense(
     """Return a tensor of `output_shape` with the sparse values at their indices, else
     `default_value`.
 
-    sparse_indices: shape (n, rank); if the result is a vector, also shape (n,) or a scalar.
-    sparse_values: shape (n,), or a scalar for all indices. A run raises InvalidArgumentError for
-      indices out of bounds, and with `validate_indices` for indices that are out of order or
-      repeated.
+    Args:
+      sparse_indices: shape (n, rank); if the result is a vector, also shape (n,) or a scalar.
+      sparse_values: shape (n,), or a scalar for all indices. A run raises InvalidArgumentError for
+        indices out of bounds, and with `validate_indices` for indices that are out of order or
+        repeated.
 
     >>> session.run(tf.sparse_to_dense([1], [3], [7]))
     array([0, 7, 0], dtype=int32)
@@ -59,9 +60,10 @@ def sparse_tensor_to_dense(
 ) -> Tensor:
     """Convert a SparseTensor to a dense tensor, with `default_value` where it has no element.
 
-    default_value: a scalar, by default 0, or "" for strings. A run raises InvalidArgumentError for
-    indices out of bounds, and with `validate_indices` for indices that are out of order or
-    repeated.
+    Args:
+      default_value: a scalar, by default 0, or "" for strings. A run raises InvalidArgumentError
+        for indices out of bounds, and with `validate_indices` for indices that are out of order or
+        repeated.
     """
     source = expect_sparse(sp_input)
     if default_value is None:
@@ -112,10 +114,13 @@ def sparse_tensor_dense_matmul(
 ) -> Tensor:
     """Multiply a sparse matrix by a dense matrix. Each may be replaced by its adjoint.
 
-    sp_a: shape (m, n), or (n, m) with `adjoint_a`. Its elements are in any order, and repeated
-      elements are added.
-    b: shape (n, k) (with `adjoint_b` (k, n)). Raises ValueError if the inner sizes differ; a run
-      raises InvalidArgumentError for indices out of bounds.
+    Raises ValueError if the inner sizes differ; a run raises InvalidArgumentError for indices out
+    of bounds.
+
+    Args:
+      sp_a: shape (m, n), or (n, m) with `adjoint_a`. Its elements are in any order, and repeated
+        elements are added.
+      b: shape (n, k) (with `adjoint_b` (k, n)).
     """
     source = expect_sparse(sp_a)
     with op_scope(name, "SparseTensorDenseMatMul", source, b):
@@ -193,10 +198,12 @@ def sparse_concat(
     """Concatenate a list of SparseTensors along `axis`. The elements of the result are in row-major
     order.
 
-    concat_dim: an older name of `axis`. With `expand_nonconcat_dims` (older name:
-    `expand_nonconcat_dim`), each other dimension gets the largest size. Otherwise the sizes must be
-    equal; if they are not, a run raises InvalidArgumentError. Raises TypeError if `sp_inputs` is
-    not a list.
+    Raises TypeError if `sp_inputs` is not a list.
+
+    Args:
+      concat_dim: an older name of `axis`. With `expand_nonconcat_dims` (older name:
+        `expand_nonconcat_dim`), each other dimension gets the largest size. Otherwise the sizes
+        must be equal; if they are not, a run raises InvalidArgumentError.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):

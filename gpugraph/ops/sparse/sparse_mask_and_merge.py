@@ -92,9 +92,10 @@ def _size(value: Any, name: str) -> Tensor:
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """Return the same elements with the dense shape `new_shape`.
 
-    new_shape: int64. It must have the same number of dimensions, and no dimension may be smaller.
-    Otherwise raises ValueError, or InvalidArgumentError in a run. The default is the smallest shape
-    that contains all elements.
+    Args:
+      new_shape: int64. It must have the same number of dimensions, and no dimension may be smaller.
+        Otherwise raises ValueError, or InvalidArgumentError in a run. The default is the smallest
+        shape that contains all elements.
     """
     source = expect_sparse(sp_input)
     indices, values, sizes = (identity(part) for part in source._parts())
@@ -150,11 +151,14 @@ def sparse_merge(
 ) -> SparseTensor:
     """Return a SparseTensor of the values, in which an id is the index along the last dimension.
 
-    sp_ids: a SparseTensor of int32 or int64 ids at the same indices as the values, or a list of
-      such SparseTensors, one for each dimension. vocab_size: the size of the last dimension, or a
-      list of sizes.
-    already_sorted: whether the result is in row-major order without sorting. Raises TypeError for
-      other dtypes and arguments that are not sparse, and ValueError for lists of different lengths.
+    Raises TypeError for other dtypes and arguments that are not sparse, and ValueError for lists of
+    different lengths.
+
+    Args:
+      sp_ids: a SparseTensor of int32 or int64 ids at the same indices as the values, or a list of
+        such SparseTensors, one for each dimension.
+      vocab_size: the size of the last dimension, or a list of sizes.
+      already_sorted: whether the result is in row-major order without sorting.
     """
     is_single = isinstance(vocab_size, Tensor) or np.ndim(vocab_size) == 0
     id_tensors = sp_ids if isinstance(sp_ids, list) else [sp_ids]

@@ -73,7 +73,8 @@ def rows_of(numbers: Any, shape: Sequence[int]) -> Any:
 def check_increasing(indices: Any, numbers: Any) -> None:
     """Raise InvalidArgumentError if rows of indices are repeated or out of order.
 
-    numbers: the row-major numbers of the rows.
+    Args:
+      numbers: the row-major numbers of the rows.
     """
     steps = np.diff(numbers)
     if not steps.size or steps.min() > 0:
@@ -104,7 +105,8 @@ def check_parts(
 def same_size(one: int | None, other: int | None, what: str) -> int | None:
     """Return the size that two parts of a SparseTensor must have in common.
 
-    what: the name of the size in the message of the ValueError that is raised if they differ.
+    Args:
+      what: the name of the size in the message of the ValueError that is raised if they differ.
     """
     if one is not None and other is not None and one != other:
         raise ValueError(f"The parts of a SparseTensor have {one} and {other} {what}")
@@ -115,7 +117,8 @@ def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
     """Set out[i] to the element of `source` with the indices `rows[i]`, or to 0 if `source` has no
     such element.
 
-    source_rows: the indices of the elements of `source`.
+    Args:
+      source_rows: the indices of the elements of `source`.
     """
     number_by_row = {tuple(row): number for number, row in enumerate(source_rows.tolist())}
     numbers = np.array([number_by_row.get(tuple(row), -1) for row in rows.tolist()], np.int64)
@@ -136,8 +139,9 @@ def ranks_of(values: Any) -> Any:
 def add_by_rank(gradient: Any, ranks: Any, values: Any) -> Any:
     """Return the gradient of `values`, given the gradient of a gradient op's output.
 
-    ranks: the output of the gradient op for `ranks_of(values)`. For each element, it has the rank
-    of the element's value, counted from 1. 0 means no value.
+    Args:
+      ranks: the output of the gradient op for `ranks_of(values)`. For each element, it has the rank
+        of the element's value, counted from 1. 0 means no value.
     """
     places = raw_ops.Sub(ranks, np.array(1, np.int32))
     return raw_ops.UnsortedSegmentSum(gradient, places, raw_ops.Shape(values)[0])

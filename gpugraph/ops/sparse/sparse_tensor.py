@@ -31,11 +31,14 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 class SparseTensor(Composite):
     """A tensor of `dense_shape` with `dense[indices[i]] = values[i]` and 0 everywhere else.
 
-    indices: int64, shape (n, rank). values: any dtype, shape (n,). dense_shape: int64, shape
-    (rank,). Each of them may be a tensor, or a value that can be converted to a tensor. The
-    constructor raises ValueError for other ranks, and if their static shapes contradict each other.
-
     The operators `sparse * dense` and `sparse / dense` compute only the elements present.
+
+    Args:
+      indices: int64, shape (n, rank).
+      values: any dtype, shape (n,).
+      dense_shape: int64, shape (rank,). Each of them may be a tensor, or a value that can be
+        converted to a tensor. The constructor raises ValueError for other ranks, and if their
+        static shapes contradict each other.
 
     >>> sparse = tf.SparseTensor([[0, 1], [1, 0]], [5, 6], [2, 2])
     >>> session.run(tf.sparse_tensor_to_dense(sparse))
@@ -199,8 +202,9 @@ def convert_to_tensor_or_sparse_tensor(
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
     """Return a SparseTensor of placeholders; a run feeds it a SparseTensorValue or three arrays.
 
-    shape: the dense shape, as far as known (None for unknown sizes); a feed always contains the
-    whole shape. A run that needs the SparseTensor without a feed raises InvalidArgumentError.
+    Args:
+      shape: the dense shape, as far as known (None for unknown sizes); a feed always contains the
+        whole shape. A run that needs the SparseTensor without a feed raises InvalidArgumentError.
 
     >>> x = tf.sparse_placeholder(tf.float32, [2, 2])
     >>> session.run(tf.sparse_tensor_to_dense(x), {x: ([[0, 1]], [5.0], [2, 2])})

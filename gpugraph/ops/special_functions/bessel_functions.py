@@ -104,7 +104,8 @@ def _i1e_gradient(op: Any, dy: Any) -> Any:
 def _declare(op_type: str, order: int, scaled: bool, grad: Any, doc: str) -> UnaryFunction:
     """Declare the op. Return its public function, whose docstring is `doc`.
 
-    scaled: whether the function is multiplied by exp(-|x|).
+    Args:
+      scaled: whether the function is multiplied by exp(-|x|).
     """
     times = " times exp(-|x|)" if scaled else ""
     op_doc = f"The modified Bessel function of order {order}{times}, elementwise."

@@ -60,8 +60,11 @@ def unary_in_double(
     """Declare an elementwise op that is computed in double precision.
 
     The op has no C expression, because C's functions differ from these by more than rounding.
-    function: a function of float64 arrays. native: the same in C. source: the name of the CUDA
-    function, if there is one.
+
+    Args:
+      function: a function of float64 arrays.
+      native: the same in C.
+      source: the name of the CUDA function, if there is one.
     """
     call = in_double(function)
     return op(

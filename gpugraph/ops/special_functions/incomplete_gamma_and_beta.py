@@ -45,7 +45,8 @@ _MAX_TERMS = 20000
 def _terms(*parameters: Array) -> int:
     """Return the number of terms of a continued fraction that affect the result.
 
-    parameters: arrays of a (and b). The largest element determines the number.
+    Args:
+      parameters: arrays of a (and b). The largest element determines the number.
     """
     largest = max((float(parameter.max(initial=0.0)) for parameter in parameters), default=0.0)
     return int(min(_MAX_TERMS, 120 + 6 * np.sqrt(min(largest, 1e12))))
@@ -120,9 +121,10 @@ def _upper_far(a: Array, x: Array) -> Array:
 def _edges(a: Array, x: Array, inner: Array, at_zero: float) -> Array:
     """Return `inner` with the known values filled in at x = 0, at x = inf and at a = inf.
 
-    at_zero: the value at x = 0: 0 for the lower function, 1 for the upper function. As in
-    TensorFlow, the lower function is 0 at x = 0 for all a, and both functions are 0 where a and x
-    are infinite.
+    Args:
+      at_zero: the value at x = 0: 0 for the lower function, 1 for the upper function. As in
+        TensorFlow, the lower function is 0 at x = 0 for all a, and both functions are 0 where a and
+        x are infinite.
     """
     a, x = np.broadcast_arrays(a, x)
     inner = np.where((a > 0) & (x == np.inf), (1 - at_zero) * np.isfinite(a), inner)
@@ -205,7 +207,11 @@ def _refuse(op: Any, dz: Any) -> Any:
 def _declare(
     name: str, function: Any, grad: Any, native: str, doc: str, **declaration: Any
 ) -> OpFunction:
-    """Declare a broadcasting op. native: its function in host_special.h."""
+    """Declare a broadcasting op.
+
+    Args:
+      native: its function in host_special.h.
+    """
     kernels = {**numpy_kernels(in_double(function)), "native": special_elements(native, 120)}
     shared = {**BINARY, "inputs": "a: T, x: T", "attrs": {"T": _DOUBLE}, **declaration}
     return op(name, **shared, **kernels, grad=grad, doc=doc)

@@ -10,9 +10,10 @@ from gpugraph.kernel import RowSource, Signature
 def special_elements(function: str, nanoseconds: int) -> RowSource:
     """Return the native kernel of a function of host_special.h, of one to three inputs.
 
-    nanoseconds: the approximate time of an element. The shape of an input is the output's shape or
-    the last sizes of that; the input is repeated along the other axes. The kernel refuses numbers
-    for which it has no expansion; NumPy computes these.
+    Args:
+      nanoseconds: the approximate time of an element. The shape of an input is the output's shape
+        or the last sizes of that; the input is repeated along the other axes. The kernel refuses
+        numbers for which it has no expansion; NumPy computes these.
     """
 
     def parameters(signature: Signature) -> list[int]:

@@ -49,7 +49,8 @@ def _inverse_powers(count: int) -> Array:
 def _corrections(ratio: Array) -> list[Array]:
     """Return the coefficients of the power series c0, c1, ... in e.
 
-    ratio: the coefficients of m.
+    Args:
+      ratio: the coefficients of m.
     """
     orders = np.arange(len(ratio) - 2)
     first = (orders + 2) * ratio[2:]
@@ -85,8 +86,11 @@ def _over(a: Array, terms: Any) -> Array:
 class _Near(NamedTuple):
     """The terms that all functions here share, for the pairs of a and x.
 
-    e: the e of the module docstring; root: e sqrt(a / 2); bell: exp(-a e^2 / 2) / sqrt(2 pi a);
-    sum: S(a, e).
+    Args:
+      e: the e of the module docstring.
+      root: e sqrt(a / 2).
+      bell: exp(-a e^2 / 2) / sqrt(2 pi a).
+      sum: S(a, e).
     """
 
     e: Array

@@ -40,8 +40,10 @@ CHANGES_REFERENCE: dict[str, Any] = {
 def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
     """Add the op `op_type` for a reference, or the corresponding op for a handle.
 
-    variable: a reference or a handle. attrs: the attrs of the op for references. Attrs that the op
-    for handles does not have are dropped.
+    Args:
+      variable: a reference or a handle.
+      attrs: the attrs of the op for references. Attrs that the op for handles does not have are
+        dropped.
     """
     if variable._dtype is not resource:
         return DECLARATIONS[op_type].function(variable, *inputs, **attrs)

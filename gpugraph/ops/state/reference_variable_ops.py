@@ -55,7 +55,8 @@ def _infer_update(context: InferContext) -> Sequence[TensorShape]:
 def _merged(context: InferContext, words: tuple[str, str]) -> Sequence[TensorShape]:
     """Return the merged shape of the variable and the value; raise a Misfit if their shapes differ.
 
-    words: the messages for a run; see `_UNFIT_VALUES`.
+    Args:
+      words: the messages for a run; see `_UNFIT_VALUES`.
     """
     ref, value = context.shapes
     try:
@@ -179,10 +180,11 @@ def with_initialized_reads(
 ) -> Tensor:
     """Return `tensor` with reads of variables replaced by the results of `find`.
 
-    find: a function that returns the replacement for a VariableV2 operation, or None to leave the
-    read unchanged. Operations between replaced reads and `tensor` are copied, with `_` and `suffix`
-    appended to their names. If there is a loop among them, `tensor` is returned, since a copied
-    loop would not work.
+    Args:
+      find: a function that returns the replacement for a VariableV2 operation, or None to leave the
+        read unchanged. Operations between replaced reads and `tensor` are copied, with `_` and
+        `suffix` appended to their names. If there is a loop among them, `tensor` is returned, since
+        a copied loop would not work.
     """
     new: dict[Tensor, Tensor] = {}
     producers = _producers(tensor)

@@ -44,9 +44,10 @@ assert slice_assignment and sparse_training and state
 class Lowering(NamedTuple):
     """The op type by which the compiler replaces an op on a handle, and the renamed attrs.
 
-    renamed: by attr of the new op, the attr's name in the replaced op.
-
     The new op's `T` or `dtype` is the variable's dtype.
+
+    Args:
+      renamed: by attr of the new op, the attr's name in the replaced op.
     """
 
     op_type: str
@@ -213,8 +214,9 @@ def _declare(
     """Declare the op `name`, which changes a resource variable as `like_type` changes a reference
     variable.
 
-    attrs: the attrs of `like_type` that the op `name` also has. own_attrs: additional attrs of the
-      op `name`.
+    Args:
+      attrs: the attrs of `like_type` that the op `name` also has.
+      own_attrs: additional attrs of the op `name`.
     """
     like = DECLARATIONS[like_type].op_def
     inputs = []

@@ -312,8 +312,11 @@ def batch_scatter_update(
     """Set ref[b, indices[b, i]] = updates[b, i] for each batch entry b and each i.
 
     All axes of `indices` except the last are batch axes; `ref` begins with the same axes.
-    updates: of shape indices.shape + ref.shape[indices.rank:]. Raises ValueError for indices that
-    are a scalar or of unknown rank.
+
+    Raises ValueError for indices that are a scalar or of unknown rank.
+
+    Args:
+      updates: of shape indices.shape + ref.shape[indices.rank:].
     """
     with op_scope(name, "batch_scatter_update", ref, indices, updates):
         last = convert_to_tensor(indices, name="indices")

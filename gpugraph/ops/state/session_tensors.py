@@ -113,9 +113,10 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Return (a placeholder for a handle, the tensor that belongs to the fed handle).
 
-    handle: an example of a handle; the tensor is placed on the device that it names, and has dtype
-    `dtype`. A run raises InvalidArgumentError for a handle that was deleted or belongs to another
-    session.
+    Args:
+      handle: an example of a handle; the tensor is placed on the device that it names, and has
+        dtype `dtype`. A run raises InvalidArgumentError for a handle that was deleted or belongs to
+        another session.
     """
     with device(_device(handle)):
         holder = placeholder(string)
@@ -126,8 +127,9 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
     """Return (a placeholder for a handle, an operation that deletes the tensor of the fed handle).
 
-    handle: an example of a handle, which names the operation's device. A run raises
-    InvalidArgumentError for a handle that was deleted or belongs to another session.
+    Args:
+      handle: an example of a handle, which names the operation's device. A run raises
+        InvalidArgumentError for a handle that was deleted or belongs to another session.
     """
     with device(_device(handle)):
         holder = placeholder(string)

@@ -119,12 +119,13 @@ def edit_distance(
     """Count the insertions, deletions and replacements that turn hypotheses into truths, as
     float32.
 
-    hypothesis, truth: SparseTensors of the same rank and dtype, in row-major order, whose last
-    dimension holds the sequences. The result has the other dimensions. normalize: whether to divide
-    by the length of the truth; the result is infinite if that is 0.
-
     Raises TypeError for dense inputs; a run raises InvalidArgumentError for different ranks and for
     indices out of bounds.
+
+    Args:
+      hypothesis, truth: SparseTensors of the same rank and dtype, in row-major order, whose last
+        dimension holds the sequences. The result has the other dimensions.
+      normalize: whether to divide by the length of the truth; the result is infinite if that is 0.
     """
     one, other = expect_sparse(hypothesis), expect_sparse(truth)
     return _edit_distance(*one._parts(), *other._parts(), normalize=normalize, name=name)

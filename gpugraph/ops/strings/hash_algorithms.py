@@ -122,7 +122,8 @@ def _weak(data: bytes, offset: int, a: int, b: int) -> tuple[int, int]:
 def _block(state: _State, data: bytes, offset: int, factor: int, times: int) -> _State:
     """Return the state after the block of 64 bytes at `offset`.
 
-    times: 9 for the last block, which may overlap the block before it, else 1.
+    Args:
+      times: 9 for the last block, which may overlap the block before it, else 1.
     """
     x, y, z, v, w = state
     x = _right(x + y + v[0] + _word(data, offset + 8), 37) * factor

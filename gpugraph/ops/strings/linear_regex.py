@@ -69,8 +69,9 @@ class _State(dict[int, "_State"]):
 class Automaton:
     """A compiled pattern, and a cache of its states.
 
-    search: whether a match may be anywhere in the text; otherwise it must span the whole text.
-    entries: the number of threads in the cached states, plus the transitions between states.
+    Args:
+      search: whether a match may be anywhere in the text; otherwise it must span the whole text.
+        entries: the number of threads in the cached states, plus the transitions between states.
     """
 
     def __init__(self, pattern: Fragment, groups: int, search: bool) -> None:
@@ -145,7 +146,8 @@ class Automaton:
     def _way_back(self, passed: Sequence[_State], start: int, end: int) -> list[int]:
         """Return the slots of a match, given the states through which the search has passed.
 
-        end: the index in `passed` of the state with the match.
+        Args:
+          end: the index in `passed` of the state with the match.
         """
         slots = [-1] * self._slots
         match = passed[end].match
@@ -199,8 +201,11 @@ class Automaton:
     ) -> Origin | None:
         """Append to `threads` each thread that consumes `byte`, in order of preference.
 
-        origins: receives the origins of these threads. Stop at the first thread that has matched,
-        and return its origin. Return None if no thread has.
+        Return None if no thread has.
+
+        Args:
+          origins: receives the origins of these threads. Stop at the first thread that has matched,
+            and return its origin.
         """
         holds = _assertions(state.before, self._kind(byte))
         seen: set[int] = set()

@@ -43,8 +43,10 @@ def text_numbers(signature: Signature) -> list[int]:
 
 
 def texts(function: str, numbers: Numbers = lambda _: ()) -> RowSource:
-    """Return the native kernel of a function of each string. numbers: the function's integer
-    parameters.
+    """Return the native kernel of a function of each string.
+
+    Args:
+      numbers: the function's integer parameters.
     """
     return RowSource(
         "host_texts.h",
@@ -140,8 +142,10 @@ def parts() -> RowSource:
 
 
 def cuts(mode: Callable[[Any], int]) -> RowSource:
-    """Return the native kernel of StringSplit. mode: a function from the attrs to the number of a
-    mode in host_texts.h.
+    """Return the native kernel of StringSplit.
+
+    Args:
+      mode: a function from the attrs to the number of a mode in host_texts.h.
     """
 
     def parameters(signature: Signature) -> list[int]:

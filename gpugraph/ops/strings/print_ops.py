@@ -95,12 +95,13 @@ def Print(
     """Return `input_`; each time a run computes it, `message` and `data` are written to standard
     error.
 
-    data: a list of tensors; the first `summarize` elements of each are written (by default 3; -1
-      for all).
-    first_n: the number of times in a session that they are written (-1, the default, for each
-      time).
-
     Raises TypeError if `data` is not a list.
+
+    Args:
+      data: a list of tensors; the first `summarize` elements of each are written (by default 3; -1
+        for all).
+      first_n: the number of times in a session that they are written (-1, the default, for each
+        time).
     """
     return _print_op(
         input_,
@@ -177,12 +178,13 @@ def print(
 ) -> Operation:
     """Return an operation that writes `inputs` when it runs: tensors, text, or nested structures.
 
-    output_stream: sys.stderr (the default), sys.stdout, tf.logging.info, .warning or .error, or
-      "file://" with a path; the text is appended to that file.
-    summarize: the number of elements that are written at both ends of each axis of a tensor; -1 for
-      all.
-
     Raises ValueError for another output stream.
+
+    Args:
+      output_stream: sys.stderr (the default), sys.stdout, tf.logging.info, .warning or .error, or
+        "file://" with a path; the text is appended to that file.
+      summarize: the number of elements that are written at both ends of each axis of a tensor; -1
+        for all.
     """
     stream = _stream_name(sys.stderr if output_stream is None else output_stream)
     first = inputs[0] if len(inputs) == 1 else None

@@ -78,7 +78,8 @@ def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[byt
 def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool) -> list[Any]:
     """Return the new text in pieces: the text between matches, and the rewrite for each match.
 
-    parts: the rewrite's literal text and numbers of groups.
+    Args:
+      parts: the rewrite's literal text and numbers of groups.
     """
     pieces, start = [], 0
     for spans in _matches(compiled, text):
@@ -126,8 +127,9 @@ def _scalar(array: Any, what: str) -> bytes:
 def _by_scalars(function_of: Callable[..., Callable[[bytes], Any]]) -> Call:
     """Return the kernel that applies a function to each string.
 
-    function_of: a function from the attrs and the values of the op's scalar inputs to the function
-    to apply.
+    Args:
+      function_of: a function from the attrs and the values of the op's scalar inputs to the
+        function to apply.
     """
 
     def make(context: KernelContext, source: Any, *arrays: Any) -> Callable[[], Any]:

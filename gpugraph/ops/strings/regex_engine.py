@@ -36,7 +36,11 @@ requests at most ten groups, the package always requests all.
 
 
 class Pattern(Protocol):
-    """A compiled pattern of any engine. groups: the number of its groups."""
+    """A compiled pattern of any engine.
+
+    Args:
+      groups: the number of its groups.
+    """
 
     groups: int
 
@@ -161,8 +165,10 @@ def _refusal(pattern: bytes, why: str) -> InvalidArgumentError:
 def compiled_pattern(pattern: bytes, captures: bool = True) -> Pattern:
     """Return the pattern compiled for the best engine that is available.
 
-    captures: whether the spans of groups are needed. If not, the engine may omit them. Raises
-    InvalidArgumentError if the pattern is invalid.
+    Raises InvalidArgumentError if the pattern is invalid.
+
+    Args:
+      captures: whether the spans of groups are needed. If not, the engine may omit them.
     """
     module = _re2()
     if module is not None:

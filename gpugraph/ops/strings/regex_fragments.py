@@ -235,7 +235,8 @@ def repeat(part: Fragment, low: int, high: int | None, greedy: bool) -> Fragment
     """Return the fragment that matches `part` `low` to `high` times; if `high` is None, without a
     limit.
 
-    greedy: whether more repetitions are preferred.
+    Args:
+      greedy: whether more repetitions are preferred.
     """
     rest = 0 if high is None else high - low
     if len(part.code) * max(high or low, 1) > MAX_INSTRUCTIONS:

@@ -68,9 +68,11 @@ class Parsed(NamedTuple):
 class _Open:
     """A group whose closing parenthesis has not been read.
 
-    index: the number of the group, or 0 if it captures nothing. flags: the flags before the group,
-    which are restored after it. branches: the complete alternatives. parts: the fragments of the
-    current alternative.
+    Args:
+      index: the number of the group, or 0 if it captures nothing.
+      flags: the flags before the group, which are restored after it.
+      branches: the complete alternatives.
+      parts: the fragments of the current alternative.
     """
 
     index: int

@@ -153,8 +153,11 @@ def cross(inputs: Any, name: str | None = None) -> SparseTensor:
     """For each row, return all combinations of one feature of each input, as strings joined by
     `_X_`.
 
-    inputs: SparseTensors and tensors, [batch, features], of strings or integers. In a combination,
-    features of SparseTensors come before those of tensors. Raises TypeError for other inputs.
+    Raises TypeError for other inputs.
+
+    Args:
+      inputs: SparseTensors and tensors, [batch, features], of strings or integers. In a
+        combination, features of SparseTensors come before those of tensors.
     """
     return _cross(inputs, False, 0, None, name)
 
@@ -164,7 +167,8 @@ def cross_hashed(
 ) -> SparseTensor:
     """Return the combinations of `cross`, each hashed to an int64.
 
-    num_buckets: the hashes are in [0, num_buckets); 0 for all of int64. hash_key: the key of the
-    hash; the same key gives the same hashes as in TensorFlow.
+    Args:
+      num_buckets: the hashes are in [0, num_buckets); 0 for all of int64.
+      hash_key: the key of the hash; the same key gives the same hashes as in TensorFlow.
     """
     return _cross(inputs, True, num_buckets, hash_key, name)

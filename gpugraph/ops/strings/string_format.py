@@ -59,9 +59,11 @@ def string_format(
     """Replace the placeholders of `template` by the text of `inputs`, a tensor or a list of
     tensors.
 
-    summarize: the number of elements that are written at both ends of each axis, or -1 for all.
     Return a scalar string tensor. Raises ValueError unless there are as many placeholders as
     inputs.
+
+    Args:
+      summarize: the number of elements that are written at both ends of each axis, or -1 for all.
     """
     tensors = convert_n_to_tensor(inputs if isinstance(inputs, (list, tuple)) else [inputs])
     template, placeholder = text_of("template", template), text_of("placeholder", placeholder)

@@ -267,9 +267,10 @@ def unsorted_segment_join(
 ) -> Tensor:
     """For each segment i, join the strings with the segment id i, with `separator` between them.
 
-    segment_ids: a tensor of the shape of the first axes of `inputs`. The result's shape is
-    [num_segments] and the remaining axes of `inputs`. A run raises InvalidArgumentError for an id
-    outside [0, num_segments).
+    Args:
+      segment_ids: a tensor of the shape of the first axes of `inputs`. The result's shape is
+        [num_segments] and the remaining axes of `inputs`. A run raises InvalidArgumentError for an
+        id outside [0, num_segments).
     """
     return raw_ops.UnsortedSegmentJoin(
         inputs, segment_ids, num_segments, separator=separator, name=name

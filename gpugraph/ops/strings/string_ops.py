@@ -45,8 +45,10 @@ def host_op(
 ) -> OpFunction:
     """Declare an op on strings, which runs on the host and has no gradient.
 
-    By default there is one input and one output, both strings of the same shape. native: the op's
-    kernel in C.
+    By default there is one input and one output, both strings of the same shape.
+
+    Args:
+      native: the op's kernel in C.
     """
     return op(
         op_type,
@@ -75,7 +77,8 @@ def string_op(
 ) -> OpFunction:
     """Declare an elementwise op on strings.
 
-    function_of: a function from a kernel's context to the function of one element.
+    Args:
+      function_of: a function from a kernel's context to the function of one element.
     """
 
     def bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
@@ -138,8 +141,9 @@ def _case_converter(
     """Return a function that returns a case converter, for ASCII letters or, with the encoding
     "utf-8", for all letters.
 
-    ascii_only, whole: the conversions of bytes and of text. The attr `encoding` selects one of
-    them.
+    Args:
+      ascii_only, whole: the conversions of bytes and of text. The attr `encoding` selects one of
+        them.
     """
 
     def of(context: KernelContext) -> Callable[[bytes], bytes]:
@@ -211,8 +215,10 @@ def _bind_substr(
 def _first(text: bytes, length: int, start: int, index: Any, may_be_negative: bool) -> int:
     """Return the start of a substring as an index from 0. A negative start counts from the end.
 
-    length: the number of bytes or characters. Raises InvalidArgumentError if the start is out of
-    range.
+    Raises InvalidArgumentError if the start is out of range.
+
+    Args:
+      length: the number of bytes or characters.
     """
     if not (-length if may_be_negative else 0) <= start <= length:
         where = index[0] if len(index) == 1 else index or 0

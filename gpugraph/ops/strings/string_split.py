@@ -145,10 +145,12 @@ def string_split(
     """Split each string of a vector into a row of a SparseTensor [n, maximum number of parts].
 
     sep (older name: delimiter): a string. Each of its bytes is a delimiter; by default " ". If it
-    is empty, strings are split between all bytes. skip_empty: whether to drop empty parts. An empty
-    string has no parts in either case.
+    is empty, strings are split between all bytes.
 
     Raises ValueError for any other rank, and NotImplementedError for ragged results.
+
+    Args:
+      skip_empty: whether to drop empty parts. An empty string has no parts in either case.
 
     >>> words = tf.string_split(["a b", "c"])
     >>> session.run(tf.sparse_tensor_to_dense(words, default_value=""))
@@ -173,12 +175,14 @@ def split(
 ) -> SparseTensor:
     """Split each string of a vector, as Python's `split` does, into a row of a SparseTensor.
 
-    The result is [n, maximum number of parts]. input (older name: source): a vector. sep: a string;
-    by default, and if it is empty, strings are cut at white space. maxsplit: the maximum number of
-    cuts, from the left; -1 for no limit.
+    The result is [n, maximum number of parts]. input (older name: source): a vector.
 
     Raises ValueError for any other rank and unless exactly one of input and source is passed.
     Raises NotImplementedError for ragged results.
+
+    Args:
+      sep: a string; by default, and if it is empty, strings are cut at white space.
+      maxsplit: the maximum number of cuts, from the left; -1 for no limit.
     """
     _refuse_ragged(result_type)
     if (input is None) == (source is None):

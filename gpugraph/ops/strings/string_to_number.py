@@ -100,13 +100,14 @@ def as_string(
     """Write each element as text: numbers in decimal, complex numbers as (1,2), bools as true and
     false.
 
-    precision: the number of digits after the point of floats and complex numbers; 6 by default.
-    scientific, shortest: whether to use the form 1.5e+00, or the shorter of 1.5 and 1.5e+00.
-    width: the minimum length. fill: the padding: "" or " " for spaces in front, "-" for spaces at
-      the end, "0" for zeros. "+" and " " also put that character in front of numbers that are not
-      negative.
-
     A run raises InvalidArgumentError for formats that contradict each other or don't fit the dtype.
+
+    Args:
+      precision: the number of digits after the point of floats and complex numbers; 6 by default.
+      scientific, shortest: whether to use the form 1.5e+00, or the shorter of 1.5 and 1.5e+00.
+      width: the minimum length.
+      fill: the padding: "" or " " for spaces in front, "-" for spaces at the end, "0" for zeros.
+        "+" and " " also put that character in front of numbers that are not negative.
 
     >>> session.run(tf.as_string([1, 2]))
     array([b'1', b'2'], dtype=object)

@@ -15,11 +15,12 @@ from gpugraph.ops.debugging.assert_kernel import element_text
 def formatted(array: Any, summarize: int) -> str:
     """Return the text of `array`.
 
-    summarize: the number of elements that are written at both ends of each axis; below 0 for all.
-
     An axis is written in brackets, its elements separated by spaces. Subarrays with k axes are
     separated by k new lines. Strings are quoted; bools are 0 and 1. Bytes that are not valid UTF-8
     become lone surrogates, as with "surrogateescape".
+
+    Args:
+      summarize: the number of elements that are written at both ends of each axis; below 0 for all.
     """
     values = np.asarray(array)
     size = int(values.size)

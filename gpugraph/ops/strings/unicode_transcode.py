@@ -96,13 +96,14 @@ def unicode_transcode(
 ) -> Tensor:
     """Convert strings from `input_encoding`, any that Python supports, to `output_encoding`.
 
-    output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-    errors: the treatment of invalid bytes: "replace" puts `replacement_char` in their place (U+FFFD
-      if that is a surrogate), "ignore" drops them, "strict" raises InvalidArgumentError.
-    replace_control_characters: whether to treat the characters 0 to 31 as invalid, too; "strict"
-      replaces them.
-
     A run raises InvalidArgumentError for an unknown `input_encoding`.
+
+    Args:
+      output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
+      errors: the treatment of invalid bytes: "replace" puts `replacement_char` in their place
+        (U+FFFD if that is a surrogate), "ignore" drops them, "strict" raises InvalidArgumentError.
+      replace_control_characters: whether to treat the characters 0 to 31 as invalid, too; "strict"
+        replaces them.
     """
     return _unicode_transcode(
         input,

@@ -25,8 +25,9 @@ _PCM, _BITS = 1, 16
 def encoded_wav(samples: Any, rate: int) -> bytes:
     """Encode float samples [frames, channels] in [-1, 1) as a WAV file of 16 bits per sample.
 
-    rate: frames per second. Samples outside that range are clipped; halves are rounded away from
-    zero.
+    Args:
+      rate: frames per second. Samples outside that range are clipped; halves are rounded away from
+        zero.
     """
     scaled = samples.astype(np.float32) * np.float32(1 << 15)
     rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))

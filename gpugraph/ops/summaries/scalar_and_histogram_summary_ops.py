@@ -32,7 +32,8 @@ def summary_op(op_type: str, kernel: Call, doc: str, inputs: str, **attrs: Any) 
 def tag_of(tag: Any, input_name: str = "tag") -> bytes:
     """Return the tag in a scalar. Raises InvalidArgumentError for any other shape.
 
-    input_name: the input's name for the message.
+    Args:
+      input_name: the input's name for the message.
     """
     if tag.ndim or not tag.size:
         raise refusal(f"{input_name} must be scalar, but has shape {shape_text(tag.shape)}")

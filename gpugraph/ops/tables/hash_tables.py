@@ -72,8 +72,10 @@ class MutableTable:
         """Return the values of keys, [*shape of the keys, *value_shape]; missing keys get
         `default`.
 
-        default: an array of the shape of one value or of the whole result. Raises
-        InvalidArgumentError for another shape.
+        Raises InvalidArgumentError for another shape.
+
+        Args:
+          default: an array of the shape of one value or of the whole result.
         """
         listed, shape = self._keys_of(keys)
         value_shape = self.types.value_shape
@@ -226,9 +228,11 @@ def _fixed(what: str) -> UnimplementedError:
 class DenseTable(MutableTable):
     """A mutable table that exports its contents as the buckets of TensorFlow's open addressing.
 
-    empty_key, deleted_key: reserved keys that mark unused buckets; runs must not use them as keys.
-    num_buckets: a power of 2; it doubles when keys occupy more than the fraction `max_load_factor`
-    of the buckets.
+    Args:
+      empty_key, deleted_key: reserved keys that mark unused buckets; runs must not use them as
+        keys.
+      num_buckets: a power of 2; it doubles when keys occupy more than the fraction
+        `max_load_factor` of the buckets.
     """
 
     op_type = "MutableDenseHashTable"

@@ -28,11 +28,13 @@ def read_columns(
 ) -> list[Any]:
     """Read columns of a text file, and return an array for each.
 
-    delimiter: the character between columns. vocab_size: the number of lines to read, -1 for all.
-    columns: for each column, its number (from 0, or special) and dtype.
-
     Raises InvalidArgumentError for a delimiter that is not one byte, for lines that lack a column
     or have a malformed number, for empty lines, and for fewer lines than `vocab_size`.
+
+    Args:
+      delimiter: the character between columns.
+      vocab_size: the number of lines to read, -1 for all.
+      columns: for each column, its number (from 0, or special) and dtype.
     """
     if len(delimiter) != 1:
         raise invalid_argument("delimiter should be only 1 char")

@@ -125,8 +125,10 @@ def _table_of(context: KernelContext, handle: Any, keys: int | None, outputs: bo
     """Return the table to which a handle refers. Raises InvalidArgumentError if the node's dtypes
     are not the table's.
 
-    keys: the number of inputs after the handle that must have the dtypes of keys and values, in
-    this order. outputs: whether the last output must have the dtype of values.
+    Args:
+      keys: the number of inputs after the handle that must have the dtypes of keys and values, in
+        this order.
+      outputs: whether the last output must have the dtype of values.
     """
     table = held_object(handle, MutableTable, "table")
     types = table.types[:2]
@@ -154,7 +156,8 @@ def _bind_export(context: KernelContext, handle: Any) -> Run:
 def _bind_method(method: str, count: int) -> Callable[..., Run]:
     """Return the function that binds an op which calls `method` of the table with its inputs.
 
-    count: the number of inputs after the handle.
+    Args:
+      count: the number of inputs after the handle.
     """
 
     def bind(context: KernelContext, handle: Any, *arrays: Any) -> Run:

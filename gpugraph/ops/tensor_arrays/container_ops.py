@@ -26,12 +26,16 @@ class Access:
     """A step that accesses a stack or TensorArray, with a description that native loops use to
     perform it themselves.
 
-    make: returns a callable that performs the step in Python, given (value, kind, index, copy).
-    form: "push" or "pop" for stacks; "put" (write) or "take" (read) for arrays; "find" for the
-    gradient array of an array. value: the array from or to which the element is copied; kind: its
-    shape and dtype; index: the index in an array container. copy: a second destination of a push or
-    put: for a stack the op's output, for an array the flow, which becomes 0. For "find", `value` is
-    the gradient array's handle, and `kind` is None.
+    Args:
+      make: returns a callable that performs the step in Python, given (value, kind, index, copy).
+      form: "push" or "pop" for stacks; "put" (write) or "take" (read) for arrays; "find" for the
+        gradient array of an array.
+      value: the array from or to which the element is copied.
+      kind: its shape and dtype.
+      index: the index in an array container.
+      copy: a second destination of a push or put: for a stack the op's output, for an array the
+        flow, which becomes 0. For "find", `value` is the gradient array's handle, and `kind` is
+        None.
     """
 
     make: Callable[[Any, Any, Any, Any], Run]
@@ -81,9 +85,11 @@ def writing_op(
 ) -> None:
     """Declare an op that writes to a TensorArray by `write(array, *inputs, kind)`.
 
-    inputs: the two inputs between the handle and the flow. value: the index of the input that is
-    written; `kind` is its shape and dtype. The other input is on the host. is_element: whether a
-    single element is written, which native loops can do themselves.
+    Args:
+      inputs: the two inputs between the handle and the flow.
+      value: the index of the input that is written; `kind` is its shape and dtype. The other input
+        is on the host.
+      is_element: whether a single element is written, which native loops can do themselves.
     """
 
     def bind(

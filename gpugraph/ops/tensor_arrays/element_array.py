@@ -34,9 +34,11 @@ _NO_ZEROS = (dtypes.string, dtypes.resource)
 class Rules(NamedTuple):
     """The properties with which an array is created.
 
-    element_shape: a shape with which elements must be compatible. dynamic: whether writes beyond
-    the end make the array larger. clears: whether a read clears the element. alike: whether all
-    elements must have the shape of the first element that is written.
+    Args:
+      element_shape: a shape with which elements must be compatible.
+      dynamic: whether writes beyond the end make the array larger.
+      clears: whether a read clears the element.
+      alike: whether all elements must have the shape of the first element that is written.
     """
 
     element_shape: TensorShape
@@ -64,7 +66,11 @@ class ElementArray(ElementStore):
         self._gradients: dict[str, GradientArray] = {}
 
     def write(self, index: int, value: Any, kind: Kind) -> None:
-        """Store a copy of `value` as element `index`; kind: its shape and dtype."""
+        """Store a copy of `value` as element `index`;
+
+        Args:
+          kind: its shape and dtype.
+        """
         states = self.states
         if kind == self.kind and 0 <= index < len(states) and not states[index]:
             self.rows[index, ...] = value
@@ -76,7 +82,8 @@ class ElementArray(ElementStore):
         """Copy element `index` into `out`. If it has no value but a known shape, fill `out` with
         zeros.
 
-        kind: the shape and dtype of `out`.
+        Args:
+          kind: the shape and dtype of `out`.
         """
         states = self.states
         if kind == self.kind and 0 <= index < len(states) and states[index] & HELD:
@@ -179,8 +186,11 @@ class ElementArray(ElementStore):
         """Return the gradient array of this array for the backward pass `source`, created on first
         use.
 
-        This array can no longer grow afterwards. prepend: the sizes that precede the shape of this
-        array's elements in the shape of its gradients.
+        This array can no longer grow afterwards.
+
+        Args:
+          prepend: the sizes that precede the shape of this array's elements in the shape of its
+            gradients.
         """
         self.check_open()
         if source not in self._gradients:

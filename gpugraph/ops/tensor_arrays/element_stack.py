@@ -74,9 +74,10 @@ class _Chunk:
 class ElementStack:
     """A stack of elements of one dtype and any shapes. A negative `max_size` means no limit.
 
-    expected: the number of elements that the stack is expected to hold; 0 if unknown. depth: the
-    size at the first pop, which is expected in the next run. record: a description of the top chunk
-    for native loops; its kind is `NO_KIND` if each push needs checks in Python.
+    Args:
+      expected: the number of elements that the stack is expected to hold; 0 if unknown. depth: the
+        size at the first pop, which is expected in the next run. record: a description of the top
+        chunk for native loops; its kind is `NO_KIND` if each push needs checks in Python.
     """
 
     def __init__(
@@ -104,8 +105,9 @@ class ElementStack:
     def push(self, value: Any, kind: Kind, allocate: Allocate | None = None) -> None:
         """Push a copy of `value`. Raises InvalidArgumentError if the stack is full or closed.
 
-        kind: the shape and dtype of `value`. allocate: a function that allocates memory of the
-        device that pushes.
+        Args:
+          kind: the shape and dtype of `value`.
+          allocate: a function that allocates memory of the device that pushes.
         """
         top, record = self._top, self.record
         used = record[USED]
@@ -118,8 +120,10 @@ class ElementStack:
     def pop(self, out: Any, kind: Kind) -> None:
         """Move the top element into `out`.
 
-        kind: the shape and dtype of `out`. Raises InvalidArgumentError if there is no element or
-        its kind differs.
+        Raises InvalidArgumentError if there is no element or its kind differs.
+
+        Args:
+          kind: the shape and dtype of `out`.
         """
         top = self._top
         if top is None or top.kind != kind:

@@ -55,7 +55,8 @@ def _source(op: Operation) -> str:
 def _write(op: Operation, op_type: str, *values: Any) -> Tensor:
     """Write `values` to the gradient array of the array that `op` reads. Return the new flow.
 
-    op_type: the type of the writing op, without "V3".
+    Args:
+      op_type: the type of the writing op, without "V3".
     """
     array = gradient_handle(op.inputs[0], op.inputs[-1], _source(op))
     with op.graph.name_scope(op_type):

@@ -22,7 +22,8 @@ Shape = tuple[int, ...]
 def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
     """Copy element `indices[i]` into `out[i]`, for all i.
 
-    kind: the shape and dtype of an element.
+    Args:
+      kind: the shape and dtype of an element.
     """
     array.check_read(kind[1])
     part = as_slice(indices)
@@ -65,7 +66,8 @@ def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> 
 def scatter(array: ElementArray, indices: Any, value: Any, kind: Kind) -> None:
     """Store copies of `value[i]` as element `indices[i]`, for all i.
 
-    kind: the shape and dtype of an element.
+    Args:
+      kind: the shape and dtype of an element.
     """
     array.check_written(kind[1])
     size, largest = len(array.states), int(indices.max(initial=-1))
@@ -87,7 +89,8 @@ def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
     """Join all elements along their first axis into `out`, and store their sizes along it in
     `lengths`.
 
-    kind: the shape and dtype of `out`.
+    Args:
+      kind: the shape and dtype of `out`.
     """
     array.check_read(kind[1])
     whole = slice(0, len(array.states))
@@ -107,8 +110,10 @@ def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
 def concat_shapes(array: ElementArray, declared: TensorShape) -> tuple[Shape, Shape]:
     """Return the shapes of the two results of `concat`.
 
-    declared: a shape with which elements, without their first axis, must be compatible. Raises
-    UnimplementedError if there are no elements and the element shape is unknown.
+    Raises UnimplementedError if there are no elements and the element shape is unknown.
+
+    Args:
+      declared: a shape with which elements, without their first axis, must be compatible.
     """
     size = array.size()
     if size == 0:
@@ -122,10 +127,11 @@ def concat_shapes(array: ElementArray, declared: TensorShape) -> tuple[Shape, Sh
 
 
 def split(array: ElementArray, value: Any, lengths: Any, kind: Kind) -> None:
-    """Store parts of `value` as elements 0, 1, ... lengths: the sizes of the parts along the first
-    axis.
+    """Store parts of `value` as elements 0, 1, ...
 
-    kind: the shape and dtype of `value`.
+    Args:
+      lengths: the sizes of the parts along the first axis.
+      kind: the shape and dtype of `value`.
     """
     array.check_written(kind[1])
     shape, dtype = kind
@@ -156,7 +162,8 @@ def _shape_of_none(
     """Return the element shape of an array without elements. Raises UnimplementedError if it is
     unknown.
 
-    declared, known: the element shape in the op's attrs, and the element shape of the array.
+    Args:
+      declared, known: the element shape in the op's attrs, and the element shape of the array.
     """
     for shape in (declared, known):
         if shape.is_fully_defined():

@@ -184,10 +184,13 @@ class TensorArray:
     # -- single elements
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """Return element `index`; index: an int32 scalar.
+        """Return element `index`;
 
         A run raises InvalidArgumentError for an index out of range, and for an element that an
         earlier read has cleared.
+
+        Args:
+          index: an int32 scalar.
         """
         value: Tensor = raw_ops.TensorArrayReadV3(
             self._handle, index, self._flow, dtype=self._dtype, name=name
@@ -273,11 +276,13 @@ class TensorArray:
             return self._write("TensorArrayScatterV3", indices, elements, name)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray whose elements are parts of `value`. lengths: the sizes of the parts
-        along the first axis.
+        """Return a TensorArray whose elements are parts of `value`.
 
-        lengths: an int vector with as many elements as the TensorArray. Raises ValueError if the
-        shape of the parts does not fit.
+        Raises ValueError if the shape of the parts does not fit.
+
+        Args:
+          lengths: the sizes of the parts along the first axis.
+          lengths: an int vector with as many elements as the TensorArray.
         """
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
             elements = convert_to_tensor(value, self._dtype, name="value")

@@ -25,7 +25,8 @@ Items = tuple[Any, ...]
 class TensorList:
     """Elements of one dtype whose shapes are compatible with `element_shape`.
 
-    limit: the maximum number of elements that pushes may reach, or -1 for no limit.
+    Args:
+      limit: the maximum number of elements that pushes may reach, or -1 for no limit.
     """
 
     dtype: DType
@@ -88,8 +89,10 @@ class TensorList:
     def item(self, index: int, shape: TensorShape) -> Any:
         """Return element `index`, or zeros of its shape if it is not set.
 
-        shape: the shape that the reader requires, which must be compatible. Raises an error if the
-        shape of an unset element is unknown.
+        Raises an error if the shape of an unset element is unknown.
+
+        Args:
+          shape: the shape that the reader requires, which must be compatible.
         """
         item = self.items[self.index(index)]
         if item is not None:
@@ -109,7 +112,8 @@ class TensorList:
         """Return all elements as the rows of one array. If `indices` is given, return only the
         elements at these indices.
 
-        shape: the shape of an element, as far as the reading op specifies it.
+        Args:
+          shape: the shape of an element, as far as the reading op specifies it.
         """
         merged = _merged(self.element_shape, shape, "Incompatible shapes")
         chosen = range(len(self.items)) if indices is None else indices

@@ -58,8 +58,9 @@ def _bind(
 ) -> Callable[[], Any]:
     """Bind the update of the whole variable, in pieces of `piece` elements (None: all at once).
 
-    arrays: the indices of the inputs that are not scalars. Expressions of scalars are computed
-    once.
+    Args:
+      arrays: the indices of the inputs that are not scalars. Expressions of scalars are computed
+        once.
     """
     *inputs, _ = values  # the last value, the output, is the variable
     scalars = [value for index, value in enumerate(inputs) if index not in arrays]
@@ -94,9 +95,10 @@ def declare_update(
 ) -> OpFunction:
     """Declare the op type `Apply<name>`.
 
-    inputs: inputs with a reference dtype, `grad` and `delta` are arrays of the same shape, all
-      others are scalars.
-    formula: a function from the signature and all inputs to the new variable and slots.
+    Args:
+      inputs: inputs with a reference dtype, `grad` and `delta` are arrays of the same shape, all
+        others are scalars.
+      formula: a function from the signature and all inputs to the new variable and slots.
       gpu_expression: C for one element of the new variable, if the formula is a single expression.
     """
     is_array = ["Ref(" in part or part.strip() in _GRADIENTS for part in inputs.split(",")]

@@ -68,9 +68,10 @@ class _Trace(Builder):
     """A builder that records the operations of a formula on numbered values. Equal values are
     merged.
 
-    is_array: for each input, by number, whether it is an array; other inputs are scalars.
-    is_positive: which operand of IF_POSITIVE to record: x if true, else y. `condition` becomes the
-    number of its z; the program tests the sign of this value.
+    Args:
+      is_array: for each input, by number, whether it is an array; other inputs are scalars.
+      is_positive: which operand of IF_POSITIVE to record: x if true, else y. `condition` becomes
+        the number of its z; the program tests the sign of this value.
     """
 
     def __init__(self, is_array: Sequence[bool], dtype: DType, is_positive: bool) -> None:
@@ -245,8 +246,10 @@ class UpdateFormula:
     """An optimizer's formula, with a Python function for each dtype and set of attrs, created on
     first use.
 
-    is_array: for each input of the dense op, whether it is the variable, a slot or the gradient;
-      the others are scalars. attrs: the names of the attrs that the formula reads.
+    Args:
+      is_array: for each input of the dense op, whether it is the variable, a slot or the gradient;
+        the others are scalars.
+      attrs: the names of the attrs that the formula reads.
     """
 
     def __init__(self, formula: Formula, is_array: Sequence[bool], attrs: Sequence[str]) -> None:

@@ -51,8 +51,9 @@ assert apply_ftrl  # imported because its module fills UPDATES
 def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Sequence[TensorShape]]:
     """Return the shape inference of an update of rows.
 
-    refs: the number of variable and slots, which are the first inputs and have the same shape.
-    grad, indices: the numbers of the inputs with the gradient's rows and their indices.
+    Args:
+      refs: the number of variable and slots, which are the first inputs and have the same shape.
+      grad, indices: the numbers of the inputs with the gradient's rows and their indices.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -164,7 +165,8 @@ def _unique_groups(indices: Any) -> Iterator[Any]:
 def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> list[Launch]:
     """Return the launches that apply the update of `Apply<name>`, as C statements, to each row.
 
-    slots: the arguments of `_infer`.
+    Args:
+      slots: the arguments of `_infer`.
     """
     refs, grad, indices = slots
     dtype = signature.input_types[0].base_dtype
@@ -194,7 +196,8 @@ def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> lis
 def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
     """Return the update of rows in C for the CPU.
 
-    slots: the arguments of `_infer`.
+    Args:
+      slots: the arguments of `_infer`.
     """
     refs, grad, indices = slots
 
@@ -222,8 +225,10 @@ def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
 
 
 def _update_statements(name: str, signature: Signature, names: Mapping[int, str], refs: int) -> str:
-    """Return C statements that update one element. names: a C expression for each input, by
-    number.
+    """Return C statements that update one element.
+
+    Args:
+      names: a C expression for each input, by number.
     """
     native = DECLARATIONS[f"Apply{name}"].native
     assert isinstance(native, Decomposition)

@@ -113,9 +113,10 @@ def _definition(
 ) -> Callable[..., None]:
     """Return a function `DEFINE_...` for a kind of flag.
 
-    type_name, doc: the name and docstring of the function. parse: converts the flag's text to its
-    value.
-    multiple: whether the flag may be repeated.
+    Args:
+      type_name, doc: the name and docstring of the function.
+      parse: converts the flag's text to its value.
+      multiple: whether the flag may be repeated.
     """
 
     @_with_older_names
@@ -134,8 +135,9 @@ def _number_definition(
 ) -> Callable[..., None]:
     """Return a function `DEFINE_...` for a kind of flag whose value may be bounded.
 
-    convert: converts the flag's text to a number. number_kind: the kind of number, for errors.
-    Others as in `_definition`.
+    Args:
+      convert: converts the flag's text to a number.
+      number_kind: the kind of number, for errors. Others as in `_definition`.
     """
 
     @_with_older_names

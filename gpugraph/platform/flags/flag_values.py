@@ -132,7 +132,8 @@ class FlagValues:
     def _take(self, argument: str, rest: Iterator[str]) -> bool:
         """Parse an argument that is a defined flag. Return False if it is not.
 
-        rest: the following arguments; the first is consumed if it is the flag's value.
+        Args:
+          rest: the following arguments; the first is consumed if it is the flag's value.
         """
         name, has_value, value = argument.lstrip("-").partition("=")
         flag = self._flags.get(name)

@@ -18,7 +18,8 @@ def device_columns(
     """Return a table with a column for each device, and a line for each pair of devices with
     transfers. Return "" for a run on one device.
 
-    operations, steps: the devices of all operations and of all steps, by full name.
+    Args:
+      operations, steps: the devices of all operations and of all steps, by full name.
     """
     names = sorted({*operations, *steps})
     if len(names) < 2:

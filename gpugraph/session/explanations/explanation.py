@@ -53,9 +53,10 @@ _CODE_WORDS = {
 class CodeRecord(NamedTuple):
     """A step, and the code that ran it when the plan was explained.
 
-    state: "native" (compiled code), "graph" (a CUDA graph), "waiting" (its kernel, until native
-    code is compiled) or "plain" (its kernel, permanently). reason: why the step waits or is not
-    native; otherwise empty.
+    Args:
+      state: "native" (compiled code), "graph" (a CUDA graph), "waiting" (its kernel, until native
+        code is compiled) or "plain" (its kernel, permanently).
+      reason: why the step waits or is not native; otherwise empty.
     """
 
     name: str
@@ -211,7 +212,8 @@ class Explanation:
         """Return the report of the compiler pass `name`. For an unknown name, raise ValueError with
         the list of names.
 
-        width: the number of characters at which lines are wrapped; None to leave them unwrapped.
+        Args:
+          width: the number of characters at which lines are wrapped; None to leave them unwrapped.
         """
         reports = [report for report in self.reports if report.name == name]
         if not reports:
@@ -269,13 +271,18 @@ class Explanation:
     def table(self, width: int | None = None) -> str:
         """Return a line for each op: name, op type, device, execution mode, reason for the device.
 
-        width: the maximum length of a line; longer texts are shortened in the middle. None:
-        unlimited.
+        Args:
+          width: the maximum length of a line; longer texts are shortened in the middle. None:
+            unlimited.
         """
         return placement_table(self.placed, width)
 
     def text(self, width: int | None = None) -> str:
-        """Return the whole explanation. width: the maximum length of a line; None: unlimited."""
+        """Return the whole explanation.
+
+        Args:
+          width: the maximum length of a line; None: unlimited.
+        """
         transfers = "\n".join(
             wrapped(f"{copy.tensor}: {copy.source} -> {copy.target} ({_size(copy)})", width)
             for copy in self.transfers

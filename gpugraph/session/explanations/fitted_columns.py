@@ -12,8 +12,9 @@ MIN_WIDTH = 10
 def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> str:
     """Return a line for each row of texts, with aligned columns.
 
-    width: the length to which lines are shortened, unless a column would become narrower than
-    `MIN_WIDTH`. None: nothing is shortened.
+    Args:
+      width: the length to which lines are shortened, unless a column would become narrower than
+        `MIN_WIDTH`. None: nothing is shortened.
     """
     widths = [max(map(len, column)) for column in zip(*rows)]
     if width is not None:

@@ -124,8 +124,10 @@ def cohen_kappa(
 ) -> Pair:  # fmt: skip
     """Return Cohen's kappa of all pairs so far, and its update.
 
-    labels, predictions_idx: vectors, or columns, of classes. Raises ValueError for fewer than 2
-    classes.
+    Raises ValueError for fewer than 2 classes.
+
+    Args:
+      labels, predictions_idx: vectors, or columns, of classes.
     """
     if num_classes < 2:
         raise ValueError(f"`num_classes` must be >= 2.Found: {num_classes}")

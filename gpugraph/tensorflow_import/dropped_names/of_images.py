@@ -88,7 +88,11 @@ def _filter(interp: str) -> Any:
 
 
 def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: Any = None) -> Any:
-    """Return a resized image. size: a percentage, a factor, or (height, width)."""
+    """Return a resized image.
+
+    Args:
+      size: a percentage, a factor, or (height, width).
+    """
     image = toimage(arr, mode=mode)
     if isinstance(size, (int, np.integer)):
         size = size / 100.0
@@ -100,7 +104,11 @@ def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: Any = None) ->
 
 
 def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> Any:
-    """Return an image rotated counterclockwise. angle: in degrees."""
+    """Return an image rotated counterclockwise.
+
+    Args:
+      angle: in degrees.
+    """
     return fromimage(toimage(arr).rotate(angle, resample=_filter(interp)))
 
 

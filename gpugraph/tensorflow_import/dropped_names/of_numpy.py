@@ -185,7 +185,11 @@ def array_bytes(self: Any, order: Any = "C") -> bytes:
 
 
 def itemset(self: Any, *args: Any) -> None:
-    """Set one element of an array: `ndarray.itemset`. args: the indices, if any, and the value."""
+    """Set one element of an array: `ndarray.itemset`.
+
+    Args:
+      args: the indices, if any, and the value.
+    """
     index = args[0] if len(args) == 2 else args[:-1]
     if isinstance(index, tuple):
         self[index] = args[-1]

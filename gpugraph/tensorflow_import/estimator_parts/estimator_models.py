@@ -34,8 +34,11 @@ def model_to_estimator(
 ) -> Any:
     """Return an estimator that trains a copy of a compiled model, by tensorflow-estimator.
 
-    keras_model, keras_model_path: the model, or the path of its file. Raise NotImplementedError
-    unless the library tensorflow-estimator is installed; for other errors see there.
+    Raise NotImplementedError unless the library tensorflow-estimator is installed; for other errors
+    see there.
+
+    Args:
+      keras_model, keras_model_path: the model, or the path of its file.
     """
     convert = find("python.estimator.keras", "model_to_estimator")
     return convert(
@@ -60,10 +63,13 @@ def clone_and_build_model(
 ) -> Any:
     """Return a copy of a model on other inputs, compiled with the same settings.
 
-    optimizer_iterations: the variable in which the copy's optimizer counts steps. optimizer_config:
-    the configuration of the copy's optimizer. By default, the model's optimizer provides it. Raise
-    ValueError for a model that is not compiled, and for a subclass that cannot be copied by its
-    configuration.
+    Raise ValueError for a model that is not compiled, and for a subclass that cannot be copied by
+    its configuration.
+
+    Args:
+      optimizer_iterations: the variable in which the copy's optimizer counts steps.
+      optimizer_config: the configuration of the copy's optimizer. By default, the model's optimizer
+        provides it.
     """
     if compile_clone and not model.optimizer:
         raise ValueError(

@@ -16,9 +16,10 @@ _Base: Any = find("estimator", "RunConfig")
 class RunConfig(_Base):  # type: ignore[misc]
     """The settings of an estimator's runs, by tensorflow-estimator.
 
-    master, evaluation_master: targets of sessions. num_cores, log_device_placement,
-    gpu_memory_fraction: settings of the ConfigProto `tf_config`. For the others, see
-    `tf.estimator.RunConfig`.
+    Args:
+      master, evaluation_master: targets of sessions.
+      num_cores, log_device_placement, gpu_memory_fraction: settings of the ConfigProto `tf_config`.
+        For the others, see `tf.estimator.RunConfig`.
     """
 
     def __init__(

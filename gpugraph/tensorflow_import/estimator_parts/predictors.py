@@ -17,8 +17,9 @@ from gpugraph.session import Session
 class Predictor:
     """A function that feeds a dict of arrays and returns a dict of arrays.
 
-    feed_tensors, fetch_tensors: the tensors by the keys of these dicts. `graph` and `session` are
-    the predictor's.
+    Args:
+      feed_tensors, fetch_tensors: the tensors by the keys of these dicts. `graph` and `session` are
+        the predictor's.
     """
 
     def __init__(
@@ -81,10 +82,12 @@ def from_saved_model(
 ) -> Predictor:
     """Return a predictor by a signature of a SavedModel.
 
-    signature_def_key, signature_def: the signature, by default "serving_default". input_names,
-    output_names: names of tensors by key, instead of a signature. tags: those of the meta graph,
-    separated by commas if they are a string. Raise ValueError for more than one of these, and for
-    an unknown signature.
+    Raise ValueError for more than one of these, and for an unknown signature.
+
+    Args:
+      signature_def_key, signature_def: the signature, by default "serving_default".
+      input_names, output_names: names of tensors by key, instead of a signature.
+      tags: those of the meta graph, separated by commas if they are a string.
     """
     signatures = [signature_def_key is not None, signature_def is not None, input_names is not None]
     if sum(signatures) > 1:
@@ -143,9 +146,11 @@ def from_estimator(
 ) -> Predictor:
     """Return a predictor by an estimator's latest checkpoint.
 
-    serving_input_receiver_fn: a function that returns the tensors to feed and the features.
-    output_key: the key of the export output, by default the only one or "serving_default". Raise
-    ValueError if there is no such output.
+    Raise ValueError if there is no such output.
+
+    Args:
+      serving_input_receiver_fn: a function that returns the tensors to feed and the features.
+      output_key: the key of the export output, by default the only one or "serving_default".
     """
     graph = Graph() if graph is None else graph
     with graph.as_default():

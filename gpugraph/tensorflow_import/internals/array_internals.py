@@ -36,7 +36,11 @@ def boolean_mask_v2(tensor: Any, mask: Any, axis: Any = None, name: str = "boole
 
 
 def bucketize(input: Any, boundaries: Any, name: str | None = None) -> Any:
-    """Return the index of the bucket of each element. boundaries: ascending numbers."""
+    """Return the index of the bucket of each element.
+
+    Args:
+      boundaries: ascending numbers.
+    """
     return raw_ops.Bucketize(input, boundaries=boundaries, name=name)
 
 

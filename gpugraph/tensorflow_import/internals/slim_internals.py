@@ -148,8 +148,10 @@ def parallel_read(
     seed: int | None = None,
     scope: str | None = None,
 ) -> Any:
-    """Return the next (key, record) from a queue that several readers fill. shuffle: whether the
-    order is random.
+    """Return the next (key, record) from a queue that several readers fill.
+
+    Args:
+      shuffle: whether the order is random.
     """
     kinds = dtypes or [dtypes_of_tensors.string] * 2
     names = string_input_producer(

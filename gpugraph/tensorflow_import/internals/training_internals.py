@@ -144,9 +144,11 @@ def backward_walk_ops(
 ) -> list[Any]:
     """Return the ops on which `seed_ops` depend, in the order of a walk that starts at `seed_ops`.
 
-    seed_ops: an op or tensor, or a list of them. stop_at_ts: tensors whose ops are not visited.
-    within_ops, within_ops_fn: the set of ops that may be visited, and a function that returns
-      whether an op may be.
+    Args:
+      seed_ops: an op or tensor, or a list of them.
+      stop_at_ts: tensors whose ops are not visited.
+      within_ops, within_ops_fn: the set of ops that may be visited, and a function that returns
+        whether an op may be.
     """
     seeds = seed_ops if isinstance(seed_ops, (list, tuple)) else [seed_ops]
     waiting: list[Any] = [getattr(seed, "op", seed) for seed in seeds]

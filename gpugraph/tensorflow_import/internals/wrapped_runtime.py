@@ -14,7 +14,11 @@ from gpugraph.ops.framework.constant_value import constant_value
 
 
 class EventsWriter:
-    """A writer of an event file. prefix: the start of the file's name."""
+    """A writer of an event file.
+
+    Args:
+      prefix: the start of the file's name.
+    """
 
     def __init__(self, prefix: Any) -> None:
         self._prefix, self._suffix = os.fsdecode(prefix), ""

@@ -16,10 +16,11 @@ _OLDEST, _NEWEST = min(_EXTRAS), max(_EXTRAS)
 
 
 class CuPy(NamedTuple):
-    """An installed CuPy package. cuda: the major CUDA version for which it is built, or 0 if
-    unknown.
+    """An installed CuPy package.
 
-    reason: why it can't be used. It is empty if CuPy can be used.
+    Args:
+      cuda: the major CUDA version for which it is built, or 0 if unknown.
+      reason: why it can't be used. It is empty if CuPy can be used.
     """
 
     name: str

@@ -55,8 +55,10 @@ _logger = logging.getLogger(__name__)
 class Detection(NamedTuple):
     """The usable GPUs, or the reason why there are none.
 
-    left_out: a sentence with the reason for each visible GPU that is not used. surprising: whether
-    no GPU is used although an NVIDIA driver is installed. If so, the reason is logged as a warning.
+    Args:
+      left_out: a sentence with the reason for each visible GPU that is not used.
+      surprising: whether no GPU is used although an NVIDIA driver is installed. If so, the reason
+        is logged as a warning.
     """
 
     gpus: tuple[Gpu, ...] = ()
@@ -124,8 +126,10 @@ def _detect() -> Detection:
 
 
 def _usable(visible: list[Gpu], version: int, cupy: CuPy) -> Detection:
-    """Return the GPUs that can be used among the visible ones. version: the CUDA version of the
-    driver.
+    """Return the GPUs that can be used among the visible ones.
+
+    Args:
+      version: the CUDA version of the driver.
     """
     if not visible:
         return Detection(reason=f"the NVIDIA driver is here, but shows no GPU{_as_visible()}")

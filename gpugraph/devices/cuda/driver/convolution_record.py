@@ -28,10 +28,13 @@ class Tensor(NamedTuple):
 class Convolution(NamedTuple):
     """A convolution, or one of its gradients.
 
-    kind: `forward`, which writes `results`; `input`, which writes `images`; or `filter`, which
-    writes `filter`. strides, dilations, before, after: by spatial axis; the latter two are the
-    padding. bias: the address of a number for each output, which is added; 0 without. relu: whether
-    negative results become 0. tf32: whether float32 operands may be rounded to 10 bits of mantissa.
+    Args:
+      kind: `forward`, which writes `results`; `input`, which writes `images`; or `filter`, which
+        writes `filter`.
+      strides, dilations, before, after: by spatial axis; the latter two are the padding.
+      bias: the address of a number for each output, which is added; 0 without.
+      relu: whether negative results become 0.
+      tf32: whether float32 operands may be rounded to 10 bits of mantissa.
     """
 
     kind: str

@@ -143,11 +143,13 @@ class CublasLt:
     def bind(
         self, product: Product, workspace: tuple[int, int], stream: int
     ) -> Callable[[], None] | None:
-        """Return a callable that launches a product on a stream. workspace: its address and size in
-        bytes.
+        """Return a callable that launches a product on a stream.
 
         Return None if cublasLt has no algorithm for the product, or none that is known to be
         correct.
+
+        Args:
+          workspace: its address and size in bytes.
         """
         if product.dtype not in _TYPES or not _is_safe_bias(product):
             return None
@@ -244,7 +246,11 @@ class _Handle:
         self.value = handle.value
 
     def set(self, attribute: int, value: Any) -> None:
-        """Set an attribute to a ctypes value. attribute: its number."""
+        """Set an attribute to a ctypes value.
+
+        Args:
+          attribute: its number.
+        """
         call = getattr(self._library, f"cublasLt{self._kind}SetAttribute")
         status = call(_P(self.value), attribute, ctypes.byref(value), ctypes.sizeof(value))
         _check(f"set attribute {attribute} of a {self._kind}", status)

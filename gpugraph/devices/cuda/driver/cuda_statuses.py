@@ -43,8 +43,10 @@ inconsistent state and any further CUDA work will return the same error".
 
 
 def refusal(what: str, error: BaseException) -> DriverError:
-    """Return a DriverError, with CUDA's error number, for an error that CuPy raised. what: the
-    attempted action, a verb with its object.
+    """Return a DriverError, with CUDA's error number, for an error that CuPy raised.
+
+    Args:
+      what: the attempted action, a verb with its object.
     """
     status = int(getattr(error, "status", 0) or 0)
     text = str(error).strip() or type(error).__name__

@@ -86,7 +86,8 @@ class Descriptor:
     """A descriptor of cuDNN, which is destroyed with this object. It keeps alive the descriptors
     that it has as attributes.
 
-    kind: the name of its type, without CUDNN_BACKEND_ and _DESCRIPTOR.
+    Args:
+      kind: the name of its type, without CUDNN_BACKEND_ and _DESCRIPTOR.
     """
 
     def __init__(self, library: Any, kind: str) -> None:
@@ -203,10 +204,13 @@ class Cudnn:
     def bind(
         self, convolution: Convolution, workspace: tuple[int, int], stream: int
     ) -> Callable[[], None] | None:
-        """Return a callable that launches a convolution on a stream. workspace: address and bytes.
+        """Return a callable that launches a convolution on a stream.
 
         Return None if cuDNN has no plan for it with the required accuracy that fits the workspace,
         or if cuDNN does not work at all, which is logged once.
+
+        Args:
+          workspace: address and bytes.
         """
         if self._is_broken or convolution.dtype not in _DATA:
             return None

@@ -53,9 +53,12 @@ memory.
 class CupyDriver:
     """The driver of one GPU (see `Driver`). Streams are CUDA's handles, as integers.
 
-    compiler: compiles kernel sources. make_products: called once, for the first matrix product, to
-    return the function that binds products. Without it, `product` returns None. make_convolutions:
-    called once, for the first convolution, to return cuDNN (`Cudnn`), or None."""
+    Args:
+      compiler: compiles kernel sources.
+      make_products: called once, for the first matrix product, to return the function that binds
+        products. Without it, `product` returns None.
+      make_convolutions: called once, for the first convolution, to return cuDNN (`Cudnn`), or None.
+    """
 
     def __init__(
         self,

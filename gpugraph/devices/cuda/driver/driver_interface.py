@@ -29,11 +29,12 @@ ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 
 class DriverError(InternalError):
-    """An error that CUDA returned for a call, or for an earlier launch that failed. status: CUDA's
-    error number.
+    """An error that CUDA returned for a call, or for an earlier launch that failed.
 
-    fatal: whether the process can no longer use the GPU, because the GPU was lost or a kernel made
-    an invalid memory access.
+    Args:
+      status: CUDA's error number.
+      fatal: whether the process can no longer use the GPU, because the GPU was lost or a kernel
+        made an invalid memory access.
     """
 
     def __init__(self, message: str, status: int = 0, fatal: bool = False) -> None:
@@ -43,10 +44,14 @@ class DriverError(InternalError):
 
 
 class Properties(NamedTuple):
-    """Properties of a GPU. arch: its architecture, such as `sm_90`. free_bytes: the free memory
-    when the driver was opened.
-    multiprocessors: the number of multiprocessors. shared_bytes: the maximum shared memory of a
-    block. peers: the ordinals of the GPUs whose memory it can access directly.
+    """Properties of a GPU.
+
+    Args:
+      arch: its architecture, such as `sm_90`.
+      free_bytes: the free memory when the driver was opened.
+      multiprocessors: the number of multiprocessors.
+      shared_bytes: the maximum shared memory of a block.
+      peers: the ordinals of the GPUs whose memory it can access directly.
     """
 
     ordinal: int
@@ -80,12 +85,18 @@ class Product(NamedTuple):
     """A matrix product: out = a @ b, plus the bias and the addend unless their addresses are 0,
     then Relu if `relu`.
 
-    Matrices are row-major. a, b, out: addresses. In memory, a is (m, k), or (k, m) with
-    transpose_a; b is (k, n), or (n, k) with transpose_b. lda, ldb, ldo: elements from one row to
-    the next. stride_a, stride_b, stride_out: elements from one matrix of the batch to the next; 0
-    if the batch has only one. dtype: NumPy's name, or `bfloat16`. bias: the address of n numbers,
-    which are added to each row. addend: the address of matrices with the layout of `out`, in other
-    memory. tf32: whether float32 operands may be rounded to 10 bits of mantissa.
+    Matrices are row-major.
+
+    Args:
+      a, b, out: addresses. In memory, a is (m, k), or (k, m) with transpose_a; b is (k, n), or (n,
+        k) with transpose_b.
+      lda, ldb, ldo: elements from one row to the next.
+      stride_a, stride_b, stride_out: elements from one matrix of the batch to the next; 0 if the
+        batch has only one.
+      dtype: NumPy's name, or `bfloat16`.
+      bias: the address of n numbers, which are added to each row.
+      addend: the address of matrices with the layout of `out`, in other memory.
+      tf32: whether float32 operands may be rounded to 10 bits of mantissa.
     """
 
     m: int
@@ -133,8 +144,10 @@ class Product(NamedTuple):
         """Return the number of elements in memory from the first to the last one of a batch of
         matrices.
 
-        shape: the shape of one matrix in memory. leading: the elements from one row to the next.
-        stride: the elements from one matrix to the next.
+        Args:
+          shape: the shape of one matrix in memory.
+          leading: the elements from one row to the next.
+          stride: the elements from one matrix to the next.
         """
         if not self.batch or not all(shape):
             return 0
@@ -259,9 +272,11 @@ class Driver(Protocol):
         """Return a callable that launches a function of a module. As much as possible is prepared
         in this call.
 
-        arguments: `int` (64 bits, or an address) or `float` (passed as a double). If the last
-        parameter is a structure of 64-bit words, its words are the last arguments. reads, writes:
-        the memory that the launch accesses, for drivers that detect hazards between streams.
+        Args:
+          arguments: `int` (64 bits, or an address) or `float` (passed as a double). If the last
+            parameter is a structure of 64-bit words, its words are the last arguments.
+          reads, writes: the memory that the launch accesses, for drivers that detect hazards
+            between streams.
         """
 
     # -- matrix products
@@ -269,10 +284,12 @@ class Driver(Protocol):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a product by cublasLt. workspace: its address and size in
-        bytes.
+        """Return a callable that computes a product by cublasLt.
 
         Return None if cublasLt has no algorithm for it; the caller then uses another kernel.
+
+        Args:
+          workspace: its address and size in bytes.
         """
 
     # -- convolutions
@@ -280,10 +297,12 @@ class Driver(Protocol):
     def convolution(
         self, convolution: Any, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a convolution (`convolution_record`) by cuDNN. workspace:
-        address and bytes.
+        """Return a callable that computes a convolution (`convolution_record`) by cuDNN.
 
         Return None if cuDNN is not installed or has no plan for it; the caller then uses a kernel.
+
+        Args:
+          workspace: address and bytes.
         """
 
     @property

@@ -25,9 +25,12 @@ def with_includes(
     """Return the source with its includes inlined, and with `#line` directives that refer to the
     original file of each line.
 
-    name: the source's name, for `#line`. read: a function that returns a file's content. included:
-    names of files that are already included; newly included files are added. Raises KeyError, with
-    the name, for a missing file.
+    Raises KeyError, with the name, for a missing file.
+
+    Args:
+      name: the source's name, for `#line`.
+      read: a function that returns a file's content.
+      included: names of files that are already included; newly included files are added.
     """
     done = set() if included is None else included
 

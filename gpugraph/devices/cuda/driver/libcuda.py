@@ -31,8 +31,12 @@ _TEXTS = {
 
 
 class Gpu(NamedTuple):
-    """A GPU in the driver's list. ordinal: its number among the visible GPUs. capability: major and
-    minor, such as (9, 0). bus_id: its address on the PCI bus.
+    """A GPU in the driver's list.
+
+    Args:
+      ordinal: its number among the visible GPUs.
+      capability: major and minor, such as (9, 0).
+      bus_id: its address on the PCI bus.
     """
 
     ordinal: int

@@ -40,7 +40,9 @@ class PeerDriver(Driver, Protocol):
 class PeerCopies:
     """The copies of other GPUs' memory to the GPU of `driver`.
 
-    copy_between: enqueues CUDA's copy between two GPUs."""
+    Args:
+      copy_between: enqueues CUDA's copy between two GPUs.
+    """
 
     def __init__(self, driver: PeerDriver, copy_between: Copy) -> None:
         self._driver = driver

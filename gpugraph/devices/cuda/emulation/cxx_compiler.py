@@ -159,8 +159,10 @@ class HostModule:
     """A CUDA source that is compiled for the host and loaded.
 
     kernels: a string for each kernel, by name. It has one letter for each 64-bit word of the
-    kernel's parameters: `p`ointer, `i`nteger, `d`ouble, or `w`ord of a structure. bounded: the
-    kernels with `__launch_bounds__`.
+    kernel's parameters: `p`ointer, `i`nteger, `d`ouble, or `w`ord of a structure.
+
+    Args:
+      bounded: the kernels with `__launch_bounds__`.
     """
 
     def __init__(
@@ -216,10 +218,12 @@ class HostModule:
         """Execute a kernel and return when it has ended. Raises DriverError if CUDA would refuse
         the launch, or if the kernel fails.
 
-        backwards: run the blocks and threads from the last to the first; a number above 1 is the
-        seed of a random order of blocks. blocks: the first block and the number of blocks to run,
-        so that a few blocks of a huge grid can be checked; all by default. watched: the arrays in
-        which races are detected, if the compiler's flags ask for this.
+        Args:
+          backwards: run the blocks and threads from the last to the first; a number above 1 is the
+            seed of a random order of blocks.
+          blocks: the first block and the number of blocks to run, so that a few blocks of a huge
+            grid can be checked; all by default.
+          watched: the arrays in which races are detected, if the compiler's flags ask for this.
         """
         self.check(function, geometry, arguments)
         words = b"".join(

@@ -34,7 +34,8 @@ def on_copies(
     """Copy the memory of `reads` and `writes`, call `launch` with arguments that point to the
     copies, and copy everything back.
 
-    pointers: the index and value of each argument that may be an address.
+    Args:
+      pointers: the index and value of each argument that may be an address.
     """
     library = ctypes.CDLL(None)
     library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)

@@ -16,8 +16,11 @@ from gpugraph.devices.cuda.emulation.stream_timeline import HostStream, Mark, Ti
 
 
 class Graph(NamedTuple):
-    """Captured work as one command. run: executes it. reads, writes: all memory that it
-    accesses.
+    """Captured work as one command.
+
+    Args:
+      run: executes it.
+      reads, writes: all memory that it accesses.
     """
 
     name: str

@@ -43,11 +43,15 @@ ILLEGAL_ADDRESS = 700
 class HostDriver(HostGPU):
     """One GPU of a machine.
 
-    total_bytes: the size of its memory. fill: the value of each byte of new memory (255 gives NaN);
-    None: 0. products: whether it computes matrix products as cublasLt does; if not, the caller's
-    kernels compute them. epilogues: whether these products may have an epilogue. backwards: whether
-    the threads and blocks of kernels run from the last to the first, so that a race changes
-    results. hazards: whether a hazard raises an error, instead of being recorded in `faults` only.
+    Args:
+      total_bytes: the size of its memory.
+      fill: the value of each byte of new memory (255 gives NaN); None: 0.
+      products: whether it computes matrix products as cublasLt does; if not, the caller's kernels
+        compute them.
+      epilogues: whether these products may have an epilogue.
+      backwards: whether the threads and blocks of kernels run from the last to the first, so that a
+        race changes results.
+      hazards: whether a hazard raises an error, instead of being recorded in `faults` only.
     """
 
     def __init__(

@@ -26,8 +26,9 @@ class HostEvent:
 class HostMachine:
     """An emulated machine: the timeline and the lock that its GPUs share.
 
-    seed: the seed of the random order in which streams run. If it is None, the stream with the
-    newest command runs first.
+    Args:
+      seed: the seed of the random order in which streams run. If it is None, the stream with the
+        newest command runs first.
     """
 
     def __init__(self, seed: int | None = None) -> None:

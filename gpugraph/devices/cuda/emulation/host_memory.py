@@ -12,8 +12,10 @@ from gpugraph.memory import HostRegion
 
 
 class Regions:
-    """Mappings of one kind, with at most `limit` bytes in total. fill: the value of each byte in
-    new memory; None: 0.
+    """Mappings of one kind, with at most `limit` bytes in total.
+
+    Args:
+      fill: the value of each byte in new memory; None: 0.
     """
 
     def __init__(self, kind: str, limit: int, fill: int | None = None) -> None:

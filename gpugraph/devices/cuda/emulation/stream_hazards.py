@@ -33,8 +33,12 @@ def join(clock: Clock, other: Clock) -> None:
 
 
 class Access(NamedTuple):
-    """A command's access to memory. stream: the number of the command's stream. number: its
-    position in that stream. name: for messages.
+    """A command's access to memory.
+
+    Args:
+      stream: the number of the command's stream.
+      number: its position in that stream.
+      name: for messages.
     """
 
     stream: int

@@ -61,8 +61,11 @@ class Mark(NamedTuple):
 
 
 class Timeline:
-    """The streams of a machine or of a capture. seed: for a random order of execution; if it is
-    None, the stream with the newest command runs first.
+    """The streams of a machine or of a capture.
+
+    Args:
+      seed: for a random order of execution; if it is None, the stream with the newest command runs
+        first.
     """
 
     def __init__(self, seed: int | None = None) -> None:

@@ -38,9 +38,11 @@ from gpugraph.devices.codegen.program_source import ProgramSource, brace, functi
 class Variant(NamedTuple):
     """The parameters of a source in addition to its program.
 
-    pack: the number of elements that a thread loads in one access. group: the number of threads
-    that work on a row. wide: whether offsets need 64 bits. whole: whether the only axis is divided
-    into parts.
+    Args:
+      pack: the number of elements that a thread loads in one access.
+      group: the number of threads that work on a row.
+      wide: whether offsets need 64 bits.
+      whole: whether the only axis is divided into parts.
     """
 
     pack: int = 1
@@ -76,9 +78,10 @@ class CudaSource(ProgramSource):
     second_block = "(gg_index)blockIdx.y"
 
     def __init__(self, program: Program, variant: Variant, *layout: object) -> None:
-        """layout: the `places` of a joined kernel.
+        """They affect its source and therefore its name.
 
-        They affect its source and therefore its name.
+        Args:
+          layout: the `places` of a joined kernel.
         """
         super().__init__(program, (program, variant, *layout), whole=variant.whole)
         self.variant = variant
@@ -198,8 +201,10 @@ class CudaSource(ProgramSource):
         return lines
 
     def _pack(self, row_pass: Pass, sums: Sequence[str] = ()) -> list[str]:
-        """Return statements that compute one pack of elements. sums: statements that add each
-        element to totals.
+        """Return statements that compute one pack of elements.
+
+        Args:
+          sums: statements that add each element to totals.
         """
         pack, values = self.variant.pack, self.values
         if pack == 1:

@@ -22,8 +22,11 @@ few microseconds.
 
 
 class Part(NamedTuple):
-    """A callable that enqueues one launch or copy. touches: the memory that the launch or copy
-    reads and writes; None if unknown. work: the unbound form of a launch; None for a copy.
+    """A callable that enqueues one launch or copy.
+
+    Args:
+      touches: the memory that the launch or copy reads and writes; None if unknown.
+      work: the unbound form of a launch; None for a copy.
     """
 
     call: Callable[[], Any]
@@ -34,8 +37,10 @@ class Part(NamedTuple):
 class Enqueued:
     """A step that enqueues its parts in order on a stream, holding the stream's lock.
 
-    assigned: variables that the call marks as initialized. notes: lines for the compiler's report;
-    the report puts the op's name before each.
+    assigned: variables that the call marks as initialized.
+
+    Args:
+      notes: lines for the compiler's report; the report puts the op's name before each.
     """
 
     __slots__ = ("assigned", "calls", "lock", "notes", "parts")

@@ -55,8 +55,9 @@ class Launch(NamedTuple):
 class Launches(NamedTuple):
     """A CUDA source, a name for messages, and its launches in order.
 
-    parts: the program and variant of the source if several of its launches may be joined (see
-    `joined_launches`), that is, if it has a single kernel with independent blocks; else None.
+    Args:
+      parts: the program and variant of the source if several of its launches may be joined (see
+        `joined_launches`), that is, if it has a single kernel with independent blocks; else None.
     """
 
     text: str
@@ -97,9 +98,11 @@ def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
 
 
 class _Shape(NamedTuple):
-    """The division of the first kernel's work among blocks. parts: the number of parts of the rows
-    (or of the only axis); each has `rows_each` rows. sums: the number of blocks that store a
-    partial result.
+    """The division of the first kernel's work among blocks.
+
+    Args:
+      parts: the number of parts of the rows (or of the only axis); each has `rows_each` rows.
+      sums: the number of blocks that store a partial result.
     """
 
     grid: tuple[int, int, int]
@@ -119,10 +122,12 @@ def launches(
 ) -> Launches:
     """Return the launches of a program for these arrays.
 
-    scratch: a function that allocates memory for a number of elements of a dtype and returns its
-      address.
-    error_flag: a function that returns the address of the error flag for a message. Raises
-    NotNativeError if there are more arrays than a kernel can have parameters.
+    Raises NotNativeError if there are more arrays than a kernel can have parameters.
+
+    Args:
+      scratch: a function that allocates memory for a number of elements of a dtype and returns its
+        address.
+      error_flag: a function that returns the address of the error flag for a message.
     """
     arrays = [*inputs, *outputs]
     text = CudaSource(program, variant_for(program, sizes, arrays))

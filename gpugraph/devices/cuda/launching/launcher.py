@@ -94,8 +94,10 @@ class Launcher:
         allocate: Allocate,
         error_flag: Callable[[str], int],
     ) -> Enqueued:
-        """Bind a generated program to arrays. error_flag: a function that returns the address of
-        the error flag for a message.
+        """Bind a generated program to arrays.
+
+        Args:
+          error_flag: a function that returns the address of the error flag for a message.
         """
         scratch_spans: list[Span] = []
 
@@ -203,9 +205,11 @@ class Launcher:
         error_flag: Callable[[str], int],
         stored: Callable[[State], Array],
     ) -> Enqueued:
-        """Bind the handwritten kernels of a `Source`. error_flag: a function that returns the
-        address of the error flag for a message. stored: a function that returns the array of an
-        op's state.
+        """Bind the handwritten kernels of a `Source`.
+
+        Args:
+          error_flag: a function that returns the address of the error flag for a message.
+          stored: a function that returns the array of an op's state.
         """
         operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), stored, {})
         launches = self._source_launches(source, signature)
@@ -363,8 +367,10 @@ class Sizing:
         results: Sequence[Array],
         allocate: Allocate,
     ) -> Enqueued:
-        """Bind the launches that compute the outputs `results`. numbers: the counts from `measure`,
-        on which the sizes of the outputs depend.
+        """Bind the launches that compute the outputs `results`.
+
+        Args:
+          numbers: the counts from `measure`, on which the sizes of the outputs depend.
         """
         launches = self.kernel.fill(signature, numbers)
         arrays, scratch = [*self.operands.arrays, *results], dict(self.operands.scratch)

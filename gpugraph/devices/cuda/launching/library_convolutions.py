@@ -34,8 +34,10 @@ def library_convolution(
     """Return a step that computes a convolution by cuDNN. If cuDNN does not compute it, return
     None.
 
-    launcher: the `Launcher`. arrays: the op's inputs, then its output. allocate: allocates scratch
-    memory.
+    Args:
+      launcher: the `Launcher`.
+      arrays: the op's inputs, then its output.
+      allocate: allocates scratch memory.
     """
     driver = launcher.driver
     version = driver.cudnn

@@ -36,8 +36,11 @@ _TYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
 
 
 class _Matrix(NamedTuple):
-    """A matrix, or a batch of matrices. address: the address of the first element. row, column,
-    batch: the strides, in elements, from one row, column or matrix to the next.
+    """A matrix, or a batch of matrices.
+
+    Args:
+      address: the address of the first element.
+      row, column, batch: the strides, in elements, from one row, column or matrix to the next.
     """
 
     address: int
@@ -59,9 +62,13 @@ class _Matrix(NamedTuple):
 
 
 class ProductLaunches(NamedTuple):
-    """Alternative ways to compute one product. product: the arguments for cublasLt. whole: the
-    launch of gpugraph's kernel. epilogue: the launch of a kernel that computes the epilogue after
-    cublasLt's plain product, or None without an epilogue.
+    """Alternative ways to compute one product.
+
+    Args:
+      product: the arguments for cublasLt.
+      whole: the launch of gpugraph's kernel.
+      epilogue: the launch of a kernel that computes the epilogue after cublasLt's plain product, or
+        None without an epilogue.
     """
 
     product: Product
@@ -184,8 +191,10 @@ def _launches(
     tf32: bool,
     offset: int,
 ) -> ProductLaunches:
-    """Return the launches for a part of the product of `views`. offset: the offset in bytes of the
-    part's results within the whole result.
+    """Return the launches for a part of the product of `views`.
+
+    Args:
+      offset: the offset in bytes of the part's results within the whole result.
     """
     addend = _address(stand_ins, epilogue.addend)
     product = plain._replace(

@@ -26,8 +26,9 @@ class Work(NamedTuple):
     """A launch of a function: its source, geometry and arguments, and the memory that it reads and
     writes.
 
-    parts: the program and variant of the source if such launches may be joined (`joined_launches`),
-    else None.
+    Args:
+      parts: the program and variant of the source if such launches may be joined
+        (`joined_launches`), else None.
     """
 
     text: str
@@ -45,8 +46,10 @@ def ranges(arrays: Sequence[Array]) -> tuple[Span, ...]:
 
 
 def number_words(value: Any, dtype: Any) -> tuple[int, int]:
-    """Return a number as two 64-bit words, for a kernel's argument. dtype: its NumPy dtype, of at
-    most 16 bytes.
+    """Return a number as two 64-bit words, for a kernel's argument.
+
+    Args:
+      dtype: its NumPy dtype, of at most 16 bytes.
     """
     words = np.frombuffer(np.asarray(value, dtype).tobytes().ljust(16, b"\0"), np.int64)
     return int(words[0]), int(words[1])

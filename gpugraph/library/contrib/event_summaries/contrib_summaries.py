@@ -63,7 +63,9 @@ def generic(
 ) -> Any:
     """Write a whole tensor, if summaries are recorded. Return a bool tensor.
 
-    metadata: a SummaryMetadata message, or its bytes. step: the global step unless set.
+    Args:
+      metadata: a SummaryMetadata message, or its bytes.
+      step: the global step unless set.
     """
     content = metadata.SerializeToString() if hasattr(metadata, "SerializeToString") else metadata
     about = plugin_metadata("", "", "") if content is None else content
@@ -96,7 +98,8 @@ def image(
 ) -> Any:
     """Write the first images of a batch, if summaries are recorded. Return a bool tensor.
 
-    bad_color: ignored; pixels that are not finite are red.
+    Args:
+      bad_color: ignored; pixels that are not finite are red.
     """
     del bad_color
     return _written(
@@ -131,7 +134,8 @@ def audio(
 def graph(param: Any, step: Any = None, name: str | None = None) -> Any:
     """Return the operation that writes a graph, for TensorBoard's graph page.
 
-    param: a Graph, a GraphDef, or its bytes as a string tensor.
+    Args:
+      param: a Graph, a GraphDef, or its bytes as a string tensor.
     """
     writer = default_writer()
     if writer is None or writer.is_noop:
@@ -179,8 +183,11 @@ def eval_dir(model_dir: str, name: str | None = None) -> str:
 def initialize(graph: Any = None, session: Any = None) -> None:
     """Create the event files of this graph's writers, by a run of the session.
 
-    graph: a Graph or a GraphDef to write too. session: the default session unless set. Raises
-    ValueError without a session.
+    Raises ValueError without a session.
+
+    Args:
+      graph: a Graph or a GraphDef to write too.
+      session: the default session unless set.
     """
     if default_writer() is None:
         raise RuntimeError("No default tf.contrib.summary.SummaryWriter found")

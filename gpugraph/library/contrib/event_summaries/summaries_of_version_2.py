@@ -49,8 +49,11 @@ def write(
 ) -> Any:
     """Write a tensor, or the result of a function, if summaries are recorded. Return a bool tensor.
 
-    step: that of `set_step` unless set. Raises ValueError if neither is set. metadata: a
-    SummaryMetadata message, or its bytes.
+    Raises ValueError if neither is set.
+
+    Args:
+      step: that of `set_step` unless set.
+      metadata: a SummaryMetadata message, or its bytes.
     """
     chosen = get_step() if step is None else step
     if chosen is None:

@@ -128,9 +128,11 @@ def create_file_writer(
 ) -> SummaryWriter:
     """Return a writer into a new event file in `logdir`; for None one that writes nothing.
 
-    max_queue: the number of events that may be buffered, 10 unless set. flush_millis: an event
-    that is added later than this after the last write is written at once, 120,000 unless set. The
-    file is created by an operation: `tf.contrib.summary.initialize` runs it.
+    Args:
+      max_queue: the number of events that may be buffered, 10 unless set.
+      flush_millis: an event that is added later than this after the last write is written at once,
+        120,000 unless set. The file is created by an operation: `tf.contrib.summary.initialize`
+        runs it.
     """
     if logdir is None:
         return create_noop_writer()
@@ -237,8 +239,10 @@ def write_summary(
 ) -> Any:
     """Return a bool tensor; computing it writes a summary, if summaries are recorded.
 
-    summarize: adds the ops of the Summary and returns its bytes as a tensor. is_default: whether
-    summaries are recorded if nothing is set. Without a writer, return an operation without effect.
+    Args:
+      summarize: adds the ops of the Summary and returns its bytes as a tensor.
+      is_default: whether summaries are recorded if nothing is set. Without a writer, return an
+        operation without effect.
     """
     target = writer or _state.writer
     if target is None:

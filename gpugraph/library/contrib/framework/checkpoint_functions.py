@@ -29,8 +29,10 @@ from gpugraph.platform import logging
 
 
 def load_checkpoint(filepattern: Any) -> CheckpointReader:
-    """Return a reader of a checkpoint. filepattern: its path, or a folder, whose latest checkpoint
-    is read.
+    """Return a reader of a checkpoint.
+
+    Args:
+      filepattern: its path, or a folder, whose latest checkpoint is read.
     """
     return open_checkpoint(filepattern)
 
@@ -38,7 +40,8 @@ def load_checkpoint(filepattern: Any) -> CheckpointReader:
 def load_variable(checkpoint_dir: Any, name: str) -> Any:
     """Return the value of the tensor `name` in a checkpoint.
 
-    checkpoint_dir: the path of the checkpoint, or a folder, whose latest checkpoint is read.
+    Args:
+      checkpoint_dir: the path of the checkpoint, or a folder, whose latest checkpoint is read.
     """
     return load_tensor(checkpoint_dir, name)
 
@@ -58,10 +61,13 @@ def assign_from_checkpoint(
 ) -> tuple[Operation, dict[Tensor, Any]]:
     """Return an operation that sets variables to values of a checkpoint, and the feeds for its run.
 
-    var_list: a list of variables, or a dict from names in the checkpoint to variables or to lists
-    of a variable's partitions. ignore_missing_vars: whether variables that are not in the
-    checkpoint are left unchanged, with a warning. Raises ValueError for a variable that is missing
-    or has another shape.
+    Raises ValueError for a variable that is missing or has another shape.
+
+    Args:
+      var_list: a list of variables, or a dict from names in the checkpoint to variables or to lists
+        of a variable's partitions.
+      ignore_missing_vars: whether variables that are not in the checkpoint are left unchanged, with
+        a warning.
     """
     if isinstance(var_list, (tuple, list)):
         named: dict[str, list[Any]] = {}
@@ -119,9 +125,12 @@ def assign_from_checkpoint_fn(
 ) -> Callable[[Any], None] | None:
     """Return a function that restores variables in the session that it is called with.
 
-    model_path, var_list, ignore_missing_vars: see `assign_from_checkpoint`. reshape_variables:
-    whether values are reshaped to the shapes of the variables. The result is None if
-    `ignore_missing_vars` leaves no variables. Raises ValueError for an empty list.
+    Raises ValueError for an empty list.
+
+    Args:
+      model_path, var_list, ignore_missing_vars: see `assign_from_checkpoint`.
+      reshape_variables: whether values are reshaped to the shapes of the variables. The result is
+        None if `ignore_missing_vars` leaves no variables.
     """
     if not var_list:
         raise ValueError("var_list cannot be empty")
@@ -175,8 +184,10 @@ def load_variable_slot_initializer(
 ) -> Callable[..., Any]:
     """Return an initializer of a slot that is partitioned in the same way as its variable.
 
-    primary_partition_info: the partition_info of the variable, used in place of the slot's. The
-    other arguments are as in `load_and_remap_matrix_initializer`.
+    The other arguments are as in `load_and_remap_matrix_initializer`.
+
+    Args:
+      primary_partition_info: the partition_info of the variable, used in place of the slot's.
     """
     make = load_and_remap_matrix_initializer(ckpt_path, old_tensor_name, *args, **options)
 

@@ -10,7 +10,8 @@ from gpugraph.graph.device_names import DeviceSpec
 class VariableDeviceChooser:
     """A device function for `tf.device`: each operation gets the next task of a job, cyclically.
 
-    num_tasks: the number of tasks of the job; with 0 the device names neither job nor task.
+    Args:
+      num_tasks: the number of tasks of the job; with 0 the device names neither job nor task.
     """
 
     def __init__(

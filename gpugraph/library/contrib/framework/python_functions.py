@@ -22,9 +22,12 @@ def py_func(
 ) -> Any:
     """Add an op that calls `func(*args, **kwargs)` in each run. Return its results as tensors.
 
-    output_types: a nested structure of dtypes, which the results have too, or a function that
-    returns it for the arguments. output_shapes: the static shapes, likewise, or None for unknown
-    shapes. Raise TypeError if `args` is not a sequence or `kwargs` not a dict.
+    Raise TypeError if `args` is not a sequence or `kwargs` not a dict.
+
+    Args:
+      output_types: a nested structure of dtypes, which the results have too, or a function that
+        returns it for the arguments.
+      output_shapes: the static shapes, likewise, or None for unknown shapes.
     """
     words = {} if kwargs is None else kwargs
     if not isinstance(args, (list, tuple)):

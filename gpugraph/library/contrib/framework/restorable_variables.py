@@ -74,9 +74,13 @@ def filter_variables(
 ) -> list[Any]:
     """Return the variables whose names match an include pattern and no exclude pattern.
 
-    The patterns are regular expressions; include_patterns: None for all names. reg_search: whether
-    a match may begin anywhere in the name. Raises TypeError for values that are neither variables
-    nor tensors.
+    The patterns are regular expressions;
+
+    Raises TypeError for values that are neither variables nor tensors.
+
+    Args:
+      include_patterns: None for all names.
+      reg_search: whether a match may begin anywhere in the name.
     """
     match = re.search if reg_search else re.match
     for other in (variable for variable in var_list if not hasattr(variable, "name")):
@@ -98,8 +102,10 @@ def get_variables_to_restore(
 ) -> list[Any]:
     """Return the global variables in a scope of `include` and in no scope of `exclude`.
 
-    include, exclude: lists of scope names. If `include` is None, all variables are included. Raises
-    TypeError for other types.
+    Raises TypeError for other types.
+
+    Args:
+      include, exclude: lists of scope names. If `include` is None, all variables are included.
     """
     for kind, scopes in (("include", include), ("exclude", exclude)):
         if scopes is not None and not isinstance(scopes, (list, tuple)):

@@ -22,7 +22,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
     """Return the value as a tensor. Raises ValueError if its static shape can't be a scalar's.
 
-    message: the first words of the error.
+    Args:
+      message: the first words of the error.
     """
     with name_scope(name, "assert_scalar", [tensor]):
         return check_scalar(convert_to_tensor(tensor), message=message)

@@ -115,7 +115,8 @@ class TransformerInfo:
         """Return the copy of an operation or tensor, or of each in a structure. Return None without
         one.
 
-        missing_fn: called with an original that has no copy.
+        Args:
+          missing_fn: called with an original that has no copy.
         """
         if isinstance(original, (list, tuple)):
             return type(original)(self.transformed(part, missing_fn) for part in original)
@@ -150,9 +151,13 @@ def copy_with_input_replacements(
 ) -> tuple[SubGraphView, TransformerInfo]:
     """Copy operations, with some inputs replaced. Return the view of the copies and the mapping.
 
-    sgv: a view, or operations. replacement_ts: by tensor, the tensor that copies use instead.
-    dst_scope: the name scope of the copies, a new one unless reuse_dst_scope; src_scope: the part
-    of the names that is removed. Other inputs stay. Raises ValueError if they are in another graph.
+    Raises ValueError if they are in another graph.
+
+    Args:
+      sgv: a view, or operations.
+      replacement_ts: by tensor, the tensor that copies use instead.
+      dst_scope: the name scope of the copies, a new one unless reuse_dst_scope.
+      src_scope: the part of the names that is removed. Other inputs stay.
     """
     view = _view(sgv)
     graph = dst_graph or view.graph
@@ -257,8 +262,10 @@ def graph_replace(
 ) -> Any:
     """Return copies of tensors that are computed from replaced ones.
 
-    target_ts: a tensor, or a list of tensors. Raises ValueError if no target depends on a replaced
-    tensor.
+    Raises ValueError if no target depends on a replaced tensor.
+
+    Args:
+      target_ts: a tensor, or a list of tensors.
     """
     targets = make_list_of_t(target_ts)
     backward = set(get_backward_walk_ops(targets, stop_at_ts=list(replacement_ts)))
@@ -276,8 +283,9 @@ def graph_replace(
 def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
     """Make the users of each tensor of `ts1` use that of `ts0`. Return how many inputs changed.
 
-    can_modify: the operations that may be changed. cannot_modify: the operations that must not be
-    changed.
+    Args:
+      can_modify: the operations that may be changed.
+      cannot_modify: the operations that must not be changed.
     """
     allowed = None if can_modify is None else set(make_list_of_op(can_modify))
     refused = set() if cannot_modify is None else set(make_list_of_op(cannot_modify))

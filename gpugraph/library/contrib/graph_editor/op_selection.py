@@ -30,7 +30,10 @@ def make_list_of_op(
 ) -> list[Operation]:
     """Return operations as a list: of one operation, of nested lists, or of a graph.
 
-    ignore_ts: whether tensors are skipped. Raise TypeError for other values.
+    Raise TypeError for other values.
+
+    Args:
+      ignore_ts: whether tensors are skipped.
     """
     if isinstance(ops, Graph):
         if not allow_graph:
@@ -45,7 +48,10 @@ def make_list_of_t(
 ) -> list[Tensor]:
     """Return tensors as a list: of one tensor, of nested lists, or of a graph.
 
-    ignore_ops: whether operations are skipped. Raise TypeError for other values.
+    Raise TypeError for other values.
+
+    Args:
+      ignore_ops: whether operations are skipped.
     """
     if isinstance(ts, Graph):
         if not allow_graph:
@@ -244,9 +250,12 @@ def get_forward_walk_ops(
 ) -> list[Operation]:
     """Return the operations that depend on others, in order of the walk from these.
 
-    seed_ops: operations, or tensors, which stand for their consumers. inclusive: whether these
-    count too. within_ops, within_ops_fn: which operations may be visited. stop_at_ts: tensors whose
-    consumers are not visited. control_outputs: a ControlOutputs; its dependencies count too.
+    Args:
+      seed_ops: operations, or tensors, which stand for their consumers.
+      inclusive: whether these count too.
+      within_ops, within_ops_fn: which operations may be visited.
+      stop_at_ts: tensors whose consumers are not visited.
+      control_outputs: a ControlOutputs; its dependencies count too.
     """
     stop = set(make_list_of_t(stop_at_ts))
 
@@ -268,8 +277,11 @@ def get_backward_walk_ops(
 ) -> list[Operation]:
     """Return the operations that others depend on, in order of the walk from these.
 
-    seed_ops: operations, or tensors, which stand for the operations that make them. Other arguments
-    are as in `get_forward_walk_ops`; control_inputs: whether control inputs count.
+    Other arguments are as in `get_forward_walk_ops`.
+
+    Args:
+      seed_ops: operations, or tensors, which stand for the operations that make them.
+      control_inputs: whether control inputs count.
     """
     stop = set(make_list_of_t(stop_at_ts))
 
@@ -288,7 +300,8 @@ def get_walks_intersection_ops(
 ) -> list[Operation]:  # fmt: skip
     """Return the operations of a forward walk that a backward walk visits too.
 
-    control_ios: a ControlOutputs; it stands for `control_inputs` and `control_outputs`.
+    Args:
+      control_ios: a ControlOutputs; it stands for `control_inputs` and `control_outputs`.
     """
     if control_ios is not None:
         control_inputs, control_outputs = True, control_ios

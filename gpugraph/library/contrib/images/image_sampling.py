@@ -26,7 +26,8 @@ def pixels_at(images: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Return the pixels of `images` [batch, height, width, channels] at integer positions, with 0
     outside of the image.
 
-    x, y: whole floats [batch, positions].
+    Args:
+      x, y: whole floats [batch, positions].
     """
     sizes = shape(images)
     right, bottom = (cast(sizes[axis] - 1, x.dtype) for axis in (2, 1))
@@ -79,8 +80,9 @@ def resampler(data: Any, warp: Any, name: str = "resampler") -> Tensor:
 def dense_image_warp(image: Any, flow: Any, name: str = "dense_image_warp") -> Tensor:
     """Return pixel (i, j) of `image` [batch, height, width, channels] at (i, j) - flow[b, i, j].
 
-    flow: floats [batch, height, width, 2], in rows and columns. Positions outside of the image get
-    the values of its edge.
+    Args:
+      flow: floats [batch, height, width, 2], in rows and columns. Positions outside of the image
+        get the values of its edge.
     """
     with name_scope(name):
         images, flow = convert_to_tensor(image), convert_to_tensor(flow)

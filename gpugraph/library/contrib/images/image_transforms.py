@@ -128,7 +128,8 @@ def rotate(
 ) -> Tensor:
     """Rotate images by angles in radians, counterclockwise, around their centres.
 
-    angles: a number, or [batch]. For the other arguments and the errors, see `transform`.
+    Args:
+      angles: a number, or [batch]. For the other arguments and the errors, see `transform`.
     """
     with name_scope(name, "rotate"):
         value = convert_to_tensor(images)

@@ -34,9 +34,12 @@ def embed_sequence(
 ) -> Tensor:
     """Return the embeddings [n, steps, embed_dim] of ids [n, steps].
 
-    The embeddings are rows of a variable `embeddings` [vocab_size, embed_dim]. unique: whether
-    equal ids share one lookup. Raises ValueError without the sizes, unless `reuse` finds the
-    variable.
+    The embeddings are rows of a variable `embeddings` [vocab_size, embed_dim].
+
+    Raises ValueError without the sizes, unless `reuse` finds the variable.
+
+    Args:
+      unique: whether equal ids share one lookup.
     """
     if not (reuse or (vocab_size and embed_dim)):
         raise ValueError(
@@ -65,9 +68,13 @@ def bow_encoder(
 ) -> Tensor:
     """Return the mean of the embeddings of each sequence of ids [n, steps]: [n, embed_dim].
 
-    The embeddings are rows of a variable `embeddings` [vocab_size, embed_dim]. ids: with
-    sparse_lookup, a SparseTensor, or a tensor whose zeros are ignored; otherwise a tensor. Raises
-    TypeError for a SparseTensor without sparse_lookup.
+    The embeddings are rows of a variable `embeddings` [vocab_size, embed_dim].
+
+    Raises TypeError for a SparseTensor without sparse_lookup.
+
+    Args:
+      ids: with sparse_lookup, a SparseTensor, or a tensor whose zeros are ignored; otherwise a
+        tensor.
     """
     with variable_scope(scope, "BowEncoder", [ids], reuse=reuse):
         embeddings = model_variable(

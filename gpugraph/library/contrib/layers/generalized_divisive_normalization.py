@@ -26,15 +26,17 @@ from gpugraph.ops.random.variable_initializers import Constant
 class GDN(Layer):
     """The layer inputs / sqrt(beta + inputs ** 2 @ gamma), with gamma [channels, channels].
 
-    inverse: whether to multiply by the root instead of dividing, which approximately inverts the
-      layer.
-    beta_min: the minimum of `beta`. gamma_init: the initial diagonal of `gamma`.
-    reparam_offset: a number that bounds the variables away from 0, where their gradients vanish.
-      beta and gamma are the squares of the variables minus the square of this number.
-    data_format: "channels_last" or "channels_first".
-
     The constructor raises ValueError for any other format, for inputs without 3 to 5 axes, and for
     unknown channels.
+
+    Args:
+      inverse: whether to multiply by the root instead of dividing, which approximately inverts the
+        layer.
+      beta_min: the minimum of `beta`.
+      gamma_init: the initial diagonal of `gamma`.
+      reparam_offset: a number that bounds the variables away from 0, where their gradients vanish.
+        beta and gamma are the squares of the variables minus the square of this number.
+      data_format: "channels_last" or "channels_first".
     """
 
     def __init__(

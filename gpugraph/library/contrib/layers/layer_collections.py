@@ -12,7 +12,8 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 def collections_of(variables_collections: Any, name: str) -> list[str]:
     """Return the collections for a layer's variable `name`.
 
-    variables_collections: the collections for all variables, or a dict of them by name.
+    Args:
+      variables_collections: the collections for all variables, or a dict of them by name.
     """
     if isinstance(variables_collections, Mapping):
         names = variables_collections.get(name)
@@ -47,7 +48,10 @@ def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
 def pair(value: Any, name: str) -> tuple[int, int]:
     """Return (height, width), given two numbers or one number for both.
 
-    Raises ValueError for any other value. name: the argument's name, for the message.
+    Raises ValueError for any other value.
+
+    Args:
+      name: the argument's name, for the message.
     """
     both = (value, value) if isinstance(value, int) else tuple(value)
     if len(both) != 2:

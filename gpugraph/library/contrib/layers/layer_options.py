@@ -30,12 +30,13 @@ ZEROS = Zeros()
 class LayerOptions(NamedTuple):
     """The arguments that all layers with weights have.
 
-    normalizer_fn: `f(outputs, **normalizer_params)`, applied in place of the biases.
-    biases_initializer: None for no biases.
-    pointwise_initializer: only for separable convolutions; by default, the initializer of the
-      weights.
-    variables_collections: the collections of the variables, or a dict from `weights` and `biases`
-      to collections.
+    Args:
+      normalizer_fn: `f(outputs, **normalizer_params)`, applied in place of the biases.
+      biases_initializer: None for no biases.
+      pointwise_initializer: only for separable convolutions; by default, the initializer of the
+        weights.
+      variables_collections: the collections of the variables, or a dict from `weights` and `biases`
+        to collections.
     """
 
     activation_fn: Any = relu
@@ -76,7 +77,9 @@ def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]]
     """Return a decorator that replaces the parameter `options` with the fields of `LayerOptions`.
 
     The decorated function packs them into its `options`; `arg_scope` may set their defaults.
-    pointwise: whether `pointwise_initializer` is one of the fields.
+
+    Args:
+      pointwise: whether `pointwise_initializer` is one of the fields.
     """
     names = [name for name in LayerOptions._fields if pointwise or name != "pointwise_initializer"]
     shared = [
@@ -105,7 +108,8 @@ def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]]
 def model_variable_getter(renames: Mapping[str, str]) -> Callable[..., Any]:
     """Return a custom getter that adds variables to the model variables, and renames them.
 
-    renames: a dict from the old last component of a variable's name to the new one.
+    Args:
+      renames: a dict from the old last component of a variable's name to the new one.
     """
 
     def get(getter: Callable[..., Any], name: str, **kwargs: Any) -> Any:
@@ -128,8 +132,9 @@ def apply_layer(
 ) -> Tensor:
     """Apply a layer of `tf.layers` in a new variable scope, then normalization and activation.
 
-    renames: a dict from the names of variables in the layer to their names here. arguments: the
-    arguments of the constructor of `layer_class`.
+    Args:
+      renames: a dict from the names of variables in the layer to their names here.
+      arguments: the arguments of the constructor of `layer_class`.
     """
     with variable_scope(
         options.scope, default_scope, [inputs], reuse=options.reuse,

@@ -38,11 +38,13 @@ def legacy_fully_connected(
 ) -> Tensor:
     """Return activation_fn(x @ weights + bias), along the last axis of `x`.
 
-    bias_init: None for no bias. weight_collections, bias_collections, output_collections:
-    additional collections for the weights, the bias and the output.
-
     Raises ValueError if `x` has an unknown rank, fewer than two axes, or a last axis of unknown
     size.
+
+    Args:
+      bias_init: None for no bias.
+      weight_collections, bias_collections, output_collections: additional collections for the
+        weights, the bias and the output.
     """
     graph = get_default_graph()
     with variable_scope(name, "fully_connected", [x]):

@@ -38,8 +38,10 @@ def variable(
 ) -> Any:
     """Create a variable as `tf.get_variable` does, or return the existing one.
 
-    device: the device of the variable, a name or a device function. `arg_scope` may set the other
-    arguments. custom_getter: called in place of `tf.get_variable`, with its arguments and `reuse`.
+    Args:
+      device: the device of the variable, a name or a device function. `arg_scope` may set the other
+        arguments.
+      custom_getter: called in place of `tf.get_variable`, with its arguments and `reuse`.
     """
     graph = get_default_graph()
     keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else dict.fromkeys(collections)
@@ -97,8 +99,9 @@ def get_variables(
 ) -> list[Any]:
     """Return the variables of a collection, selected by name.
 
-    scope: a VariableScope, or a regular expression that matches at the start of the name. suffix:
-    the end of the name.
+    Args:
+      scope: a VariableScope, or a regular expression that matches at the start of the name.
+      suffix: the end of the name.
     """
     prefix = scope.name if isinstance(scope, VariableScope) else scope
     if suffix is not None:

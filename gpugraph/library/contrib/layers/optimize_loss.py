@@ -70,21 +70,23 @@ def optimize_loss(
 ) -> Tensor:
     """Return an op that trains the variables by one step and outputs the scalar loss.
 
-    global_step: the variable that counts steps. None: the graph's global step, if it has one.
-    learning_rate: a number, for which a variable `learning_rate` is created, or a scalar tensor.
-    optimizer: a name in OPTIMIZER_CLS_NAMES, a class, a function of the learning rate, or an
-      optimizer.
-    gradient_noise_scale: the standard deviation of normal noise that is added to the gradients.
-    gradient_multipliers: factors of gradients by variable or its name.
-    clip_gradients: a global norm, or a function that maps (gradient, variable) pairs to such pairs.
-    learning_rate_decay_fn: a function of learning rate and step that returns the rate to use.
-    update_ops: ops that run before the loss is used, by default the collection UPDATE_OPS.
-    variables: the variables to train, by default all trainable variables.
-    summaries: some of OPTIMIZER_SUMMARIES; by default those of the loss, the learning rate and the
-      global norm of the gradients.
-
     Raises ValueError for a negative rate, for an unknown optimizer or summary, and for a decay
     function without a step.
+
+    Args:
+      global_step: the variable that counts steps. None: the graph's global step, if it has one.
+      learning_rate: a number, for which a variable `learning_rate` is created, or a scalar tensor.
+      optimizer: a name in OPTIMIZER_CLS_NAMES, a class, a function of the learning rate, or an
+        optimizer.
+      gradient_noise_scale: the standard deviation of normal noise that is added to the gradients.
+      gradient_multipliers: factors of gradients by variable or its name.
+      clip_gradients: a global norm, or a function that maps (gradient, variable) pairs to such
+        pairs.
+      learning_rate_decay_fn: a function of learning rate and step that returns the rate to use.
+      update_ops: ops that run before the loss is used, by default the collection UPDATE_OPS.
+      variables: the variables to train, by default all trainable variables.
+      summaries: some of OPTIMIZER_SUMMARIES; by default those of the loss, the learning rate and
+        the global norm of the gradients.
     """
     wanted = _SUMMARIES_BY_DEFAULT if summaries is None else summaries
     for summary in wanted:

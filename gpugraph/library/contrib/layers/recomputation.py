@@ -40,8 +40,10 @@ def recompute_grad(
     variables are resource variables. Raises ValueError for arguments that are not tensors, and for
     a `fn` that closes over a tensor.
 
-    use_data_dep: no effect; in TensorFlow, it determines how XLA orders the second computation.
-    tupleize_grads: whether each returned gradient is available only after all of them are computed.
+    Args:
+      use_data_dep: no effect; in TensorFlow, it determines how XLA orders the second computation.
+      tupleize_grads: whether each returned gradient is available only after all of them are
+        computed.
     """
     del use_data_dep
     _refuse_closure(fn)

@@ -110,8 +110,10 @@ def apply_regularization(
 ) -> Tensor:
     """Return the sum of the penalties of all weights, and add it to REGULARIZATION_LOSSES.
 
-    weights_list: variables or tensors, by default the collection WEIGHTS. Raises ValueError if
-    there are no weights, and for a penalty that is not a scalar.
+    Raises ValueError if there are no weights, and for a penalty that is not a scalar.
+
+    Args:
+      weights_list: variables or tensors, by default the collection WEIGHTS.
     """
     graph = get_default_graph()
     weights = list(weights_list or graph.get_collection(GraphKeys.WEIGHTS))

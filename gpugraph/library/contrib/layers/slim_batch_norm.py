@@ -102,23 +102,24 @@ def batch_norm(
 ) -> Tensor:
     """Normalize inputs to mean 0 and standard deviation 1 over all axes except the channels.
 
-    decay: the decay of the moving averages of mean and variance, which are used outside of
-      training.
-    center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
-    param_initializers, param_regularizers: dicts by `beta`, `gamma`, `moving_mean`,
-      `moving_variance`.
-    updates_collections: the collections for the updates of the averages, which must be run in each
-      training step. With None, the updates run before the outputs are computed.
-    is_training: a bool, or a bool tensor or variable that each run evaluates.
-    batch_weights: [n], the weight of each example in mean and variance.
-    fused: whether a single fused op normalizes inputs of rank 2 or 4 (the default). The fused op
-      averages the sample variance; otherwise the population variance is averaged.
-    data_format: "NHWC" for channels last, or "NCHW" for channels second, for any rank.
-    zero_debias_moving_mean: whether the moving mean is corrected for its initial value of 0.
-    renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
-
     Raises ValueError for another data format, for inputs of unknown rank or channels, and for
     renorm together with batch_weights, zero_debias_moving_mean or other updates_collections.
+
+    Args:
+      decay: the decay of the moving averages of mean and variance, which are used outside of
+        training.
+      center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
+      param_initializers, param_regularizers: dicts by `beta`, `gamma`, `moving_mean`,
+        `moving_variance`.
+      updates_collections: the collections for the updates of the averages, which must be run in
+        each training step. With None, the updates run before the outputs are computed.
+      is_training: a bool, or a bool tensor or variable that each run evaluates.
+      batch_weights: [n], the weight of each example in mean and variance.
+      fused: whether a single fused op normalizes inputs of rank 2 or 4 (the default). The fused op
+        averages the sample variance; otherwise the population variance is averaged.
+      data_format: "NHWC" for channels last, or "NCHW" for channels second, for any rank.
+      zero_debias_moving_mean: whether the moving mean is corrected for its initial value of 0.
+      renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")

@@ -47,7 +47,10 @@ _DEPTHWISE = {
 def checked_format(data_format: str | None, formats: tuple[str, ...]) -> str:
     """Return "channels_first" or "channels_last" for a format such as "NCHW".
 
-    formats: the allowed formats. Raises ValueError for any other format.
+    Raises ValueError for any other format.
+
+    Args:
+      formats: the allowed formats.
     """
     if data_format is not None and data_format not in formats:
         last, first = formats
@@ -108,8 +111,10 @@ def convolution(
 ) -> Tensor:
     """Return activation_fn(convolution(inputs, weights) + biases), for 1 to 3 dimensions.
 
-    conv_dims: the number of axes to convolve along, or None for the rank of the inputs minus 2.
     Other arguments and errors are as in `convolution2d`.
+
+    Args:
+      conv_dims: the number of axes to convolve along, or None for the rank of the inputs minus 2.
     """
     return _convolve(
         conv_dims, inputs, num_outputs, kernel_size, stride, padding, data_format, rate, options
@@ -119,7 +124,8 @@ def convolution(
 def _convolution(name: str, dimensions: int, of: str, formats: str) -> Any:
     """Return the function `name`: a convolution along `dimensions` axes.
 
-    of, formats: texts for its docstring.
+    Args:
+      of, formats: texts for its docstring.
     """
 
     @with_options()
@@ -203,11 +209,11 @@ def separable_convolution2d(
 ) -> Tensor:
     """Apply a depthwise convolution, then a pointwise one. For the arguments, see `tf.layers`.
 
-    num_outputs: None for only the depthwise convolution.
-    pointwise_initializer: the initializer of the pointwise convolution, by default the depthwise
-      convolution's.
-
     Raises ValueError for another data format, and TypeError for inputs that are not floating point.
+
+    Args:
+      num_outputs: None for only the depthwise convolution. pointwise_initializer: the initializer
+        of the pointwise convolution, by default the depthwise convolution's.
     """
     layout = checked_format(data_format, ("NHWC", "NCHW"))
     if num_outputs is None:
@@ -257,7 +263,8 @@ def convolution2d_in_plane(
 ) -> Tensor:
     """Convolve each channel of images [n, h, w, channels] with the same weights [h, w].
 
-    kernel_size, stride: a number, or two (height, width).
+    Args:
+      kernel_size, stride: a number, or two (height, width).
     """
     with variable_scope(options.scope, "ConvInPlane", [inputs], reuse=options.reuse) as within:
         source = convert_to_tensor(inputs)

@@ -31,8 +31,9 @@ def dropout(
     """Set each element to 0 with probability 1 - keep_prob, and divide the remaining elements by
     keep_prob.
 
-    is_training: a bool, or a bool tensor that each run evaluates; False leaves inputs unchanged.
-    noise_shape, seed: see `tf.nn.dropout`.
+    Args:
+      is_training: a bool, or a bool tensor that each run evaluates; False leaves inputs unchanged.
+      noise_shape, seed: see `tf.nn.dropout`.
     """
     with variable_scope(scope, "Dropout", [inputs]) as within:
         source = convert_to_tensor(inputs)
@@ -87,10 +88,11 @@ def repeat(
 def stack(inputs: Any, layer: Callable[..., Any], stack_args: Sequence[Any], **kwargs: Any) -> Any:
     """Apply `layer(outputs, *args, **kwargs)` for each of `stack_args`, in scopes `name_1`, ...
 
-    stack_args: an argument, or a list of arguments, for each layer. scope: the enclosing scope,
-    "Stack" by default. The name is `scope`, or without it the name of the function `layer`.
-
     Raises ValueError if `stack_args` is not a list or tuple.
+
+    Args:
+      stack_args: an argument, or a list of arguments, for each layer. scope: the enclosing scope,
+        "Stack" by default. The name is `scope`, or without it the name of the function `layer`.
     """
     scope = kwargs.pop("scope", None)
     if not isinstance(stack_args, (list, tuple)):

@@ -53,7 +53,8 @@ def _scale_and_offset(
     """Create the variables `beta` and `gamma` of shape `sizes`. Each is None unless it is in
     `wanted`.
 
-    wanted: whether to create each variable, by name.
+    Args:
+      wanted: whether to create each variable, by name.
     """
     defaults = {"beta": ZEROS, "gamma": ONES}
     return {
@@ -87,12 +88,13 @@ def layer_norm(
 ) -> Tensor:
     """Normalize each example to mean 0 and standard deviation 1. Source: arXiv:1607.06450.
 
-    center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
-    begin_norm_axis: the first of the axes that are normalized together.
-    begin_params_axis: the first of the axes that `beta` and `gamma` have.
-
     Raises ValueError for inputs of unknown rank, for axes outside the rank, and for unknown sizes
     of `beta`.
+
+    Args:
+      center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
+      begin_norm_axis: the first of the axes that are normalized together.
+      begin_params_axis: the first of the axes that `beta` and `gamma` have.
     """
     with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -146,9 +148,13 @@ def instance_norm(
 ) -> Tensor:
     """Normalize each channel of each example to mean 0 and standard deviation 1.
 
-    Source: arXiv:1607.08022. param_initializers: a dict of initializers for `beta` and `gamma`. The
-    other arguments are as in `layer_norm`. Raises ValueError for another data format, and for
+    Source: arXiv:1607.08022.
+
+    The other arguments are as in `layer_norm`. Raises ValueError for another data format, and for
     inputs of unknown rank or channels.
+
+    Args:
+      param_initializers: a dict of initializers for `beta` and `gamma`.
     """
     _check_format(data_format)
     with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as within:
@@ -197,13 +203,16 @@ def group_norm(
 
     Source: Wu and He, 2018 (arXiv:1803.08494).
 
-    groups: the number of groups. channels_axis: the axis of the channels. reduction_axes: the other
-      axes that are normalized together; all of them are before the channels, or all after.
-    mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
-      is exact enough for a mean near 0.
-
     Raises ValueError for inputs of unknown rank or channels, for axes outside the rank or on both
     sides of the channels, and for a number of channels that is not a multiple of `groups`.
+
+    Args:
+      groups: the number of groups.
+      channels_axis: the axis of the channels.
+      reduction_axes: the other axes that are normalized together; all of them are before the
+        channels, or all after.
+      mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
+        is exact enough for a mean near 0.
     """
     with variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)

@@ -24,8 +24,9 @@ def _pool(
 ) -> Callable[..., Tensor]:
     """Return a function that applies a pooling layer of `tf.layers`.
 
-    name, summary: the name and the docstring of the function; dimensions: the number of spatial
-    axes.
+    Args:
+      name, summary: the name and the docstring of the function.
+      dimensions: the number of spatial axes.
     """
     formats = _FORMATS[dimensions]
 
@@ -101,10 +102,11 @@ def pool(
 ) -> Tensor:
     """Pool along any number of axes. See `tf.nn.pool`.
 
-    pooling_type: "MAX" or "AVG". kernel_size, stride, dilation_rate: a number, or one for each
-    axis.
-
     Raises ValueError for inputs of unknown rank.
+
+    Args:
+      pooling_type: "MAX" or "AVG".
+      kernel_size, stride, dilation_rate: a number, or one for each axis.
     """
     kind = text_of("pooling_type", pooling_type)
     with name_scope(scope, f"{kind.lower()}_pool", [inputs]) as within:

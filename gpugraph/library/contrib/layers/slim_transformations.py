@@ -134,8 +134,10 @@ def spatial_softmax(
 
     [n, h, w, channels] becomes [n, 2 * channels], with two coordinates in [-1, 1] for each channel.
 
-    temperature: the divisor of the features, by default a variable with initial value 1. Raises
-    ValueError for another data format, and for an unknown number of channels.
+    Raises ValueError for another data format, and for an unknown number of channels.
+
+    Args:
+      temperature: the divisor of the features, by default a variable with initial value 1.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")

@@ -24,7 +24,8 @@ def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
     """Return a scalar summary for a scalar, None for strings and bools, and a histogram for any
     other tensor.
 
-    tag: by default the tensor's name followed by `_summary`.
+    Args:
+      tag: by default the tensor's name followed by `_summary`.
     """
     if not hasattr(tensor, "op"):
         tensor = convert_to_tensor(tensor)
@@ -69,7 +70,8 @@ def summarize_collection(
 ) -> list[Any]:
     """Return the summary of each tensor in a collection of the default graph.
 
-    name_filter: a regular expression that the start of a tensor's name must match.
+    Args:
+      name_filter: a regular expression that the start of a tensor's name must match.
     """
     tensors = get_default_graph().get_collection(collection)
     chosen = (t for t in tensors if name_filter is None or re.match(name_filter, t.op.name))

@@ -25,8 +25,12 @@ def xavier_initializer(
     """Return an initializer with variance 1 / n, for which the gradients of all layers have a
     similar scale.
 
-    n is the mean of the numbers of inputs and outputs. uniform: whether values are uniform;
-    otherwise they are normal. Raises TypeError for a dtype that is not floating point.
+    n is the mean of the numbers of inputs and outputs.
+
+    Raises TypeError for a dtype that is not floating point.
+
+    Args:
+      uniform: whether values are uniform; otherwise they are normal.
     """
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
 
@@ -45,10 +49,11 @@ def variance_scaling_initializer(
 
     The values are uniform, or normal and truncated at two standard deviations.
 
-    mode: n is the number of inputs of each output ("FAN_IN"), the number of outputs of each input
-      ("FAN_OUT"), or their mean ("FAN_AVG").
-
     Raises TypeError for any other mode, and for a dtype that is not floating-point.
+
+    Args:
+      mode: n is the number of inputs of each output ("FAN_IN"), the number of outputs of each input
+        ("FAN_OUT"), or their mean ("FAN_AVG").
     """
     _check_floating(dtype)
     if mode not in _MODES:

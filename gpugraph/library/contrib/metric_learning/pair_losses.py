@@ -69,8 +69,9 @@ def contrastive_loss(
     """Return the mean over pairs of d^2 for the label 1, and of max(margin - d, 0)^2 for the label
     0.
 
-    embeddings_anchor, embeddings_positive: matrices. Corresponding rows are a pair; d is their
-      distance.
+    Args:
+      embeddings_anchor, embeddings_positive: matrices. Corresponding rows are a pair; d is their
+        distance.
     """
     difference = convert_to_tensor(embeddings_anchor) - embeddings_positive
     distances = sqrt(reduce_sum(square(difference), 1))
@@ -84,8 +85,12 @@ def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> 
     the anchor than the positive.
 
     If there is no such negative, the farthest negative is used. Distances are squared.
-    labels: integers [batch]. embeddings: a matrix whose rows should have length 1. Source: Schroff
-    et al., 2015 (arXiv:1503.03832).
+
+    Source: Schroff et al., 2015 (arXiv:1503.03832).
+
+    Args:
+      labels: integers [batch].
+      embeddings: a matrix whose rows should have length 1.
     """
     with name_scope("triplet_semihard_loss"):
         same = _same_class(labels)
@@ -114,7 +119,10 @@ def npairs_loss(
     """Return the N-pairs loss, in which each pair is compared with all other pairs of the batch; L2
     regularization is added.
 
-    print_losses: no effect; use `tf.Print` to log tensors. Source: Sohn, 2016.
+    Source: Sohn, 2016.
+
+    Args:
+      print_losses: no effect; use `tf.Print` to log tensors.
     """
     anchors, positives = (
         convert_to_tensor(item) for item in (embeddings_anchor, embeddings_positive)
@@ -132,7 +140,11 @@ def lifted_struct_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Ten
     """Return the lifted structured loss, in which each positive pair is compared with all negatives
     of its two rows.
 
-    labels: integers [batch]. embeddings: a matrix. Source: Song et al., 2015 (arXiv:1511.06452).
+    Source: Song et al., 2015 (arXiv:1511.06452).
+
+    Args:
+      labels: integers [batch].
+      embeddings: a matrix.
     """
     with name_scope("lifted_struct_loss"):
         same = _same_class(labels)

@@ -24,9 +24,11 @@ def alpha_dropout(
     """Set random elements to SELU's limit, and scale all elements so that mean 0 and variance 1 are
     preserved.
 
-    keep_prob: the probability that an element is kept. Raises ValueError unless keep_prob is in (0,
-      1].
-    Source: Klambauer et al., 2017 (arXiv:1706.02515).
+    Raises ValueError unless keep_prob is in (0, 1]. Source: Klambauer et al., 2017
+    (arXiv:1706.02515).
+
+    Args:
+      keep_prob: the probability that an element is kept.
     """
     with name_scope(name, "alpha_dropout"):
         value = convert_to_tensor(x, name="x")

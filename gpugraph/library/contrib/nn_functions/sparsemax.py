@@ -35,7 +35,11 @@ def sparsemax(logits: Any, name: str | None = None) -> Tensor:
 
 
 def sparsemax_loss(logits: Any, sparsemax: Any, labels: Any, name: str | None = None) -> Tensor:
-    """Return the loss [batch] of logits whose sparsemax is `sparsemax`; labels: probabilities."""
+    """Return the loss [batch] of logits whose sparsemax is `sparsemax`;
+
+    Args:
+      labels: probabilities.
+    """
     with name_scope(name, "sparsemax_loss"):
         z = convert_to_tensor(logits, name="logits")
         values_read = convert_to_tensor(sparsemax, name="sparsemax")

@@ -30,10 +30,13 @@ class ExternalOptimizerInterface:
     """Minimizes a loss by a function outside of the graph. A subclass defines the function,
     `_minimize`.
 
-    equalities, inequalities: tensors that must be 0, or at least 0, if the optimizer supports
-      constraints.
-    var_to_bounds: a dict from variables to pairs (minimum, maximum). Raises ValueError if there are
-    no variables. Additional arguments are passed to `_minimize`.
+    Raises ValueError if there are no variables.
+
+    Args:
+      equalities, inequalities: tensors that must be 0, or at least 0, if the optimizer supports
+        constraints.
+      var_to_bounds: a dict from variables to pairs (minimum, maximum). Additional arguments are
+        passed to `_minimize`.
     """
 
     def __init__(
@@ -90,9 +93,11 @@ class ExternalOptimizerInterface:
     ) -> None:
         """Minimize the loss, and assign the values that were found to the variables.
 
-        session: by default the default session. fetches: evaluated with the loss, and passed to
-        `loss_callback`. step_callback: called with the packed values after each step. For the other
-        arguments, see `Session.run`.
+        Args:
+          session: by default the default session.
+          fetches: evaluated with the loss, and passed to `loss_callback`.
+          step_callback: called with the packed values after each step. For the other arguments, see
+            `Session.run`.
         """
         session = session or get_default_session()
         feed_dict, fetches = feed_dict or {}, fetches or []

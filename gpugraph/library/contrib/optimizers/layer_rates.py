@@ -20,9 +20,9 @@ class LARSOptimizer(Optimizer):
     """Momentum. The learning rate of each variable is multiplied by eeta |w| / (|g| + weight_decay
     |w| + epsilon).
 
-    skip_list: a list of strings. A variable whose name contains one of them is neither scaled nor
-      decayed.
-    Slot: "momentum".
+    Args:
+      skip_list: a list of strings. A variable whose name contains one of them is neither scaled nor
+        decayed. Slot: "momentum".
     """
 
     def __init__(

@@ -62,8 +62,10 @@ class _SignOptimizer(Optimizer):
         ]
 
     def _factor(self, number: Tensor, agreement: Tensor) -> Tensor:
-        """Return the factor of the gradient. agreement: sign(g) sign(m), multiplied by the
-        decay.
+        """Return the factor of the gradient.
+
+        Args:
+          agreement: sign(g) sign(m), multiplied by the decay.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `_factor`")
 
@@ -94,8 +96,9 @@ class _SignOptimizer(Optimizer):
 class AddSignOptimizer(_SignOptimizer):
     """var -= learning_rate (alpha + decay sign(g) sign(m)) g.
 
-    sign_decay_fn: a function from the global step to the decay; without it, the decay is 1.
-    Slot: "m".
+    Args:
+      sign_decay_fn: a function from the global step to the decay; without it, the decay is 1. Slot:
+        "m".
     """
 
     def __init__(
@@ -116,8 +119,9 @@ class AddSignOptimizer(_SignOptimizer):
 class PowerSignOptimizer(_SignOptimizer):
     """var -= learning_rate base^(decay sign(g) sign(m)) g.
 
-    sign_decay_fn: a function from the global step to the decay; without it, the decay is 1.
-    Slot: "m".
+    Args:
+      sign_decay_fn: a function from the global step to the decay; without it, the decay is 1. Slot:
+        "m".
     """
 
     def __init__(

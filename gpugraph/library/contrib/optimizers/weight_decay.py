@@ -21,7 +21,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 class DecoupledWeightDecayExtension:
     """A mixin of optimizers: before each step, `weight_decay` times a variable is subtracted of it.
 
-    weight_decay: a number, a tensor, or a function without arguments that returns one.
+    Args:
+      weight_decay: a number, a tensor, or a function without arguments that returns one.
     """
 
     _use_locking: bool
@@ -46,7 +47,8 @@ class DecoupledWeightDecayExtension:
     ) -> Operation:
         """Return an operation that takes one step, as `Optimizer.minimize` does.
 
-        decay_var_list: the variables to shrink; by default, all variables that are trained.
+        Args:
+          decay_var_list: the variables to shrink; by default, all variables that are trained.
         """
         self._decayed = set(decay_var_list) if decay_var_list else None
         done: Operation = super().minimize(  # type: ignore[misc]  # of Optimizer
@@ -70,7 +72,8 @@ class DecoupledWeightDecayExtension:
     ) -> Operation:
         """Return an operation that changes the variables by these gradients.
 
-        decay_var_list: the variables to shrink; by default, all variables that are changed.
+        Args:
+          decay_var_list: the variables to shrink; by default, all variables that are changed.
         """
         if decay_var_list:
             self._decayed = set(decay_var_list)

@@ -46,7 +46,9 @@ class MovingAverageOptimizer(_WrappingOptimizer):
     """Keeps moving averages of the variables that `opt` trains.
 
     The saver of `swapping_saver` writes the averages under the names of the variables.
-    sequential_update: whether the averages are updated after the variables, not at the same time.
+
+    Args:
+      sequential_update: whether the averages are updated after the variables, not at the same time.
     """
 
     def __init__(
@@ -104,8 +106,9 @@ class MovingAverageOptimizer(_WrappingOptimizer):
 class VariableClippingOptimizer(_WrappingOptimizer):
     """Clips variables by their norm after each step of `opt`.
 
-    vars_to_clip_dims: by variable, the dimensions over which norms are computed.
-    colocate_clip_ops_with_vars: no effect on values.
+    Args:
+      vars_to_clip_dims: by variable, the dimensions over which norms are computed.
+      colocate_clip_ops_with_vars: no effect on values.
     """
 
     def __init__(

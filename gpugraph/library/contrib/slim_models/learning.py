@@ -37,8 +37,9 @@ def create_train_op(
 ) -> Tensor:
     """Return a training op that outputs the loss. See `tf.contrib.training.create_train_op`.
 
-    clip_gradient_norm: the maximum norm of each gradient, or 0 for no clipping.
-    gradient_multipliers: factors of gradients by variable or its name.
+    Args:
+      clip_gradient_norm: the maximum norm of each gradient, or 0 for no clipping.
+      gradient_multipliers: factors of gradients by variable or its name.
     """
 
     def transform(gradients: Gradients) -> Gradients:

@@ -18,8 +18,10 @@ def tensor_description(var: Any) -> str:
 def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:
     """Return (number of elements, number of bytes) of all the variables together.
 
-    print_info: whether the variables are printed, one on each line. Raises TypeError for a value
-    without shape.
+    Raises TypeError for a value without shape.
+
+    Args:
+      print_info: whether the variables are printed, one on each line.
     """
     lines, total_size, total_bytes = [], 0, 0
     for variable in variables:
@@ -40,7 +42,8 @@ def analyze_ops(graph: Graph, print_info: bool = False) -> int:
     """Return the number of elements of all tensors in a graph; tensors of unknown shape are not
     counted.
 
-    print_info: whether the operations are printed, with their outputs.
+    Args:
+      print_info: whether the operations are printed, with their outputs.
     """
     lines, total_size = [], 0
     for operation in graph.get_operations():

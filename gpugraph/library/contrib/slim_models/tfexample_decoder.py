@@ -72,8 +72,10 @@ class ItemHandlerCallback(ItemHandler):
 class BoundingBox(ItemHandler):
     """A handler for boxes, float [n, 4], from four features with n numbers each.
 
-    keys: by default ymin, xmin, ymax, xmax; the constructor raises ValueError for any other number
-    of keys. prefix: a prefix of all keys.
+    Args:
+      keys: by default ymin, xmin, ymax, xmax; the constructor raises ValueError for any other
+        number of keys.
+      prefix: a prefix of all keys.
     """
 
     def __init__(self, keys: Sequence[str] | None = None, prefix: str = "") -> None:
@@ -91,10 +93,11 @@ class BoundingBox(ItemHandler):
 class Tensor(ItemHandler):
     """A handler for one feature as a dense tensor.
 
-    shape_keys: the key of a feature that is the shape, or a list of keys of features that are one
-      size each.
-    shape: the shape itself. The constructor raises ValueError if `shape_keys` is passed too.
-    default_value: the value of elements that are missing in a sparse feature.
+    Args:
+      shape_keys: the key of a feature that is the shape, or a list of keys of features that are one
+        size each.
+      shape: the shape itself. The constructor raises ValueError if `shape_keys` is passed too.
+      default_value: the value of elements that are missing in a sparse feature.
     """
 
     def __init__(
@@ -164,9 +167,10 @@ class SparseTensor(ItemHandler):
     """A handler for a SparseTensor from two features: the indices along its last axis, and the
     values.
 
-    shape_key: the key of a feature that is the shape. shape: the shape itself. By default, it is
-    the shape of the feature with the indices. densify: whether the item is a dense tensor, with
-    `default_value` where there is no index.
+    Args:
+      shape_key: the key of a feature that is the shape.
+      shape: the shape itself. By default, it is the shape of the feature with the indices.
+      densify: whether the item is a dense tensor, with `default_value` where there is no index.
     """
 
     def __init__(
@@ -200,10 +204,13 @@ class Image(ItemHandler):
     """A handler for an image, uint8 [height, width, channels], from the bytes of its file.
 
     The files have the formats of `decode_image`; for the format "raw" or "RAW", the bytes are the
-      pixels as `dtype`. shape: the shape of the image; without it, height and width are unknown.
-    repeated: whether the feature has several images of one size; the item is then a batch of
-      images.
-    dct_method: accepted for compatibility; no effect.
+    pixels as `dtype`.
+
+    Args:
+      shape: the shape of the image; without it, height and width are unknown.
+      repeated: whether the feature has several images of one size; the item is then a batch of
+        images.
+      dct_method: accepted for compatibility; no effect.
     """
 
     def __init__(
@@ -244,8 +251,9 @@ class Image(ItemHandler):
 class TFExampleDecoder(DataDecoder):
     """A decoder of Examples.
 
-    keys_to_features: feature specifications for `tf.parse_single_example`. items_to_handlers: a
-    dict from items to their handlers.
+    Args:
+      keys_to_features: feature specifications for `tf.parse_single_example`.
+      items_to_handlers: a dict from items to their handlers.
     """
 
     def __init__(

@@ -43,9 +43,11 @@ def train_step(
 ) -> tuple[Any, bool]:
     """Take one training step. Return the loss and whether the training should stop.
 
-    train_step_kwargs: the tensors "should_stop", "should_log" and "should_trace", if present;
-    "logdir", the folder of traces; "summary_writer". Raise ValueError for "should_trace" without
-    "logdir".
+    Raise ValueError for "should_trace" without "logdir".
+
+    Args:
+      train_step_kwargs: the tensors "should_stop", "should_log" and "should_trace", if present;
+        "logdir", the folder of traces; "summary_writer".
     """
     began = time.time()
     metadata = _trace_of(sess, train_step_kwargs)

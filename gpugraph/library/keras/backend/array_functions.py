@@ -83,12 +83,20 @@ def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return zeros in the shape of `x`; dtype: by default, the dtype of `x`."""
+    """Return zeros in the shape of `x`;
+
+    Args:
+      dtype: by default, the dtype of `x`.
+    """
     return constants_and_placeholders.zeros_like(x, dtype=dtype, name=name)
 
 
 def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return ones in the shape of `x`; dtype: by default, the dtype of `x`."""
+    """Return ones in the shape of `x`;
+
+    Args:
+      dtype: by default, the dtype of `x`.
+    """
     return constants_and_placeholders.ones_like(x, dtype=dtype, name=name)
 
 
@@ -184,7 +192,8 @@ def reverse(x: Any, axes: Any) -> Tensor:
 def tile(x: Any, n: Any) -> Tensor:
     """Repeat `x` along its axes.
 
-    n: the number of repetitions of a vector, or a list with a number for each axis.
+    Args:
+      n: the number of repetitions of a vector, or a list with a number for each axis.
     """
     return tile_and_pad.tile(x, [n] if isinstance(n, int) else n)
 
@@ -223,7 +232,8 @@ def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
 def temporal_padding(x: Any, padding: Any = (1, 1)) -> Tensor:
     """Add zeros before the first step and after the last step of `x` [n, steps, features].
 
-    padding: (number of steps to add before, number to add after).
+    Args:
+      padding: (number of steps to add before, number to add after).
     """
     return tile_and_pad.pad(x, [[0, 0], list(padding), [0, 0]])
 
@@ -231,7 +241,8 @@ def temporal_padding(x: Any, padding: Any = (1, 1)) -> Tensor:
 def spatial_2d_padding(x: Any, padding: Any = ((1, 1), (1, 1)), data_format: Any = None) -> Tensor:
     """Add zeros around images.
 
-    padding: ((before, after) of the rows, (before, after) of the columns).
+    Args:
+      padding: ((before, after) of the rows, (before, after) of the columns).
     """
     return _padded(x, padding, data_format)
 
@@ -241,7 +252,8 @@ def spatial_3d_padding(
 ) -> Tensor:
     """Add zeros around volumes.
 
-    padding: a pair (before, after) for each of the three spatial axes.
+    Args:
+      padding: a pair (before, after) for each of the three spatial axes.
     """
     return _padded(x, padding, data_format)
 
@@ -284,7 +296,9 @@ def one_hot(indices: Any, num_classes: int) -> Tensor:
 def in_top_k(predictions: Any, targets: Any, k: int) -> Tensor:
     """Return for each row whether its target class is among the `k` largest predictions: bool [n].
 
-    predictions: [n, classes]. targets: ints [n].
+    Args:
+      predictions: [n, classes].
+      targets: ints [n].
     """
     return top_k.in_top_k(predictions, targets, k)
 
@@ -293,7 +307,8 @@ def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Tensor:
     """Return `x` through an op that prints `message` and the value of `x` to standard output in
     each run.
 
-    summarize: how many elements to print at each end of an axis.
+    Args:
+      summarize: how many elements to print at each end of an axis.
     """
     printed = print_op(message, x, output_stream=sys.stdout, summarize=summarize)
     with control_dependencies([printed]):
@@ -322,9 +337,10 @@ def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
 
     Two matrices [n, size] give [n, 1].
 
-    axes: the axis to sum over, or a pair with an axis of each operand. By default, the last axis of
-      `x` and the second-to-last axis of `y`. In operands of more than three axes, all axes before
-      the last two are batch axes.
+    Args:
+      axes: the axis to sum over, or a pair with an axis of each operand. By default, the last axis
+        of `x` and the second-to-last axis of `y`. In operands of more than three axes, all axes
+        before the last two are batch axes.
     """
     x_rank, y_rank = int(ndim(x) or 0), int(ndim(y) or 0)
     if axes is None:

@@ -30,10 +30,13 @@ name_scope = graph_name_scope
 def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
     """Return `then_expression` where `condition` is true, else `else_expression`.
 
-    then_expression, else_expression: tensors, or functions that return tensors.
-    condition: a scalar; only one branch then runs. Or a tensor with the axes of the expressions, or
-      with their first axes; both branches are then computed, and the condition selects their
-      elements. Raises ValueError for a condition with more axes.
+    Raises ValueError for a condition with more axes.
+
+    Args:
+      then_expression, else_expression: tensors, or functions that return tensors.
+      condition: a scalar; only one branch then runs. Or a tensor with the axes of the expressions,
+        or with their first axes; both branches are then computed, and the condition selects their
+        elements.
     """
     condition = convert_to_tensor(condition)
     if condition.dtype.base_dtype != bool_type:
@@ -71,7 +74,8 @@ def _like(condition: Tensor, expression: Any) -> Tensor:
 def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
     """Return `x` if in training, else `alt`; both are tensors, or functions that return tensors.
 
-    training: a bool, int or scalar tensor, by default the learning phase.
+    Args:
+      training: a bool, int or scalar tensor, by default the learning phase.
     """
     phase = learning_phase() if training is None else training
     if isinstance(phase, (bool, int)) and phase in (0, 1):
@@ -88,7 +92,8 @@ def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
 def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: Any = None) -> Any:
     """Apply `fn` to each slice of `elems` along the first axis, and stack the results.
 
-    dtype: the dtype of the results, by default that of `elems`.
+    Args:
+      dtype: the dtype of the results, by default that of `elems`.
     """
     return map_fold_scan.map_fn(fn, elems, name=name, dtype=dtype)
 
@@ -99,7 +104,8 @@ def foldl(
     """Apply `accumulator = fn(accumulator, slice)` along the first axis, and return the last
     accumulator.
 
-    initializer: the first accumulator, by default the first slice.
+    Args:
+      initializer: the first accumulator, by default the first slice.
     """
     return map_fold_scan.foldl(fn, elems, initializer=initializer, name=name)
 
@@ -110,7 +116,10 @@ def foldr(
     """Apply `accumulator = fn(accumulator, slice)` from the last slice of the first axis to the
     first.
 
-    Return the last accumulator. initializer: the first accumulator; by default the last slice.
+    Return the last accumulator.
+
+    Args:
+      initializer: the first accumulator; by default the last slice.
     """
     return map_fold_scan.foldr(fn, elems, initializer=initializer, name=name)
 

@@ -40,9 +40,10 @@ def _times_first(y_pred: Any) -> Tensor:
 def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: Any) -> Tensor:
     """Return the CTC loss of each example: [n, 1].
 
-    y_true: labels [n, max_length]. y_pred: probabilities [n, steps, classes]; the last class is the
-      blank.
-    input_length, label_length: [n, 1], the numbers of valid steps and labels of each example.
+    Args:
+      y_true: labels [n, max_length].
+      y_pred: probabilities [n, steps, classes]; the last class is the blank.
+      input_length, label_length: [n, 1], the numbers of valid steps and labels of each example.
     """
     lengths = cast(reshape(label_length, [-1]), int32)
     labels = cast_values(ctc_label_dense_to_sparse(y_true, lengths))
@@ -64,10 +65,11 @@ def ctc_decode(
     The sequences are a list of tensors [n, max_length], padded with -1. With `greedy` there is one
     tensor, otherwise `top_paths`, the most likely sequences first.
 
-    y_pred: probabilities [n, steps, classes]; the last class is the blank.
-    input_length: the number of valid steps of each example, [n].
-    greedy: whether to take the most likely class of each step; otherwise, a beam search of width
-      `beam_width` is done.
+    Args:
+      y_pred: probabilities [n, steps, classes]; the last class is the blank.
+      input_length: the number of valid steps of each example, [n].
+      greedy: whether to take the most likely class of each step; otherwise, a beam search of width
+        `beam_width` is done.
     """
     inputs, steps = _times_first(y_pred), cast(input_length, int32)
     if greedy:

@@ -74,9 +74,10 @@ def _reduction(
 ) -> Callable[..., Any]:
     """Return a reduction `name(x, axis=None, keepdims=False)` that calls `function`.
 
-    result: what the reduction computes, for its docstring.
-    dtype: a function that returns the dtype to which bools are cast; "bool" casts every input. None
-      casts nothing.
+    Args:
+      result: what the reduction computes, for its docstring.
+      dtype: a function that returns the dtype to which bools are cast; "bool" casts every input.
+        None casts nothing.
     """
 
     @named(name, f"Return the {result} along `axis`, an int or several; None: of all elements.")

@@ -81,7 +81,8 @@ def conv2d(
 ) -> Tensor:
     """Convolve images with a kernel [rows, columns, channels, filters].
 
-    x: [n, rows, columns, channels], or [n, channels, rows, columns] for "channels_first".
+    Args:
+      x: [n, rows, columns, channels], or [n, channels, rows, columns] for "channels_first".
     """
     return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
@@ -133,7 +134,9 @@ def conv2d_transpose(
 ) -> Tensor:
     """Apply a transposed convolution, the gradient of `conv2d` with respect to its input.
 
-    kernel: [rows, columns, output channels, input channels]. output_shape: the shape of the result.
+    Args:
+      kernel: [rows, columns, output channels, input channels].
+      output_shape: the shape of the result.
     """
     sizes = stack(list(output_shape)) if isinstance(output_shape, (tuple, list)) else output_shape
     return conv2d_functions.conv2d_transpose(
@@ -157,8 +160,9 @@ def depthwise_conv2d(
 ) -> Tensor:
     """Convolve each channel separately with its own kernels.
 
-    depthwise_kernel: [rows, columns, channels, multiplier]. The result has channels * multiplier
-    channels.
+    Args:
+      depthwise_kernel: [rows, columns, channels, multiplier]. The result has channels * multiplier
+        channels.
     """
     return conv2d_functions.depthwise_conv2d(
         x,
@@ -237,7 +241,9 @@ def local_conv1d(
 ) -> Tensor:
     """Convolve [n, steps, channels], with a different kernel for each output step.
 
-    kernel: [output steps, kernel_size * channels, filters]. kernel_size: a tuple with one number.
+    Args:
+      kernel: [output steps, kernel_size * channels, filters].
+      kernel_size: a tuple with one number.
     """
     steps = kernel.shape[place_of_axis(kernel, 0)].value
     return local_conv(inputs, kernel, kernel_size, strides, (steps,), data_format)
@@ -253,8 +259,9 @@ def local_conv2d(
 ) -> Tensor:
     """Convolve images, with a different kernel for each output position and no padding.
 
-    kernel: [output rows * output columns, kernel rows * kernel columns * channels, filters].
-    output_shape: rows and columns of the outputs.
+    Args:
+      kernel: [output rows * output columns, kernel rows * kernel columns * channels, filters].
+      output_shape: rows and columns of the outputs.
     """
     return local_conv(inputs, kernel, kernel_size, strides, output_shape, data_format)
 
@@ -264,7 +271,10 @@ def local_conv(
 ) -> Tensor:
     """Convolve along any number of axes, with a different kernel for each position.
 
-    sizes: the sizes of the output's spatial axes. Other arguments: see `local_conv2d`.
+    Other arguments: see `local_conv2d`.
+
+    Args:
+      sizes: the sizes of the output's spatial axes.
     """
     is_first = known_format(data_format) == "channels_first"
     _, length, filters = int_shape(kernel) or ()
@@ -287,8 +297,11 @@ def local_conv(
 def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
     """Add `bias` to each example of `x`.
 
-    bias: a vector with one element per channel; or a tensor of the rank of an example, whose last
-      axis is the channels. Raises ValueError for any other rank.
+    Raises ValueError for any other rank.
+
+    Args:
+      bias: a vector with one element per channel; or a tensor of the rank of an example, whose last
+        axis is the channels.
     """
     is_first = known_format(data_format) == "channels_first"
     sizes = [size if size is not None else -1 for size in int_shape(bias) or ()]
@@ -309,7 +322,10 @@ def resize_images(
 ) -> Tensor:
     """Enlarge images by integer factors.
 
-    interpolation: "nearest" or "bilinear". Raises ValueError for any other name.
+    Raises ValueError for any other name.
+
+    Args:
+      interpolation: "nearest" or "bilinear".
     """
     functions = {"nearest": resize_nearest_neighbor, "bilinear": resize_bilinear}
     if interpolation not in functions:
@@ -340,8 +356,9 @@ def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = No
     """Set a random fraction `level` of the elements to 0, and divide the remaining elements by 1 -
     `level`.
 
-    noise_shape: the shape of the random mask, which is broadcast to the shape of `x`; by default,
-      the shape of `x`.
+    Args:
+      noise_shape: the shape of the random mask, which is broadcast to the shape of `x`; by default,
+        the shape of `x`.
     """
     return dropout_ops.dropout(x, rate=level, noise_shape=noise_shape, seed=random_seed(seed))
 
@@ -362,7 +379,8 @@ def batch_normalization(
 def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Tensor:
     """Normalize `x` by `parts`: mean, variance, offset and scale.
 
-    sizes: the shape to which those of the four that are vectors are reshaped.
+    Args:
+      sizes: the shape to which those of the four that are vectors are reshaped.
     """
     mean, variance, beta, gamma = (
         reshape(part, sizes) if part is not None and ndim(part) == 1 else part for part in parts

@@ -79,9 +79,10 @@ class GraphExecutionFunction:
     def __call__(self, inputs: Any) -> Any:
         """Return the values of the outputs for these input values, in the structure of `outputs`.
 
-        inputs: a list with a value for each input. A value is an array; for a sparse input, a SciPy
-        matrix or a SparseTensorValue; a tensor or variable of the graph, whose value is used; or
-        None if the outputs do not depend on the input.
+        Args:
+          inputs: a list with a value for each input. A value is an array; for a sparse input, a
+            SciPy matrix or a SparseTensorValue; a tensor or variable of the graph, whose value is
+            used; or None if the outputs do not depend on the input.
         """
         fed: dict[Tensor, Any] = {}
         connected: dict[Tensor, Any] = {}
@@ -168,8 +169,10 @@ def function(
     """Return a GraphExecutionFunction, which computes the values of `outputs` from values of
     `inputs`.
 
-    updates: operations, or (variable, new value) pairs, that also run. Raises ValueError for
-    keyword arguments that `Session.run` does not have.
+    Raises ValueError for keyword arguments that `Session.run` does not have.
+
+    Args:
+      updates: operations, or (variable, new value) pairs, that also run.
     """
     known = inspect.signature(Session.run).parameters
     for key in kwargs:

@@ -32,8 +32,9 @@ def categorical_crossentropy(
 ) -> Tensor:
     """Return the cross entropy along `axis` of probabilities, or of logits if `from_logits`.
 
-    target, output: tensors of the same shape, [..., classes] for the last axis. The result has no
-    `axis`. Probabilities are divided by their sum, and clipped to [epsilon(), 1 - epsilon()].
+    Args:
+      target, output: tensors of the same shape, [..., classes] for the last axis. The result has no
+        `axis`. Probabilities are divided by their sum, and clipped to [epsilon(), 1 - epsilon()].
     """
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Softmax")
@@ -49,8 +50,9 @@ def sparse_categorical_crossentropy(
 ) -> Tensor:
     """Return the cross entropies of `categorical_crossentropy` for targets that are class indices.
 
-    target: one index for each vector of `output` along `axis`, in any shape. The result is a
-    vector, or for an output of three or more axes has the output's shape without `axis`.
+    Args:
+      target: one index for each vector of `output` along `axis`, in any shape. The result is a
+        vector, or for an output of three or more axes has the output's shape without `axis`.
     """
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Softmax")
@@ -70,7 +72,8 @@ def sparse_categorical_crossentropy(
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Tensor:
     """Return the cross entropy of each element, which is a probability of class 1, or a logit.
 
-    target: 0 or 1 for each element, or a probability.
+    Args:
+      target: 0 or 1 for each element, or a probability.
     """
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Sigmoid")

@@ -39,21 +39,22 @@ def rnn(
 ) -> tuple[Any, Any, Any]:
     """Call `step_function(input, states)`, which returns (output, new states), for each step.
 
-    inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these.
-    initial_states: a list of tensors [batch, ...], or of structures of them.
-    go_backwards: whether to process the steps from the last to the first. The outputs are then in
-      this order too.
-    mask: bool [batch, time] or [batch, time, 1]. Where the mask is False, the states do not change.
-      The output there is the previous step's (0 in the first step), or 0 with
-      `zero_output_for_mask`.
-    constants: tensors that are appended to the states in each call.
-    unroll: whether to build the ops of each step separately, without a loop. The number of steps
-      must then be known.
-    input_length: the maximum number of steps to run in a loop.
-
     Returns the last output, all outputs [batch, time, ...] (or [time, batch, ...]), the last
     states. Raises ValueError for inputs of fewer than three axes, or if `unroll` and the number of
     steps is unknown.
+
+    Args:
+      inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these.
+      initial_states: a list of tensors [batch, ...], or of structures of them.
+      go_backwards: whether to process the steps from the last to the first. The outputs are then in
+        this order too.
+      mask: bool [batch, time] or [batch, time, 1]. Where the mask is False, the states do not
+        change. The output there is the previous step's (0 in the first step), or 0 with
+        `zero_output_for_mask`.
+      constants: tensors that are appended to the states in each call.
+      unroll: whether to build the ops of each step separately, without a loop. The number of steps
+        must then be known.
+      input_length: the maximum number of steps to run in a loop.
     """
     if not time_major:
         inputs = map_structure(_swapped, inputs)
@@ -93,7 +94,8 @@ def _time_first(mask: Any, time_major: bool) -> Any:
 def _shaped(output: Tensor, first: Tensor, time_major: bool) -> Tensor:
     """Return an output [time, batch, ...] with the static sizes and the axis order of the inputs.
 
-    first: an input [time, batch, ...].
+    Args:
+      first: an input [time, batch, ...].
     """
     sizes = output.shape.as_list()
     output.set_shape([*first.shape.as_list()[:2], *sizes[2:]])
@@ -113,7 +115,8 @@ def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
 def _select(mask: Tensor, new: Any, old: Any, kept: int = 1) -> Any:
     """Return the elements of `new` where the mask is True, and those of `old` elsewhere.
 
-    new, old: structures of tensors.
+    Args:
+      new, old: structures of tensors.
     """
     return map_structure(lambda x, y: where(_expanded(mask, x, kept), x, y), new, old)
 
@@ -147,7 +150,8 @@ class _Steps:
         """Return a step's output and new states. Masked-out examples have `previous` and the old
         `states`.
 
-        previous: the previous step's output; None stands for zeros.
+        Args:
+          previous: the previous step's output; None stands for zeros.
         """
         output, new_states = self._call(step_inputs, states)
         if mask is None:
@@ -178,7 +182,8 @@ class _Steps:
     def looped(self, states: Any, zero_output: bool, length: Any) -> tuple[Any, Any]:
         """Return all outputs and the last states, computed by one while loop.
 
-        length: the maximum number of steps, or None.
+        Args:
+          length: the maximum number of steps, or None.
         """
         states = tuple(states)
         count = shape(flatten(self.inputs)[0])[0]

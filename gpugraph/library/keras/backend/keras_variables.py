@@ -65,10 +65,14 @@ def placeholder(
     name: str | None = None,
     ragged: bool = False,
 ) -> Any:
-    """Return a placeholder, or a sparse one with `sparse`. dtype: by default `floatx()`.
+    """Return a placeholder, or a sparse one with `sparse`.
 
-    shape: a tuple of sizes, in which None is unknown. It may be replaced by `ndim`, the number of
-    axes. Raises UnimplementedError if `ragged` is true.
+    Raises UnimplementedError if `ragged` is true.
+
+    Args:
+      dtype: by default `floatx()`.
+      shape: a tuple of sizes, in which None is unknown. It may be replaced by `ndim`, the number of
+        axes.
     """
     if ragged:
         raise UnimplementedError.of_no_node(
@@ -194,7 +198,8 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
 def _assignment(x: Any, rank: int) -> tuple[Tensor, Any]:
     """Return the placeholder and the op that set a variable. The two are created once per variable.
 
-    rank: the rank of the first value; later values must have the same rank.
+    Args:
+      rank: the rank of the first value; later values must have the same rank.
     """
     if not hasattr(x, "_assign_placeholder"):
         with x.graph.as_default(), x.graph.control_dependencies(None):

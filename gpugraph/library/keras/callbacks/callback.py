@@ -101,8 +101,9 @@ if any.
 class CallbackList:
     """A list of callbacks that are called in order.
 
-    callbacks: a list, another CallbackList, or None for no callbacks. The constructor raises
-      TypeError for another value, and for elements that are not callbacks.
+    Args:
+      callbacks: a list, another CallbackList, or None for no callbacks. The constructor raises
+        TypeError for another value, and for elements that are not callbacks.
     """
 
     def __init__(self, callbacks: Any = None) -> None:
@@ -165,7 +166,8 @@ class LambdaCallback(Callback):
     """A callback that consists of functions. A function replaces the method of the same name; None
     replaces nothing.
 
-    kwargs: functions for other methods of `Callback`, by name.
+    Args:
+      kwargs: functions for other methods of `Callback`, by name.
     """
 
     def __init__(
@@ -217,7 +219,8 @@ class BaseLogger(Callback):
     """A callback that replaces the epoch's logs by their means over the batches, weighted by the
     batch sizes.
 
-    stateful_metrics: names of values that are already means over the epoch, and are not averaged.
+    Args:
+      stateful_metrics: names of values that are already means over the epoch, and are not averaged.
     """
 
     def __init__(self, stateful_metrics: Iterable[str] | None = None) -> None:

@@ -17,16 +17,18 @@ from gpugraph.library.keras.callbacks.callback import Callback, Logs
 class Progbar:
     """A progress bar of `target` units, with values such as losses, on the standard output.
 
-    target: the number of units, or None if it is unknown.
-    width: the length of the bar, in characters.
-    verbose: 1 for a bar that is redrawn, 2 for one line when the target is reached, 0 for nothing.
-    interval: the minimum number of seconds between two redraws.
-    stateful_metrics: names of values that are shown unchanged. All other values are averaged over
-      the units.
-    unit_name: the word for one unit in the text.
-
     If the output is neither a terminal nor a notebook, lines cannot be redrawn. The bar is then
     shown only when it is full.
+
+    Args:
+      target: the number of units, or None if it is unknown.
+      width: the length of the bar, in characters.
+      verbose: 1 for a bar that is redrawn, 2 for one line when the target is reached, 0 for
+        nothing.
+      interval: the minimum number of seconds between two redraws.
+      stateful_metrics: names of values that are shown unchanged. All other values are averaged over
+        the units.
+      unit_name: the word for one unit in the text.
     """
 
     def __init__(
@@ -53,7 +55,8 @@ class Progbar:
     def update(self, current: int, values: Sequence[tuple[str, Any]] | None = None) -> None:
         """Set the bar to `current` units in total. Redraw it if `interval` seconds have passed.
 
-        values: pairs (name, mean over the units since the last update).
+        Args:
+          values: pairs (name, mean over the units since the last update).
         """
         for name, value in values or []:
             if name in self.stateful_metrics:
@@ -131,9 +134,10 @@ def _duration(seconds: float) -> str:
 class ProgbarLogger(Callback):
     """A callback that shows a progress bar for each epoch.
 
-    count_mode: "samples" if the bar counts examples, "steps" if it counts batches. The constructor
-      raises ValueError for any other value.
-    stateful_metrics: see `Progbar`.
+    Args:
+      count_mode: "samples" if the bar counts examples, "steps" if it counts batches. The
+        constructor raises ValueError for any other value.
+      stateful_metrics: see `Progbar`.
     """
 
     def __init__(

@@ -17,14 +17,15 @@ class TensorBoard(Callback):
     """Writes losses and metrics to an event file, as scalars named `epoch_loss`, `batch_loss` and
     so on.
 
-    log_dir: the folder of the event file.
-    histogram_freq: the number of epochs between histograms of the model's variables; 0 for none.
-    write_graph: whether to write the graph too.
-    update_freq: "epoch" to write no values of batches, "batch" to write the values of every batch,
-      or the number of examples from one written batch to the next.
-    profile_batch: accepted and ignored; for profiles, use the `run_metadata` of `Session.run`. The
-      constructor raises NotImplementedError for `write_grads`, `write_images` and
-      `embeddings_freq`: add `tf.summary` ops to the graph instead.
+    Args:
+      log_dir: the folder of the event file.
+      histogram_freq: the number of epochs between histograms of the model's variables; 0 for none.
+      write_graph: whether to write the graph too.
+      update_freq: "epoch" to write no values of batches, "batch" to write the values of every
+        batch, or the number of examples from one written batch to the next.
+      profile_batch: accepted and ignored; for profiles, use the `run_metadata` of `Session.run`.
+        The constructor raises NotImplementedError for `write_grads`, `write_images` and
+        `embeddings_freq`: add `tf.summary` ops to the graph instead.
     """
 
     def __init__(

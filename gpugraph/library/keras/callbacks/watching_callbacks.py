@@ -17,12 +17,13 @@ from gpugraph.platform import logging
 class Watch:
     """A monitored loss or metric, with the direction in which it improves.
 
-    monitor: the name of the loss or metric in the logs. min_delta: the minimum change that counts
-      as an improvement.
-    mode: "min" or "max" if lower or higher values are better; "auto" is "max" for names that
-      contain "acc" or "auc" or begin with "fmeasure", else "min". Another mode causes a warning and
-      means "auto".
-    owner: the name of the callback, for the warning.
+    Args:
+      monitor: the name of the loss or metric in the logs.
+      min_delta: the minimum change that counts as an improvement.
+      mode: "min" or "max" if lower or higher values are better; "auto" is "max" for names that
+        contain "acc" or "auc" or begin with "fmeasure", else "min". Another mode causes a warning
+        and means "auto".
+      owner: the name of the callback, for the warning.
     """
 
     def __init__(self, monitor: str, mode: str, min_delta: float = 0.0, owner: str = "") -> None:
@@ -50,7 +51,8 @@ class Watch:
         """Return the monitored value from the logs of an epoch, or None, with a warning, if it is
         missing.
 
-        purpose: the beginning of the warning, such as "Early stopping".
+        Args:
+          purpose: the beginning of the warning, such as "Early stopping".
         """
         logs = logs or {}
         if self.monitor not in logs:
@@ -66,11 +68,13 @@ class Watch:
 class EarlyStopping(Callback):
     """Ends a training when a loss or metric has not improved for `patience` epochs.
 
-    monitor: the name of the loss or metric. min_delta: the minimum change that counts as
-      improvement.
-    mode: see `Watch`. baseline: the value on which the first epochs must improve.
-    restore_best_weights: whether to set the variables to their values after the best epoch if the
-      training ends early.
+    Args:
+      monitor: the name of the loss or metric.
+      min_delta: the minimum change that counts as improvement.
+      mode: see `Watch`.
+      baseline: the value on which the first epochs must improve.
+      restore_best_weights: whether to set the variables to their values after the best epoch if the
+        training ends early.
     """
 
     def __init__(
@@ -127,10 +131,12 @@ class EarlyStopping(Callback):
 class ReduceLROnPlateau(Callback):
     """Multiplies the learning rate by `factor` after `patience` epochs without improvement.
 
-    monitor, mode, min_delta: see `Watch`. min_lr: the lower bound of the learning rate. cooldown:
-    the number of epochs after a reduction during which epochs without improvement are not counted.
-    The constructor raises ValueError for a factor of 1 or more, and AttributeError for an optimizer
-    without `lr`.
+    Args:
+      monitor, mode, min_delta: see `Watch`.
+      min_lr: the lower bound of the learning rate.
+      cooldown: the number of epochs after a reduction during which epochs without improvement are
+        not counted. The constructor raises ValueError for a factor of 1 or more, and AttributeError
+        for an optimizer without `lr`.
     """
 
     def __init__(

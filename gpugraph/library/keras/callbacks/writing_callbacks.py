@@ -27,8 +27,10 @@ from gpugraph.platform import logging
 class CSVLogger(Callback):
     """Writes the losses and metrics of each epoch as a row of a CSV file.
 
-    separator: the string between values. append: whether to append to an existing file instead of
-      overwriting it; a header is written only to an empty file.
+    Args:
+      separator: the string between values.
+      append: whether to append to an existing file instead of overwriting it; a header is written
+        only to an empty file.
     """
 
     def __init__(self, filename: Any, separator: str = ",", append: bool = False) -> None:
@@ -80,15 +82,17 @@ def _cell(value: Any) -> Any:
 class ModelCheckpoint(Callback):
     """Saves the model after each epoch, or after a number of examples.
 
-    filepath: a path, which may have format fields for the epoch (from 1 on) and for losses and
-      metrics: "w.{epoch:02d}-{val_loss:.2f}".
-    monitor, mode: see `Watch`. save_best_only: save only when the monitored value improves.
-    save_weights_only: whether to call `save_weights` instead of `save`. `save_weights` writes a
-      checkpoint, unless the path has the suffix of an HDF5 file.
-    save_freq: "epoch", or the number of examples between two files. The constructor raises
-      ValueError for any other value.
-    kwargs: `period`, the number of epochs between two files; `load_weights_on_restart`, whether a
-      training starts by loading the newest file whose name fits `filepath`.
+    Args:
+      filepath: a path, which may have format fields for the epoch (from 1 on) and for losses and
+        metrics: "w.{epoch:02d}-{val_loss:.2f}".
+      monitor, mode: see `Watch`.
+      save_best_only: save only when the monitored value improves.
+      save_weights_only: whether to call `save_weights` instead of `save`. `save_weights` writes a
+        checkpoint, unless the path has the suffix of an HDF5 file.
+      save_freq: "epoch", or the number of examples between two files. The constructor raises
+        ValueError for any other value.
+      kwargs: `period`, the number of epochs between two files; `load_weights_on_restart`, whether a
+        training starts by loading the newest file whose name fits `filepath`.
     """
 
     def __init__(
@@ -204,10 +208,13 @@ class ModelCheckpoint(Callback):
 class RemoteMonitor(Callback):
     """Sends the losses and metrics of each epoch to a server, as JSON in a POST request.
 
-    root: the URL of the server. path: the path of the request. headers: additional HTTP headers.
-    send_as_json: whether the body is the JSON itself. Otherwise it is a form, whose field named
-      `field` holds the JSON.
-    If the server does not answer within 10 seconds, a warning is logged and the training continues.
+    Args:
+      root: the URL of the server.
+      path: the path of the request.
+      headers: additional HTTP headers.
+      send_as_json: whether the body is the JSON itself. Otherwise it is a form, whose field named
+        `field` holds the JSON. If the server does not answer within 10 seconds, a warning is logged
+        and the training continues.
     """
 
     def __init__(

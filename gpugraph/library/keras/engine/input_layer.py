@@ -17,13 +17,16 @@ from gpugraph.library.keras.engine.layer_nodes import KerasHistory, LayerNode
 class InputLayer(Layer):
     """The layer of one input of a network. Its output is a placeholder or an existing tensor.
 
-    input_shape: the shape without the batch axis. batch_size: the number of examples; None for any
-      number. dtype: by default that of `input_tensor`, or else `floatx()`.
-    input_tensor: the tensor or variable that is used as the input instead of a new placeholder.
-    sparse: whether the input is a SparseTensor. ragged: the constructor raises UnimplementedError
-      if this is true.
-    kwargs: `batch_input_shape`, the shape with the batch axis. The constructor raises ValueError if
-      both `input_shape` and `batch_input_shape` are passed, and for any other keyword argument.
+    Args:
+      input_shape: the shape without the batch axis.
+      batch_size: the number of examples; None for any number.
+      dtype: by default that of `input_tensor`, or else `floatx()`.
+      input_tensor: the tensor or variable that is used as the input instead of a new placeholder.
+      sparse: whether the input is a SparseTensor.
+      ragged: the constructor raises UnimplementedError if this is true.
+      kwargs: `batch_input_shape`, the shape with the batch axis. The constructor raises ValueError
+        if both `input_shape` and `batch_input_shape` are passed, and for any other keyword
+        argument.
     """
 
     supports_masking = True
@@ -110,12 +113,14 @@ def input_tensor(
 ) -> Any:
     """Return the tensor of a new input of a network: the function `tf.keras.Input`.
 
-    shape: the shape without the batch axis; None for unknown sizes. batch_size: the number of
-      examples; None for any number.
-    tensor: the tensor that is used as the input instead of a new placeholder.
-    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis. Raises ValueError
-      if neither a shape nor a tensor is passed, if both `shape` and `batch_shape` are passed, and
-      for any other keyword argument. Source: Keras's `Input`.
+    Raises ValueError if neither a shape nor a tensor is passed, if both `shape` and `batch_shape`
+    are passed, and for any other keyword argument. Source: Keras's `Input`.
+
+    Args:
+      shape: the shape without the batch axis; None for unknown sizes.
+      batch_size: the number of examples; None for any number.
+      tensor: the tensor that is used as the input instead of a new placeholder.
+      kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis.
     """
     batch_shape = kwargs.pop("batch_shape", None)
     whole = kwargs.pop("batch_input_shape", batch_shape)

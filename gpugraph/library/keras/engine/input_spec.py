@@ -16,11 +16,12 @@ from gpugraph.library.keras.engine.layer_calls import next_call_text
 class InputSpec:
     """The requirements on one input of a layer, which a layer stores in its attribute `input_spec`.
 
-    dtype, shape: the dtype and shape of the input. A size in the shape may be None, for any size.
-    ndim, max_ndim, min_ndim: the exact, maximum and minimum rank; a shape overrides `ndim`.
-    axes: a dict of required sizes by axis. An argument that is None requires nothing. The
-      constructor raises ValueError for an axis beyond the rank; TypeError for `axes` that are not a
-      dict.
+    Args:
+      dtype, shape: the dtype and shape of the input. A size in the shape may be None, for any size.
+      ndim, max_ndim, min_ndim: the exact, maximum and minimum rank; a shape overrides `ndim`.
+      axes: a dict of required sizes by axis. An argument that is None requires nothing. The
+        constructor raises ValueError for an axis beyond the rank; TypeError for `axes` that are not
+        a dict.
     """
 
     def __init__(
@@ -98,8 +99,10 @@ def _may_be(size: int | None, wanted: int | None) -> bool:
 def check_inputs(specs: Any, inputs: Sequence[Any], layer: Any) -> None:
     """Raise ValueError if the inputs of `layer` violate `specs`.
 
-    specs: an InputSpec or None, which accepts any input; or a list with one for each input. Raises
-    TypeError for a spec that is not an InputSpec, and for inputs that are not tensors.
+    Raises TypeError for a spec that is not an InputSpec, and for inputs that are not tensors.
+
+    Args:
+      specs: an InputSpec or None, which accepts any input; or a list with one for each input.
     """
     listed = list(specs) if isinstance(specs, (list, tuple)) else [specs]
     for spec in listed:

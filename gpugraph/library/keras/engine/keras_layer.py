@@ -47,17 +47,17 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     Subclasses define `call`, and add variables in `build` or in `call`.
 
-    trainable: whether training changes its variables.
-    name: by default the class's name in snake case, with a number if it is in use: `dense`,
-      `dense_1`.
-    dtype: the dtype of the variables; by default that of the first input.
-    dynamic: accepted for compatibility; in TensorFlow, it means that the layer runs eagerly.
-    input_shape, or batch_input_shape, or input_dim, and batch_size: the shape of the input, for the
-    first layer of a Sequential model.
-    weights: arrays, the initial values of the variables.
-    activity_regularizer: a function from the outputs to a scalar penalty, which is divided by the
-      batch size and added to the layer's losses.
-    The constructor raises TypeError for any other keyword argument.
+    Args:
+      trainable: whether training changes its variables.
+      name: by default the class's name in snake case, with a number if it is in use: `dense`,
+        `dense_1`.
+      dtype: the dtype of the variables; by default that of the first input. dynamic: accepted for
+        compatibility; in TensorFlow, it means that the layer runs eagerly. input_shape, or
+        batch_input_shape, or input_dim, and batch_size: the shape of the input, for the first layer
+        of a Sequential model. weights: arrays, the initial values of the variables.
+        activity_regularizer: a function from the outputs to a scalar penalty, which is divided by
+        the batch size and added to the layer's losses. The constructor raises TypeError for any
+        other keyword argument.
     """
 
     input_spec: Any = None
@@ -293,8 +293,9 @@ class Layer(LayerWeights, LayerNodes, Module):
     def build_for(self, input_shape: Any, dtype: Any) -> None:
         """Create the variables of this layer and its sublayers unless they exist.
 
-        input_shape: a shape or a structure of shapes. dtype: the dtype of the variables, if the
-          layer has none yet.
+        Args:
+          input_shape: a shape or a structure of shapes.
+          dtype: the dtype of the variables, if the layer has none yet.
         """
         if self._dtype is None:
             self._dtype = dtype

@@ -87,7 +87,8 @@ class LayerLosses:
 
         A function is called at each access to the property `losses`.
 
-        inputs: the tensors on which the losses depend, or None if they depend on no inputs.
+        Args:
+          inputs: the tensors on which the losses depend, or None if they depend on no inputs.
         """
         for loss in flatten(losses):
             if callable(loss):
@@ -103,9 +104,10 @@ class LayerLosses:
         """Add updates: an operation, a tensor, a function that returns one of these, or a list of
         them.
 
-        inputs: the tensors on which the updates depend. If None, each update is checked. It is
-          conditional if it is computed from the inputs of the call in progress or, outside of
-          calls, from the inputs of any recorded call.
+        Args:
+          inputs: the tensors on which the updates depend. If None, each update is checked. It is
+            conditional if it is computed from the inputs of the call in progress or, outside of
+            calls, from the inputs of any recorded call.
         """
         ops = [_update_operation(update) for update in _listed(updates)]
         reachable = set(ops) if inputs is not None else self._reachable(ops)
@@ -132,11 +134,14 @@ class LayerLosses:
     ) -> None:
         """Add a metric of a tensor, or the metric object that computed `value`.
 
-        value: a tensor, to report its mean over all batches; or the value that a call of a metric
-          object returned.
-        aggregation: "mean" for a tensor; None for the value of a metric object.
-        name: the name of the new metric for a tensor. Raises ValueError for any other aggregation,
-        for a tensor without a name or aggregation, and for a value that is not a tensor.
+        Raises ValueError for any other aggregation, for a tensor without a name or aggregation, and
+        for a value that is not a tensor.
+
+        Args:
+          value: a tensor, to report its mean over all batches; or the value that a call of a metric
+            object returned.
+          aggregation: "mean" for a tensor; None for the value of a metric object.
+          name: the name of the new metric for a tensor.
         """
         if aggregation not in (None, "mean"):
             raise ValueError(
@@ -171,7 +176,8 @@ def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
     """Return the items that are computed from `inputs`. For None, return the items that depend on
     no inputs.
 
-    flag: the name of an attribute; an item on which it is true or missing depends on no inputs.
+    Args:
+      flag: the name of an attribute; an item on which it is true or missing depends on no inputs.
     """
     if inputs is None:
         return [item for item in items if getattr(item, flag, True)]
@@ -223,7 +229,9 @@ def _listed(items: Any) -> list[Any]:
 def _with_those_of(items_of_layer: list[Any], layers: list[Any], name: str) -> list[Any]:
     """Return the distinct items of a layer and of its sublayers.
 
-    items_of_layer: the items of the layer. name: the attribute of a sublayer that has its items.
+    Args:
+      items_of_layer: the items of the layer.
+      name: the attribute of a sublayer that has its items.
     """
     items = {id(item): item for item in items_of_layer}
     for layer in layers:

@@ -26,7 +26,9 @@ def mask_of(tensor: Any) -> Any:
 def _mapped(tensors: str, function: Callable[[Any], Any], doc: str) -> property:
     """Return a property with the results of `function` for a node's tensors, in their structure.
 
-    tensors: the name of the node's attribute that has the tensors. doc: the property's docstring.
+    Args:
+      tensors: the name of the node's attribute that has the tensors.
+      doc: the property's docstring.
     """
     return property(lambda node: map_structure(function, getattr(node, tensors)), doc=doc)
 
@@ -45,9 +47,10 @@ class LayerNode:
     """One call of the layer `outbound_layer`. `inbound_layers` are the layers whose outputs it
     received.
 
-    inputs, outputs: the structures of the call's input and output tensors. arguments: the call's
-      other arguments by name.
-    is_input: whether this is the node of an InputLayer, which has an output but no input layers.
+    Args:
+      inputs, outputs: the structures of the call's input and output tensors.
+      arguments: the call's other arguments by name.
+      is_input: whether this is the node of an InputLayer, which has an output but no input layers.
     """
 
     def __init__(
@@ -88,8 +91,11 @@ def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
     """Return a method of a layer: given the index of a call, it returns an attribute of that call's
     node.
 
-    The method receives the number of the call. name: the name of the method. kind: what the
-    attribute has, for messages.
+    The method receives the number of the call.
+
+    Args:
+      name: the name of the method.
+      kind: what the attribute has, for messages.
     """
     doc = (
         f"Return the {kind} of a call. Raise RuntimeError without calls, and ValueError if "

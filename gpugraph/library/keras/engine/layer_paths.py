@@ -62,8 +62,10 @@ def _first_history(tensors: Iterable[Any]) -> Any:
 def call_text(layer: Any, index: int, before: Iterable[Any], around: Sequence[Any] = ()) -> str:
     """Format a call of a layer: ` (Dense layer "d", node 1; path: x[0] -> d[1])`.
 
-    index: the number of the call. before: its inputs.
-    around: the layers whose `call` is in progress during this call, the outermost first.
+    Args:
+      index: the number of the call.
+      before: its inputs.
+      around: the layers whose `call` is in progress during this call, the outermost first.
     """
     path = path_text([*calls_to(before), (layer, index)])
     inside = f"; inside {' / '.join(outer.name for outer in around)}" if around else ""

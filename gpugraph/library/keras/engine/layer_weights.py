@@ -270,13 +270,17 @@ class LayerWeights(LayerLosses):
     ) -> Any:
         """Create a variable that belongs to the layer; see `tf.get_variable` for its arguments.
 
-        name: by default "Variable". shape: by default (), for a scalar.
-        initializer, regularizer, constraint: functions, or names and configurations that
-          `tf.keras.initializers` and so on accept.
-        kwargs: `collections`, the graph collections for the variable, and `getter`, which is called
-          instead of `_new_variable`. The penalty of `regularizer` is added to the layer's losses,
-          unless the variable existed already and is shared. Raises ValueError for a trainable
-          variable that is synchronized ON_READ, and TypeError for other keyword arguments.
+        Raises ValueError for a trainable variable that is synchronized ON_READ, and TypeError for
+        other keyword arguments.
+
+        Args:
+          name: by default "Variable".
+          shape: by default (), for a scalar.
+          initializer, regularizer, constraint: functions, or names and configurations that
+            `tf.keras.initializers` and so on accept.
+          kwargs: `collections`, the graph collections for the variable, and `getter`, which is
+            called instead of `_new_variable`. The penalty of `regularizer` is added to the layer's
+            losses, unless the variable existed already and is shared.
         """
         getter, options = _getter_and_options(self._new_variable, kwargs)
         on_read = synchronization == VariableSynchronization.ON_READ
@@ -332,9 +336,10 @@ class LayerWeights(LayerLosses):
         """Add a variable to the layer's lists of variables. For a partitioned variable, add its
         partitions.
 
-        trainable: whether to train the variable; a part whose own `trainable` is False is not
-          trained, unless that is only because the layer is not trainable. A variable getter of the
-          program may return a tensor, which counts as trained.
+        Args:
+          trainable: whether to train the variable; a part whose own `trainable` is False is not
+            trained, unless that is only because the layer is not trainable. A variable getter of
+            the program may return a tensor, which counts as trained.
         """
         for part in variable_parts(variable):
             is_trained = trainable and (getattr(part, "trainable", True) or not self.trainable)

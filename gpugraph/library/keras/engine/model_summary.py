@@ -66,7 +66,8 @@ def _is_chain(network: Any) -> bool:
 def _row(cells: Sequence[str], ends: Sequence[int]) -> str:
     """Format a row of the table. A cell that is too long is cut off at the end of its column.
 
-    ends: the position of each column's end, in characters.
+    Args:
+      ends: the position of each column's end, in characters.
     """
     line = ""
     for number, cell in enumerate(cells):

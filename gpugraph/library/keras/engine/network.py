@@ -297,7 +297,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def run_internal_graph(self, inputs: Any, mask: Any = None) -> Any:
         """Return the outputs for other inputs. Every layer is called again, in the graph's order.
 
-        inputs: tensors in the structure of the network's inputs, or a list. mask: their masks.
+        Args:
+          inputs: tensors in the structure of the network's inputs, or a list.
+          mask: their masks.
         """
         tensors = flatten(inputs)
         check_input_count(len(self.inputs), tensors, self)
@@ -316,7 +318,10 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         that is passed.
 
         A recorded argument that is the learning phase is replaced by the enclosing call's
-        `training`. computed: the new tensors by the id of the recorded tensor that each replaces.
+        `training`.
+
+        Args:
+          computed: the new tensors by the id of the recorded tensor that each replaces.
         """
         call = innermost_call()
         is_trained = call is not None and call.training is not None
@@ -374,7 +379,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         """Create a network from a dict that `get_config` returned. The network has new variables.
 
-        custom_objects: classes and functions of the program, by name.
+        Args:
+          custom_objects: classes and functions of the program, by name.
         """
         inputs, outputs, tensors = network_of_config(config, custom_objects)
         network = cls(inputs=inputs, outputs=outputs, name=config.get("name"))
@@ -386,10 +392,12 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     ) -> None:
         """Print a table of the layers, with shapes and numbers of parameters.
 
-        line_length: the number of characters of a line. positions: the ends of the columns, in
-          characters or as fractions of a line.
-        print_fn: receives each line; `print` by default. Raises ValueError before the model is
-          built.
+        Raises ValueError before the model is built.
+
+        Args:
+          line_length: the number of characters of a line.
+          positions: the ends of the columns, in characters or as fractions of a line.
+          print_fn: receives each line; `print` by default.
         """
         if not self.built:
             raise ValueError(

@@ -137,8 +137,10 @@ def network_of_config(
     """Create the layers of a configuration, repeat their calls, and return the network's tensors.
 
     Return the network's inputs, its outputs, and a list of the outputs of all calls. Raises
-    ValueError for calls whose inputs no layer provides. custom_objects: classes and functions of
-    the program, by name.
+    ValueError for calls whose inputs no layer provides.
+
+    Args:
+      custom_objects: classes and functions of the program, by name.
     """
     layers: dict[str, Any] = {}
     tensors = repeat_calls(config_entry(config, "layers", _OWNER), layers, custom_objects)
@@ -155,8 +157,10 @@ def repeat_calls(
     Calls wait until the layers that compute their inputs have been called. Return the outputs of
     the calls, layer by layer.
 
-    records: the "layers" of a dict from `network_config`. Raises ValueError for calls whose inputs
-      no layer provides.
+    Raises ValueError for calls whose inputs no layer provides.
+
+    Args:
+      records: the "layers" of a dict from `network_config`.
     """
     tensors: dict[str, list[Any]] = {}
     waiting: dict[str, deque[Any]] = {}
@@ -223,8 +227,9 @@ def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: 
     """Repeat a layer's next calls as long as their inputs exist. Return whether at least one was
     repeated.
 
-    calls: the remaining calls, from which repeated calls are removed. results: the list to which
-      their outputs are appended.
+    Args:
+      calls: the remaining calls, from which repeated calls are removed.
+      results: the list to which their outputs are appended.
     """
     count = len(calls)
     while calls:

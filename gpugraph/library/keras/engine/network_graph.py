@@ -19,11 +19,12 @@ from gpugraph.library.keras.engine.layer_paths import Call, calls_to, layer_text
 class NetworkGraph(NamedTuple):
     """The nodes and layers of a network.
 
-    nodes: the keys of all nodes, from `node_key`.
-    nodes_by_depth, layers_by_depth: dicts from a depth to lists. Calls on which only outputs depend
-      have depth 0.
-    layers: all layers, the deepest first. Layers of the same depth are in the order in which a walk
-      from the outputs to the inputs reaches them.
+    Args:
+      nodes: the keys of all nodes, from `node_key`.
+      nodes_by_depth, layers_by_depth: dicts from a depth to lists. Calls on which only outputs
+        depend have depth 0.
+      layers: all layers, the deepest first. Layers of the same depth are in the order in which a
+        walk from the outputs to the inputs reaches them.
     """
 
     nodes: frozenset[str]
@@ -121,8 +122,9 @@ def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[L
     """Return all calls on which `outputs` depend, and their indices. A call comes after the calls
     that compute its inputs.
 
-    order: a dict that receives each layer's number, in the order in which a walk from the outputs
-      to the inputs reaches the layers.
+    Args:
+      order: a dict that receives each layer's number, in the order in which a walk from the outputs
+        to the inputs reaches the layers.
     """
     calls: list[tuple[LayerNode, int]] = []
     finished: set[LayerNode] = set()

@@ -51,12 +51,13 @@ class TensorFlowOpLayer(Layer):
     """A layer for one operation of a graph. A call of the layer creates the same operation with
     other inputs.
 
-    node_def: the NodeDef of the operation: a message, its bytes, or its dict from JSON.
-    name: the layer's name without its prefix `tf_op_layer_`.
-    constants: the operation's inputs that are not inputs of the layer: tensors or arrays by their
-      input index. The constructor raises ValueError for an invalid NodeDef, for attrs that the op
-      type does not have, and for an operation with side effects from a file that is not trusted. It
-      raises NotFoundError for an unknown op type.
+    Args:
+      node_def: the NodeDef of the operation: a message, its bytes, or its dict from JSON.
+      name: the layer's name without its prefix `tf_op_layer_`.
+      constants: the operation's inputs that are not inputs of the layer: tensors or arrays by their
+        input index. The constructor raises ValueError for an invalid NodeDef, for attrs that the op
+        type does not have, and for an operation with side effects from a file that is not trusted.
+        It raises NotFoundError for an unknown op type.
     """
 
     def __init__(
@@ -100,7 +101,8 @@ class TensorFlowOpLayer(Layer):
         """Return the dtypes of the operation's inputs. Raises ValueError for a constant with a
         wrong index.
 
-        count: the number of inputs, for an op type with a variable number of inputs.
+        Args:
+          count: the number of inputs, for an op type with a variable number of inputs.
         """
         types = input_types(OP_DEFS[self.node_def.op], self._attrs, count)
         if types is None or any(not 0 <= place < len(types) for place in self.constants):
@@ -178,7 +180,8 @@ class TensorFlowOpLayer(Layer):
 class AddLoss(Layer):
     """A layer that returns its inputs, and adds them to its losses.
 
-    unconditional: whether the loss does not depend on the inputs of the model.
+    Args:
+      unconditional: whether the loss does not depend on the inputs of the model.
     """
 
     def __init__(self, unconditional: bool, **kwargs: Any) -> None:

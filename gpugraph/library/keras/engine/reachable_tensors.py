@@ -17,9 +17,12 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:
     """Return `inputs` and all tensors and operations computed from them.
 
-    inputs: tensors, variables or operations. Raises TypeError for other objects.
-    targets: tensors or operations; the search ends when all of them are found. By default, the
-      search finds everything.
+    Raises TypeError for other objects.
+
+    Args:
+      inputs: tensors, variables or operations.
+      targets: tensors or operations; the search ends when all of them are found. By default, the
+        search finds everything.
     """
     waiting: dict[Operation, list[Operation]] = {}
     reachable = set(flatten(inputs))
@@ -39,7 +42,8 @@ def _followers(x: Any, waiting: dict[Operation, list[Operation]]) -> list[Any]:
     """Return the consumers of a tensor or variable, or the outputs and control dependents of an
     operation.
 
-    waiting: the control dependents of each operation of the graph; filled on first use.
+    Args:
+      waiting: the control dependents of each operation of the graph; filled on first use.
     """
     if isinstance(x, Operation):
         if not waiting:

@@ -11,9 +11,10 @@ from gpugraph.library.keras.backend.keras_variables import is_keras_tensor
 def get_source_inputs(tensor: Any, layer: Any = None, node_index: int | None = None) -> Any:
     """Return the list of the inputs of the network on which `tensor` depends.
 
-    layer: the layer that created `tensor`. node_index: the index of that call of the layer. By
-    default, the tensor's own record of its layer and call is used. A tensor that no layer created
-    is itself returned, not in a list.
+    Args:
+      layer: the layer that created `tensor`.
+      node_index: the index of that call of the layer. By default, the tensor's own record of its
+        layer and call is used. A tensor that no layer created is itself returned, not in a list.
     """
     if not is_keras_tensor(tensor):
         return tensor

@@ -28,16 +28,19 @@ def get_file(
 ) -> str:
     """Return the path of an existing file in ~/.keras/datasets; nothing is downloaded.
 
-    fname: the file's name, or its path. origin: the URL of the file, for messages.
-    untar: whether the file is `fname`.tar.gz, to be unpacked; the path of its content `fname` is
-      then returned.
-    md5_hash, file_hash: the expected hash of the file, in hexadecimal; hash_algorithm: "md5",
-      "sha256", or "auto" to choose by the hash's length.
-    extract: whether to unpack the file in its folder. The path of the file itself is returned.
-    archive_format: "tar", "zip", "auto" for either, or None for neither.
-    cache_dir, cache_subdir: the folder's path and a subfolder, by default "~/.keras" and
-      "datasets". Raises FileNotFoundError if the file is missing, and ValueError if its hash
-      differs.
+    Raises FileNotFoundError if the file is missing, and ValueError if its hash differs.
+
+    Args:
+      fname: the file's name, or its path.
+      origin: the URL of the file, for messages.
+      untar: whether the file is `fname`.tar.gz, to be unpacked; the path of its content `fname` is
+        then returned.
+      md5_hash, file_hash: the expected hash of the file, in hexadecimal.
+      hash_algorithm: "md5", "sha256", or "auto" to choose by the hash's length.
+      extract: whether to unpack the file in its folder. The path of the file itself is returned.
+      archive_format: "tar", "zip", "auto" for either, or None for neither.
+      cache_dir, cache_subdir: the folder's path and a subfolder, by default "~/.keras" and
+        "datasets".
     """
     folder = Path(cache_dir or Path.home() / ".keras") / cache_subdir
     whole = folder / fname

@@ -11,8 +11,12 @@ def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32
     """Convert an array of classes 0, 1, ... to vectors of `num_classes` numbers with a 1 at the
     class.
 
-    The vectors are a new last axis, which replaces a last axis of size 1. num_classes: by default
-    the largest class + 1. Raises IndexError for a class out of range.
+    The vectors are a new last axis, which replaces a last axis of size 1.
+
+    Raises IndexError for a class out of range.
+
+    Args:
+      num_classes: by default the largest class + 1.
     """
     classes = np.array(y, dtype="int")
     shape = classes.shape

@@ -36,7 +36,8 @@ class SequenceEnqueuer:
     """Base class of enqueuers: call `start`, take batches from the iterator `get()`, then call
     `stop`.
 
-    use_multiprocessing: whether the workers are forked processes; otherwise they are threads.
+    Args:
+      use_multiprocessing: whether the workers are forked processes; otherwise they are threads.
     """
 
     def __init__(self, sequence: Any, use_multiprocessing: bool = False) -> None:
@@ -54,7 +55,8 @@ class SequenceEnqueuer:
     def start(self, workers: int = 1, max_queue_size: int = 10) -> None:
         """Start the worker threads or processes.
 
-        max_queue_size: the maximum number of batches that are prepared and not yet taken.
+        Args:
+          max_queue_size: the maximum number of batches that are prepared and not yet taken.
         """
         self._workers, self._size = max(workers, 1), max(max_queue_size, 1)
         self._executor = self._new_executor()
@@ -80,7 +82,8 @@ class SequenceEnqueuer:
     def _ahead(self, tasks: Iterator[tuple[Callable[..., Any], Any]]) -> Iterator[Any]:
         """Yield the results of tasks in order; meanwhile, workers compute the next ones.
 
-        tasks: pairs of a function and its argument; see `_work`.
+        Args:
+          tasks: pairs of a function and its argument; see `_work`.
         """
         while self._executor is not None:
             for task in itertools.islice(tasks, self._size - len(self._waiting)):
@@ -111,7 +114,8 @@ class SequenceEnqueuer:
 class OrderedEnqueuer(SequenceEnqueuer):
     """An enqueuer that yields the batches of a `Sequence`, epoch after epoch.
 
-    shuffle: whether each epoch has a new random order.
+    Args:
+      shuffle: whether each epoch has a new random order.
     """
 
     def __init__(
@@ -149,7 +153,8 @@ class GeneratorEnqueuer(SequenceEnqueuer):
     """An enqueuer that yields the batches of a generator until it ends. A single worker reads the
     generator.
 
-    random_seed: the seed of NumPy's generator in the worker process.
+    Args:
+      random_seed: the seed of NumPy's generator in the worker process.
     """
 
     def __init__(
@@ -164,7 +169,9 @@ class GeneratorEnqueuer(SequenceEnqueuer):
     def start(self, workers: int = 1, max_queue_size: int = 10) -> None:
         """Start a single worker, because a generator computes its batches one after the other.
 
-        workers: ignored. max_queue_size: see `SequenceEnqueuer.start`.
+        Args:
+          workers: ignored.
+          max_queue_size: see `SequenceEnqueuer.start`.
         """
         super().start(1, max_queue_size)
 
@@ -192,7 +199,8 @@ class _Locked:
 def _work(function: Callable[[Any, Any], Any], argument: Any, number: int) -> Any:
     """Compute a batch in a worker: `function(data set, argument)`.
 
-    number: the key of the data set in `_SOURCES`. An error that cannot be pickled is replaced.
+    Args:
+      number: the key of the data set in `_SOURCES`. An error that cannot be pickled is replaced.
     """
     try:
         return function(_SOURCES[number], argument)

@@ -13,11 +13,13 @@ from gpugraph.library.keras.saving.hdf5_groups import opened_file, part_of
 class HDF5Matrix:
     """Rows `start` to `end` (exclusive) of an array in an HDF5 file, read when they are accessed.
 
-    datapath, dataset: the file's path and the array's name in it. end: None for all rows from
-      `start` on. normalizer: a function that is applied to the values read, or None.
-    The file stays open. Reading is fastest with `fit(..., shuffle="batch")`, which keeps the rows
-      of a batch together. The constructor raises OSError for a file that is not HDF5, ValueError
-      for a name that is not in it, and ImportError without h5py.
+    Args:
+      datapath, dataset: the file's path and the array's name in it.
+      end: None for all rows from `start` on.
+      normalizer: a function that is applied to the values read, or None. The file stays open.
+        Reading is fastest with `fit(..., shuffle="batch")`, which keeps the rows of a batch
+        together. The constructor raises OSError for a file that is not HDF5, ValueError for a name
+        that is not in it, and ImportError without h5py.
     """
 
     refs: ClassVar[dict[Any, Any]] = {}

@@ -37,8 +37,9 @@ class PReLU(SameShape):
     """A layer that returns x where it is positive, else alpha * x, with a trained alpha per
     element.
 
-    shared_axes: axes (from 1 on, without the batch axis) along which all elements have the same
-      alpha.
+    Args:
+      shared_axes: axes (from 1 on, without the batch axis) along which all elements have the same
+        alpha.
     """
 
     def __init__(

@@ -27,9 +27,11 @@ class _Attention(ConfiguredLayer):
     """Base class of attention layers, which are called on [query, value] or [query, value, key].
 
     query: [n, queries, size]. value, key: [n, values, size]; the keys are by default the values.
-    causal: whether query i ignores the values after value i.
-    Masks: [query mask, value mask]. The results of masked-out queries are 0. Masked-out values are
-      ignored. A call raises ValueError if the inputs or the masks are not such lists.
+
+    Args:
+      causal: whether query i ignores the values after value i. Masks: [query mask, value mask]. The
+        results of masked-out queries are 0. Masked-out values are ignored. A call raises ValueError
+        if the inputs or the masks are not such lists.
     """
 
     def __init__(self, causal: bool = False, **kwargs: Any) -> None:
@@ -89,7 +91,8 @@ def _last(sizes: Any) -> list[Any]:
 class Attention(_Attention):
     """Attention whose scores are dot products of queries and keys (Luong).
 
-    use_scale: whether the products are multiplied by a trained scalar `scale`.
+    Args:
+      use_scale: whether the products are multiplied by a trained scalar `scale`.
     """
 
     def __init__(self, use_scale: bool = False, **kwargs: Any) -> None:
@@ -114,7 +117,8 @@ class Attention(_Attention):
 class AdditiveAttention(_Attention):
     """Attention whose scores are sum(scale * tanh(query + key)) (Bahdanau).
 
-    use_scale: whether `scale` is a trained vector; else it is 1.
+    Args:
+      use_scale: whether `scale` is a trained vector; else it is 1.
     """
 
     def __init__(self, use_scale: bool = True, **kwargs: Any) -> None:

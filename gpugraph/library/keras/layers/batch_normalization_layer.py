@@ -64,26 +64,29 @@ class BatchNormalization(SameShape):
     batch. The layer's updates then set `moving_mean` and `moving_variance` to average * momentum +
     value * (1 - momentum). Otherwise, mean and variance are these moving averages.
 
-    axis: the channel axis, or a list of axes whose elements are normalized separately. center,
-    scale: whether there are `beta` and `gamma`.
-    *_initializer, *_regularizer, *_constraint: options of `gamma`, `beta` and the averages. renorm:
-      whether to correct the outputs in training towards averages of mean and deviation,
-      `renorm_mean` and `renorm_stddev`, which are updated with `renorm_momentum`. renorm_clipping:
-      a dict with the bounds `rmin`, `rmax` and `dmax` of the correction. Source: Ioffe, 2017
-      (arXiv:1702.03275).
-    fused: whether images (rank 4) are normalized by a single op, which is the default. The fused op
-      is never used with renorm, virtual batches, an adjustment, float64, or a channel axis other
-      than the second or last. With the op, `moving_variance` averages sample variances, with the
-      divisor n - 1.
-    virtual_batch_size: the number of examples in a virtual batch. A batch is split into virtual
-      batches, which are normalized separately.
-    adjustment: a function that receives the shape of the inputs, as a tensor, and returns a scale
-      and a bias. In training, they are applied to the normalized inputs before `gamma` and `beta`.
-
     The constructor raises TypeError for an axis that is not a number. It raises ValueError for
     inputs of unknown rank or channels, an axis that does not exist or occurs twice, unknown bounds,
     and a virtual batch size that is not positive or is combined with `adjustment` or channels on
     axis 0.
+
+    Source: Ioffe, 2017 (arXiv:1702.03275).
+
+    Args:
+      axis: the channel axis, or a list of axes whose elements are normalized separately.
+      center, scale: whether there are `beta` and `gamma`. *_initializer, *_regularizer,
+        *_constraint: options of `gamma`, `beta` and the averages.
+      renorm: whether to correct the outputs in training towards averages of mean and deviation,
+        `renorm_mean` and `renorm_stddev`, which are updated with `renorm_momentum`.
+      renorm_clipping: a dict with the bounds `rmin`, `rmax` and `dmax` of the correction.
+      fused: whether images (rank 4) are normalized by a single op, which is the default. The fused
+        op is never used with renorm, virtual batches, an adjustment, float64, or a channel axis
+        other than the second or last. With the op, `moving_variance` averages sample variances,
+        with the divisor n - 1.
+      virtual_batch_size: the number of examples in a virtual batch. A batch is split into virtual
+        batches, which are normalized separately.
+      adjustment: a function that receives the shape of the inputs, as a tensor, and returns a scale
+        and a bias. In training, they are applied to the normalized inputs before `gamma` and
+        `beta`.
     """
 
     moving_mean_initializer: Any
@@ -245,7 +248,8 @@ class BatchNormalization(SameShape):
     def call(self, inputs: Tensor, training: Any = None) -> Tensor:
         """Normalize the inputs.
 
-        training: a bool, or a tensor that each run evaluates, by default the learning phase.
+        Args:
+          training: a bool, or a tensor that each run evaluates, by default the learning phase.
         """
         training = learning_phase() if training is None else training
         if self.fused:
@@ -396,7 +400,8 @@ class BatchNormalization(SameShape):
     def follow(self, average: Any, value: Any, momentum: Any = None) -> Tensor:
         """Return an op that sets `average` to average * momentum + value * (1 - momentum).
 
-        momentum: by default the layer's.
+        Args:
+          momentum: by default the layer's.
         """
         decay = self.momentum if momentum is None else momentum
         return assign_moving_average(average, value, decay, zero_debias=False)

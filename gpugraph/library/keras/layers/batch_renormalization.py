@@ -89,7 +89,8 @@ def _clipped(scale: Any, bias: Any, bounds: Mapping[str, Any]) -> tuple[Any, Any
 def composed(scale: Any, bias: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
     """Return the scale and bias whose effect on x is (x * scale + bias) * gamma + beta.
 
-    gamma, beta: the scale and the offset, or None.
+    Args:
+      gamma, beta: the scale and the offset, or None.
     """
     if gamma is not None:
         scale, bias = scale * gamma, bias * gamma

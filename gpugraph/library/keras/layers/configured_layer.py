@@ -56,8 +56,9 @@ class ConfiguredLayer(Layer):
         """Create a trained variable. Its initializer, regularizer and constraint are attributes of
         the layer.
 
-        options: the prefix of these attributes' names, as in `kernel_initializer`, by default
-        `name`.
+        Args:
+          options: the prefix of these attributes' names, as in `kernel_initializer`, by default
+            `name`.
         """
         initializer, regularizer, constraint = (
             getattr(self, f"{options or name}_{kind}", None)
@@ -79,7 +80,10 @@ class SameShape(ConfiguredLayer):
 def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
     """Return a tuple of `count` ints: one int that is repeated, or the ints of a sequence.
 
-    Raises ValueError for any other value. name: the argument's name, for the message.
+    Raises ValueError for any other value.
+
+    Args:
+      name: the argument's name, for the message.
     """
     if isinstance(value, int):
         return (value,) * count

@@ -28,18 +28,18 @@ class Convolution(ConfiguredLayer):
     """A layer that returns activation(convolution(inputs, kernel) + bias), for inputs [n, ...,
     channels].
 
-    filters: the number of output channels.
-    kernel_size, strides, dilation_rate: the size of a window, the distance between windows, and the
-      distance between the elements of a window. Each is one number, or a number for each spatial
-      axis.
-    padding: "valid" or "same"; `Conv1D` also has "causal".
-    data_format: "channels_first" for inputs [n, channels, ...].
-    use_bias: whether there is a `bias` [filters].
-    *_initializer, *_regularizer, *_constraint: options of `kernel` [..., channels, filters] and
-      `bias`.
-
     The constructor raises ValueError for windows larger than the inputs, for inputs of another
     rank, and if the number of channels is unknown or differs from the first call's.
+
+    Args:
+      filters: the number of output channels.
+      kernel_size, strides, dilation_rate: the size of a window, the distance between windows, and
+        the distance between the elements of a window. Each is one number, or a number for each
+        spatial axis.
+      padding: "valid" or "same"; `Conv1D` also has "causal".
+      data_format: "channels_first" for inputs [n, channels, ...].
+      use_bias: whether there is a `bias` [filters]. *_initializer, *_regularizer, *_constraint:
+        options of `kernel` [..., channels, filters] and `bias`.
     """
 
     dimensions = 2

@@ -170,7 +170,8 @@ class GaussianNoise(SameShape):
     def call(self, inputs: Any, training: Any = None) -> Tensor:
         """Return the inputs plus noise in training, otherwise the inputs.
 
-        training: by default the learning phase.
+        Args:
+          training: by default the learning phase.
         """
         return in_training(
             lambda: inputs + random_normal(shape_of(inputs), 0.0, self.stddev, inputs.dtype),
@@ -194,7 +195,8 @@ class GaussianDropout(SameShape):
     def call(self, inputs: Any, training: Any = None) -> Tensor:
         """Return the inputs times noise in training, otherwise the inputs.
 
-        training: by default the learning phase.
+        Args:
+          training: by default the learning phase.
         """
         if not 0 < self.rate < 1:
             return inputs
@@ -211,11 +213,11 @@ class AlphaDropout(SameShape):
 
     Dropped elements become the negative limit of `selu`, and the result is scaled and shifted.
 
-    rate: the probability of dropping an element.
-    noise_shape: the shape of the random decisions, which is broadcast to the inputs: elements along
-      an axis of size 1 are dropped together.
-    Klambauer, Unterthiner, Mayr and Hochreiter 2017, Self-Normalizing Neural Networks
-    (arXiv:1706.02515).
+    Args:
+      rate: the probability of dropping an element.
+      noise_shape: the shape of the random decisions, which is broadcast to the inputs: elements
+        along an axis of size 1 are dropped together. Klambauer, Unterthiner, Mayr and Hochreiter
+        2017, Self-Normalizing Neural Networks (arXiv:1706.02515).
     """
 
     def __init__(
@@ -228,7 +230,8 @@ class AlphaDropout(SameShape):
     def call(self, inputs: Any, training: Any = None) -> Tensor:
         """Return the inputs with dropout in training, otherwise the inputs.
 
-        training: by default the learning phase.
+        Args:
+          training: by default the learning phase.
         """
         if not 0.0 < self.rate < 1.0:
             return inputs
@@ -246,7 +249,8 @@ class AlphaDropout(SameShape):
 def in_training(function: Callable[[], Tensor], inputs: Any, training: Any) -> Tensor:
     """Return `function()` in training, otherwise `inputs`.
 
-    training: a bool or a tensor; None stands for the learning phase.
+    Args:
+      training: a bool or a tensor; None stands for the learning phase.
     """
     phase = learning_phase() if training is None else training
     return smart_cond(phase, function, lambda: inputs + 0)

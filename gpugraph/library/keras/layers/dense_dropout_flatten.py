@@ -29,13 +29,13 @@ class Dense(ConfiguredLayer):
     """A layer that returns activation(inputs @ kernel + bias), along the last axis of inputs [...,
     size].
 
-    units: the number of outputs per example. The variable `kernel` is [size, units], where size is
-      the last size of the inputs.
-    use_bias: whether there is a `bias` [units].
-    *_initializer, *_regularizer, *_constraint: options of `kernel` and `bias`; see
-      `tf.get_variable`. The first call raises ValueError for inputs whose last size is unknown, and
-      later calls for another last size. Calls raise TypeError for inputs that are not floating
-      point numbers.
+    Args:
+      units: the number of outputs per example. The variable `kernel` is [size, units], where size
+        is the last size of the inputs.
+      use_bias: whether there is a `bias` [units]. *_initializer, *_regularizer, *_constraint:
+        options of `kernel` and `bias`; see `tf.get_variable`. The first call raises ValueError for
+        inputs whose last size is unknown, and later calls for another last size. Calls raise
+        TypeError for inputs that are not floating point numbers.
 
     >>> tf.keras.layers.Dense(4, activation="relu")(tf.ones([2, 3])).shape.as_list()
     [2, 4]
@@ -117,9 +117,10 @@ class Dropout(SameShape):
     """A layer that in training sets each element to 0 with probability `rate`, and divides the
     remaining elements by 1 - rate.
 
-    noise_shape: the shape of the random choices, which are broadcast to the inputs: elements along
-      an axis of size 1 are dropped together. None in it stands for the inputs' size.
-    seed: see `tf.set_random_seed`.
+    Args:
+      noise_shape: the shape of the random choices, which are broadcast to the inputs: elements
+        along an axis of size 1 are dropped together. None in it stands for the inputs' size.
+      seed: see `tf.set_random_seed`.
     """
 
     def __init__(
@@ -132,7 +133,8 @@ class Dropout(SameShape):
     def call(self, inputs: Tensor, training: Any = None) -> Tensor:
         """Return the inputs with dropout in training, otherwise the inputs.
 
-        training: a bool, or a tensor that each run evaluates, by default the learning phase.
+        Args:
+          training: a bool, or a tensor that each run evaluates, by default the learning phase.
         """
         return smart_cond(
             learning_phase() if training is None else training,
@@ -195,8 +197,9 @@ class SpatialDropout3D(_SpatialDropout):
 class Flatten(ConfiguredLayer):
     """A layer that flattens each example to a vector: [n, ...] becomes [n, size].
 
-    data_format: "channels_first" for inputs [n, channels, ...], which are transposed to channels
-      last before they are flattened.
+    Args:
+      data_format: "channels_first" for inputs [n, channels, ...], which are transposed to channels
+        last before they are flattened.
     """
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:

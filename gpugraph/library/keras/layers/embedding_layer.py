@@ -19,11 +19,12 @@ class Embedding(ConfiguredLayer):
 
     The result has the shape [..., output_dim].
 
-    input_dim: the number of different integers, which begin at 0. output_dim: the length of a
-      vector.
-    mask_zero: whether 0 means padding, so that the outputs' mask is False for it.
-    input_length: the number of integers in an example, if it is the same for all examples; or a
-      tuple of sizes. A call raises ValueError for inputs of another length.
+    Args:
+      input_dim: the number of different integers, which begin at 0.
+      output_dim: the length of a vector.
+      mask_zero: whether 0 means padding, so that the outputs' mask is False for it.
+      input_length: the number of integers in an example, if it is the same for all examples; or a
+        tuple of sizes. A call raises ValueError for inputs of another length.
     """
 
     def __init__(

@@ -49,8 +49,9 @@ def _features(inputs: Any) -> dict[str, Any]:
 class ColumnsLayer(Layer):
     """The base class of the layers that have feature columns.
 
-    expected_column_type: the class that all columns must have; otherwise the constructor raises
-      ValueError.
+    Args:
+      expected_column_type: the class that all columns must have; otherwise the constructor raises
+        ValueError.
     """
 
     _is_feature_layer = True
@@ -112,8 +113,9 @@ class ColumnsLayer(Layer):
 class DenseFeatures(ColumnsLayer):
     """The dense columns of a batch of features: [batch_size, numbers], float32.
 
-    feature_columns: dense columns; they are concatenated in the order of their names. A call takes
-    a dict from feature names to tensors or SparseTensors.
+    Args:
+      feature_columns: dense columns; they are concatenated in the order of their names. A call
+        takes a dict from feature names to tensors or SparseTensors.
     """
 
     def __init__(
@@ -158,8 +160,9 @@ class DenseFeaturesV2(DenseFeatures):
 class SequenceFeatures(ColumnsLayer):
     """The columns of sequences: [batch_size, time, numbers], float32, and the lengths [batch_size].
 
-    feature_columns: columns of sequences. A run raises InvalidArgumentError if two columns have
-    sequences of different lengths.
+    Args:
+      feature_columns: columns of sequences. A run raises InvalidArgumentError if two columns have
+        sequences of different lengths.
     """
 
     def __init__(
@@ -185,8 +188,10 @@ class SequenceFeatures(ColumnsLayer):
 class LinearFeatures(Layer):
     """A linear model of columns: [batch_size, units].
 
-    units: the number of outputs. sparse_combiner: how to combine the weights of an example's
-    categories. All weights are 0 at first.
+    Args:
+      units: the number of outputs.
+      sparse_combiner: how to combine the weights of an example's categories. All weights are 0 at
+        first.
     """
 
     def __init__(

@@ -59,8 +59,10 @@ def function_of_config(
 ) -> Any:
     """Return the function for the values that `function_config` returned.
 
-    layer: the name of the layer, for errors. Raises ValueError for bytecode that must not be run,
-      and for an unknown name.
+    Raises ValueError for bytecode that must not be run, and for an unknown name.
+
+    Args:
+      layer: the name of the layer, for errors.
     """
     if kind == "function":
         known, kind = own_functions(value, module), f"function of the Lambda layer {layer}"

@@ -21,15 +21,16 @@ _FUNCTIONS = ("function", "output_shape", "mask")
 class Lambda(Layer):
     """A layer that calls a function of the program.
 
-    function: called with the inputs, and with `mask` and `training` if it has these parameters.
-    output_shape: the shape of the outputs without the batch axis, or a function from the inputs'
-      shape; for several inputs or outputs a list of shapes.
-    mask: the mask of the outputs, or a function of the inputs and their mask.
-    arguments: a dict of further arguments for `function`.
-
     In a configuration, a named function is stored as its name. To load a model with such a layer,
     pass the function in `custom_objects`. Other functions are stored as bytecode, which is run only
     if the program permits it: see `load_model`.
+
+    Args:
+      function: called with the inputs, and with `mask` and `training` if it has these parameters.
+      output_shape: the shape of the outputs without the batch axis, or a function from the inputs'
+        shape; for several inputs or outputs a list of shapes.
+      mask: the mask of the outputs, or a function of the inputs and their mask.
+      arguments: a dict of further arguments for `function`.
     """
 
     def __init__(

@@ -17,9 +17,11 @@ class LayerNormalization(SameShape):
     The mean and variance are those of each example along `axis`; `gamma` and `beta` have the sizes
     of these axes.
 
-    axis: an axis, or a list of axes. center, scale: whether there are `beta` and `gamma`. Ba, Kiros
-    and Hinton 2016, Layer Normalization (arXiv:1607.06450). The constructor raises TypeError for an
-    axis that is not a number, and ValueError for an axis that does not exist or occurs twice.
+    Args:
+      axis: an axis, or a list of axes.
+      center, scale: whether there are `beta` and `gamma`. Ba, Kiros and Hinton 2016, Layer
+        Normalization (arXiv:1607.06450). The constructor raises TypeError for an axis that is not a
+        number, and ValueError for an axis that does not exist or occurs twice.
     """
 
     def __init__(

@@ -28,15 +28,17 @@ class _LocallyConnected(ConfiguredLayer):
 
     Each output position has its own kernel and bias.
 
-    filters: the number of output channels. kernel_size, strides: the size of a window, and the
-      distance between windows. padding: "valid", or "same" for implementations 2 and 3.
-    implementation: the format of `kernel`. 1: [positions, elements of a window, filters]. 2: a
-      dense matrix from all inputs to all outputs, [..., channels, ..., filters]; its elements
-      outside of the windows are ignored. 3: a vector of that matrix's elements inside of windows,
-      sorted by output, then by input.
-    use_bias: whether there is a `bias` [..., filters], with an element for each output.
-    *_initializer, *_regularizer, *_constraint: options of `kernel` and `bias`. The constructor
-    raises ValueError for inputs of unknown size, and for any other padding or implementation.
+    Args:
+      filters: the number of output channels.
+      kernel_size, strides: the size of a window, and the distance between windows.
+      padding: "valid", or "same" for implementations 2 and 3.
+      implementation: the format of `kernel`. 1: [positions, elements of a window, filters]. 2: a
+        dense matrix from all inputs to all outputs, [..., channels, ..., filters]; its elements
+        outside of the windows are ignored. 3: a vector of that matrix's elements inside of windows,
+        sorted by output, then by input.
+      use_bias: whether there is a `bias` [..., filters], with an element for each output.
+        *_initializer, *_regularizer, *_constraint: options of `kernel` and `bias`. The constructor
+        raises ValueError for inputs of unknown size, and for any other padding or implementation.
     """
 
     dimensions = 1
@@ -102,8 +104,9 @@ class _LocallyConnected(ConfiguredLayer):
     def _mask(self, sizes: list[int], outputs: list[int]) -> np.ndarray:
         """Return whether an input is in an output's window: bools [*sizes, *outputs].
 
-        sizes, outputs: the sizes of an example of the inputs and of the outputs. In the result, the
-        sizes of both channel axes are 1.
+        Args:
+          sizes, outputs: the sizes of an example of the inputs and of the outputs. In the result,
+            the sizes of both channel axes are 1.
         """
         mask = np.ones((), bool)
         axes = zip(self._space(sizes), self._space(outputs), self.kernel_size, self.strides)

@@ -222,10 +222,11 @@ class Dot(Merge):
     """A layer that returns dot products: each is a sum over one axis of the first input and one
     axis of the second, computed separately for each example.
 
-    axes: an axis of both inputs, or a pair with an axis of each.
-    normalize: whether vectors along these axes are first scaled to length 1. The constructor raises
-      TypeError or ValueError for any other `axes`. A call raises ValueError if the sizes along
-      these axes differ.
+    Args:
+      axes: an axis of both inputs, or a pair with an axis of each.
+      normalize: whether vectors along these axes are first scaled to length 1. The constructor
+        raises TypeError or ValueError for any other `axes`. A call raises ValueError if the sizes
+        along these axes differ.
     """
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:

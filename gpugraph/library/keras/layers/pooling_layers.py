@@ -20,14 +20,14 @@ from gpugraph.ops.nn.pooling.pool_functions import avg_pool, avg_pool3d, max_poo
 
 class _Pooling(ConfiguredLayer):
     """Base class of layers that pool windows of inputs [n, ..., channels] ("channels_first": [n,
-    channels,
-    ...]).
+    channels, ...]).
 
-    pool_size, strides: the size of a window, and the distance between windows. Each is one number,
-      or a number for each spatial axis. strides: by default `pool_size`.
-    padding: "valid" or "same".
-    The constructor raises ValueError for inputs of another rank, and for windows larger than the
-      inputs.
+    Args:
+      pool_size, strides: the size of a window, and the distance between windows. Each is one
+        number, or a number for each spatial axis.
+      strides: by default `pool_size`.
+      padding: "valid" or "same". The constructor raises ValueError for inputs of another rank, and
+        for windows larger than the inputs.
     """
 
     dimensions = 2

@@ -32,9 +32,12 @@ class Transposed(Convolution):
     the input axis. With "valid", it has max(kernel size - stride, 0) more elements. `kernel` is
     [..., filters, channels].
 
-    output_padding: if passed, an output axis has (size - 1) * stride + kernel size + output_padding
-      elements, or 2 * (kernel size // 2) fewer with "same". It must be less than the stride. Other
-      arguments: see `Convolution`.
+    Other arguments: see `Convolution`.
+
+    Args:
+      output_padding: if passed, an output axis has (size - 1) * stride + kernel size +
+        output_padding elements, or 2 * (kernel size // 2) fewer with "same". It must be less than
+        the stride.
     """
 
     def __init__(
@@ -105,8 +108,9 @@ class Transposed(Convolution):
     def _length(self, place: int, size: Any) -> Any:
         """Return the size of an output axis.
 
-        place: the index of the spatial axis, from 0. size: the size of the input axis, an int or a
-          tensor.
+        Args:
+          place: the index of the spatial axis, from 0.
+          size: the size of the input axis, an int or a tensor.
         """
         stride = self.strides[place]
         window = (self.kernel_size[place] - 1) * self.dilation_rate[place] + 1
@@ -137,10 +141,12 @@ class Conv3DTranspose(Transposed):
 class Separable(Convolution):
     """A layer that convolves each channel, and then mixes the channels by a pointwise convolution.
 
-    depth_multiplier: the number of channels that are computed from each input channel, by
-      `depthwise_kernel` [..., channels, depth_multiplier]. They are then mixed by
-      `pointwise_kernel` [1, ..., channels * depth_multiplier, filters]. Other arguments: see
-      `Convolution`.
+    Other arguments: see `Convolution`.
+
+    Args:
+      depth_multiplier: the number of channels that are computed from each input channel, by
+        `depthwise_kernel` [..., channels, depth_multiplier]. They are then mixed by
+        `pointwise_kernel` [1, ..., channels * depth_multiplier, filters].
     """
 
     def __init__(

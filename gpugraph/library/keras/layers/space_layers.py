@@ -46,8 +46,10 @@ class _Space(ConfiguredLayer):
 def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
     """Return `count` pairs (before, after) for a number, for `count` numbers, or for `count` pairs.
 
-    A number n means the pair (n, n). Raises ValueError for any other value. name: the argument's
-    name, for the message.
+    A number n means the pair (n, n). Raises ValueError for any other value.
+
+    Args:
+      name: the argument's name, for the message.
     """
     if count == 1 and isinstance(value, (tuple, list)) and not isinstance(value[0], (tuple, list)):
         value = (value,)
@@ -66,8 +68,9 @@ def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
 class _Padding(_Space):
     """Base class of layers that add zeros before and after the elements of the spatial axes.
 
-    padding: a number for both ends of every axis, a number for each axis, or a pair (before, after)
-      for each axis.
+    Args:
+      padding: a number for both ends of every axis, a number for each axis, or a pair (before,
+        after) for each axis.
     """
 
     def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
@@ -89,8 +92,9 @@ class _Padding(_Space):
 class _Cropping(_Space):
     """Base class of layers that remove elements at the start and end of the spatial axes.
 
-    cropping: a number for both ends of every axis, a number for each axis, or a pair (before,
-      after) for each axis.
+    Args:
+      cropping: a number for both ends of every axis, a number for each axis, or a pair (before,
+        after) for each axis.
     """
 
     def __init__(self, cropping: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
@@ -114,7 +118,8 @@ class _Cropping(_Space):
 class _Upsampling(_Space):
     """Base class of layers that repeat each element along the spatial axes.
 
-    size: the number of repetitions, or one number for each axis.
+    Args:
+      size: the number of repetitions, or one number for each axis.
     """
 
     def __init__(self, size: Any = 2, data_format: str | None = None, **kwargs: Any) -> None:
@@ -225,7 +230,9 @@ class UpSampling1D(_Upsampling):
 class UpSampling2D(_Upsampling):
     """A layer that enlarges images by integer factors.
 
-    size: the factors of the rows and the columns. interpolation: "nearest" or "bilinear".
+    Args:
+      size: the factors of the rows and the columns.
+      interpolation: "nearest" or "bilinear".
     """
 
     def __init__(

@@ -111,8 +111,9 @@ class TimeDistributed(Wrapper):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Return the wrapped layer's outputs for all steps.
 
-        mask: the mask of the inputs, [n, steps, ...]. It is passed to the wrapped layer if the
-          layer's `call` accepts a mask.
+        Args:
+          mask: the mask of the inputs, [n, steps, ...]. It is passed to the wrapped layer if the
+            layer's `call` accepts a mask.
         """
         further = {"training": training} if takes(self.layer, "training") else {}
         first = flatten(inputs)[0]

@@ -49,9 +49,10 @@ _REDUCTIONS = {
 def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
     """Multiply losses by weights, and reduce them.
 
-    sample_weight: None, a number, or a tensor that broadcasts to the losses, possibly after an axis
-      of size 1 is added or removed at its end. reduction: one of `ReductionV2`; raises ValueError
-      for any other value.
+    Args:
+      sample_weight: None, a number, or a tensor that broadcasts to the losses, possibly after an
+        axis of size 1 is added or removed at its end.
+      reduction: one of `ReductionV2`; raises ValueError for any other value.
     """
     ReductionV2.validate(reduction)
     losses = convert_to_tensor(losses)
@@ -78,9 +79,10 @@ class Loss:
     """Base class of losses: subclasses define `call(y_true, y_pred)`, which returns each example's
     loss.
 
-    reduction: one of `tf.keras.losses.Reduction`. The constructor raises ValueError for any other
-      value.
-    name: the name of the loss.
+    Args:
+      reduction: one of `tf.keras.losses.Reduction`. The constructor raises ValueError for any other
+        value.
+      name: the name of the loss.
     """
 
     def __init__(self, reduction: str = ReductionV2.AUTO, name: str | None = None) -> None:

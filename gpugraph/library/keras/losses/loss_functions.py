@@ -115,7 +115,8 @@ def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
 def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
     """Return max(0, 1 + largest prediction for another class - prediction for the target's class).
 
-    y_true: one-hot vectors along the last axis.
+    Args:
+      y_true: one-hot vectors along the last axis.
     """
     y_true, y_pred = alike(y_true, y_pred)
     right = reduce_sum(y_true * y_pred, axis=-1)
@@ -131,7 +132,8 @@ def categorical_crossentropy(
 ) -> Tensor:
     """Return the cross entropy of probabilities along the last axis, or of logits if `from_logits`.
 
-    label_smoothing: the fraction of the targets that is replaced by a uniform distribution.
+    Args:
+      label_smoothing: the fraction of the targets that is replaced by a uniform distribution.
     """
     y_true, y_pred = alike(y_true, y_pred)
     if isinstance(label_smoothing, Tensor) or label_smoothing:
@@ -152,7 +154,8 @@ def binary_crossentropy(
 ) -> Tensor:
     """Return the mean over the last axis of the cross entropies of probabilities, or of logits.
 
-    label_smoothing: the fraction by which targets of 0 and 1 are moved towards 1 / 2.
+    Args:
+      label_smoothing: the fraction by which targets of 0 and 1 are moved towards 1 / 2.
     """
     y_true, y_pred = alike(y_true, y_pred)
     if isinstance(label_smoothing, Tensor) or label_smoothing:

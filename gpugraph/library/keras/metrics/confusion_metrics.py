@@ -70,8 +70,9 @@ class ConfusionMetric(Metric):
         """Return an op that adds a batch to the counts; it fails for a prediction outside of [0,
         1].
 
-        top_k: the number of largest predictions in a row that may be positive. class_id: if set,
-          only predictions of this class are counted.
+        Args:
+          top_k: the number of largest predictions in a row that may be positive.
+          class_id: if set, only predictions of this class are counted.
         """
         y_pred = cast(y_pred, float32)
         with control_dependencies([check_range(y_pred)]):
@@ -222,7 +223,8 @@ class MeanIoU(Metric):
     """The mean over classes of intersection / union of targets and predictions; see
     `tf.metrics.mean_iou`.
 
-    num_classes: targets and predictions are class indices below this number.
+    Args:
+      num_classes: targets and predictions are class indices below this number.
     """
 
     def __init__(self, num_classes: int, name: str | None = None, dtype: Any = None) -> None:

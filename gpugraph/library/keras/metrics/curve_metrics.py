@@ -20,12 +20,13 @@ _METHODS = ("interpolation", "minoring", "majoring")
 class AUC(ConfusionMetric):
     """The area under a curve over thresholds.
 
-    num_thresholds: the number of evenly spaced thresholds from 0 to 1.
-    thresholds: the thresholds besides 0 and 1, instead of `num_thresholds`.
-    curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
-    summation_method: the form of the curve between two points: "interpolation", or the ("minoring")
-      or the maximum ("majoring") of the two values.
-    The constructor raises ValueError for other arguments.
+    Args:
+      num_thresholds: the number of evenly spaced thresholds from 0 to 1.
+      thresholds: the thresholds besides 0 and 1, instead of `num_thresholds`.
+      curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
+      summation_method: the form of the curve between two points: "interpolation", or the
+        ("minoring") or the maximum ("majoring") of the two values. The constructor raises
+        ValueError for other arguments.
     """
 
     kinds = ("tp", "tn", "fp", "fn")

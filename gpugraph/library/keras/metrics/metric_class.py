@@ -34,7 +34,8 @@ class Metric(Layer):
 
     A call adds a batch, and returns the result for all batches so far, including this one.
 
-    dtype: the dtype of the variables and the result; `floatx()` by default.
+    Args:
+      dtype: the dtype of the variables and the result; `floatx()` by default.
     """
 
     is_metric = True

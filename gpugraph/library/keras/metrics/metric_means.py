@@ -27,8 +27,9 @@ def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor
     """Return (values * weights, the weights broadcast to the values); without weights, return
     (`values`, None).
 
-    averages: if the weights do not broadcast, the values' axes beyond the weights' are reduced
-    first: averaged if this is true, otherwise summed.
+    Args:
+      averages: if the weights do not broadcast, the values' axes beyond the weights' are reduced
+        first: averaged if this is true, otherwise summed.
     """
     if sample_weight is None:
         return values, None

@@ -77,7 +77,8 @@ class Hyperparameters(Trackable):
     def _get_hyper(self, name: str, dtype: Any = None) -> Any:
         """Return a setting: a schedule, or a variable or tensor.
 
-        dtype: the dtype to which the setting is cast, or None for no cast.
+        Args:
+          dtype: the dtype to which the setting is cast, or None for no cast.
         """
         self._create_hypers()
         value = self._hyper[name]

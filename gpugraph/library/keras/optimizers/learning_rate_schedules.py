@@ -59,7 +59,8 @@ class _Decay(LearningRateSchedule):
 class ExponentialDecay(_Decay):
     """A schedule with the rate initial_learning_rate * decay_rate ** (step / decay_steps).
 
-    staircase: whether to round step / decay_steps down to an integer.
+    Args:
+      staircase: whether to round step / decay_steps down to an integer.
     """
 
     decay = staticmethod(learning_rate_decay.exponential_decay)
@@ -78,7 +79,8 @@ class ExponentialDecay(_Decay):
 class InverseTimeDecay(_Decay):
     """A schedule with the rate initial_learning_rate / (1 + decay_rate * step / decay_steps).
 
-    staircase: whether to round step / decay_steps down to an integer.
+    Args:
+      staircase: whether to round step / decay_steps down to an integer.
     """
 
     decay = staticmethod(learning_rate_decay.inverse_time_decay)
@@ -97,8 +99,9 @@ class InverseTimeDecay(_Decay):
 class PolynomialDecay(_Decay):
     """A schedule that is a polynomial of degree `power` from the initial to the end rate.
 
-    decay_steps: the number of steps of the decay. cycle: whether the decay starts again after its
-    end; see `tf.train.polynomial_decay`.
+    Args:
+      decay_steps: the number of steps of the decay.
+      cycle: whether the decay starts again after its end; see `tf.train.polynomial_decay`.
     """
 
     decay = staticmethod(learning_rate_decay.polynomial_decay)

@@ -57,8 +57,11 @@ class Adam(_Moments):
     beta_2.
 
     The update in step t is var -= lr_t * m / (sqrt(v) + epsilon), with lr_t = lr * sqrt(1 -
-    beta_2^t) / (1 - beta_1^t). amsgrad: whether to use the maximum of v so far in place of v.
-    Slots: "m", "v", and with amsgrad "vhat".
+    beta_2^t) / (1 - beta_1^t).
+
+    Args:
+      amsgrad: whether to use the maximum of v so far in place of v. Slots: "m", "v", and with
+        amsgrad "vhat".
     """
 
     def __init__(
@@ -240,7 +243,11 @@ class Nadam(_Moments):
         return self._schedules[dtype]
 
     def _mixed(self, variable: Any, first: Any, second: Any, grad: Tensor) -> Any:
-        """Return the amount to subtract from the variable; first, second: the new m and v."""
+        """Return the amount to subtract from the variable;
+
+        Args:
+          first, second: the new m and v.
+        """
         now, following, product, next_product = self._schedule(variable)
         unbiased = (1.0 - now) * grad / (1.0 - product) + following * first / (1.0 - next_product)
         spread = second / (1.0 - self._powers(variable)[1])

@@ -48,11 +48,12 @@ _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 class OptimizerV2(Hyperparameters):
     """Base class of Keras's optimizers.
 
-    name: a prefix for the names of ops and variables. clipnorm: the maximum norm of a variable's
-      gradient. clipvalue: the maximum magnitude of its elements.
-    lr: another name of learning_rate.
-    decay: the learning rate is divided by 1 + decay * (number of steps taken). The constructor
-      raises TypeError for another keyword argument, and ValueError for a value below 0.
+    Args:
+      name: a prefix for the names of ops and variables. clipnorm: the maximum norm of a variable's
+        gradient. clipvalue: the maximum magnitude of its elements. lr: another name of
+        learning_rate. decay: the learning rate is divided by 1 + decay * (number of steps taken).
+        The constructor raises TypeError for another keyword argument, and ValueError for a value
+        below 0.
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
@@ -272,7 +273,8 @@ class OptimizerV2(Hyperparameters):
         """Return the variable's slot of this name; create it with the variable's shape and dtype if
         missing.
 
-        initializer: "zeros", a number, or an initializer.
+        Args:
+          initializer: "zeros", a number, or an initializer.
         """
         slots, var = self._slots.setdefault(slot_name, {}), container_of(var)
         if var not in slots:
@@ -335,8 +337,9 @@ class OptimizerV2(Hyperparameters):
     def set_weights(self, weights: Sequence[Any]) -> None:
         """Set the values of `weights`. Raises ValueError for a wrong number or shape of arrays.
 
-        weights: arrays. The values may come from the Keras 2 optimizer of the same name, which does
-        not have all of these variables.
+        Args:
+          weights: arrays. The values may come from the Keras 2 optimizer of the same name, which
+            does not have all of these variables.
         """
         weights = self._of_keras_2(list(weights))
         if len(self._weights) != len(weights):

@@ -23,8 +23,10 @@ class SGD(OptimizerV2):
     """Gradient descent with momentum: velocity = momentum * velocity - lr * gradient; var +=
     velocity.
 
-    nesterov: whether var += momentum * velocity - lr * gradient, with the new velocity. The slot
-    "momentum" is the velocity. The constructor raises ValueError for a momentum outside of [0, 1].
+    Args:
+      nesterov: whether var += momentum * velocity - lr * gradient, with the new velocity. The slot
+        "momentum" is the velocity. The constructor raises ValueError for a momentum outside of [0,
+        1].
     """
 
     def __init__(
@@ -78,10 +80,11 @@ class SGD(OptimizerV2):
 class RMSprop(OptimizerV2):
     """rms = rho * rms + (1 - rho) * gradient ** 2; var -= lr * gradient / (sqrt(rms) + epsilon).
 
-    momentum: if nonzero, mom = momentum * mom + lr * gradient / sqrt(rms + epsilon); var -= mom.
-    centered: whether to use rms - mg ** 2 in place of rms in both divisors, where mg is the running
-      mean of the gradient.
-    Slots: "rms"; "momentum" if there is momentum; "mg" if `centered`.
+    Args:
+      momentum: if nonzero, mom = momentum * mom + lr * gradient / sqrt(rms + epsilon); var -= mom.
+      centered: whether to use rms - mg ** 2 in place of rms in both divisors, where mg is the
+        running mean of the gradient. Slots: "rms"; "momentum" if there is momentum; "mg" if
+        `centered`.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -114,7 +117,11 @@ class RMSprop(OptimizerV2):
                 self.add_slot(variable, name)
 
     def _op(self, kind: str, variable: Any, *grad: Any) -> Any:
-        """Create the op of a step with momentum. kind: "Apply", or "SparseApply" for some rows."""
+        """Create the op of a step with momentum.
+
+        Args:
+          kind: "Apply", or "SparseApply" for some rows.
+        """
         numbers = self.numbers(variable)
         names = ["mg", "rms", "momentum"] if self.centered else ["rms", "momentum"]
         op_type = f"{kind}{'Centered' if self.centered else ''}RMSProp"
@@ -174,8 +181,9 @@ def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Te
 class Adagrad(OptimizerV2):
     """accumulator += gradient ** 2; var -= lr * gradient / (sqrt(accumulator) + epsilon).
 
-    initial_accumulator_value: the initial value of the slot "accumulator"; the constructor raises
-    ValueError if it is negative.
+    Args:
+      initial_accumulator_value: the initial value of the slot "accumulator"; the constructor raises
+        ValueError if it is negative.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}

@@ -14,7 +14,10 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 def merged_step(optimizer: Any, pairs: Sequence[tuple[Any, Any]], name: str | None) -> Any:
     """Return the op that takes one step with the gradients of all replicas.
 
-    pairs: (gradient, variable) of this replica. Raises RuntimeError outside of replicas.
+    Raises RuntimeError outside of replicas.
+
+    Args:
+      pairs: (gradient, variable) of this replica.
     """
     context = get_replica_context()
     if context is None:
@@ -30,7 +33,8 @@ def distributed_step(
 ) -> Any:
     """Return the op that changes all copies of variables, and then adds 1 to `iterations`.
 
-    grads_and_vars: pairs of a gradient per replica and a variable.
+    Args:
+      grads_and_vars: pairs of a gradient per replica and a variable.
     """
     extended, graph = distribution.extended, get_default_graph()
     variables = [variable for _, variable in grads_and_vars]

@@ -30,8 +30,9 @@ _SWEEPS = 6
 class Box:
     """A box: its size and, after the layout, the position of its centre, in pixels.
 
-    rank: the number of its row, from the top. is_bend: whether the box is only a gap through which
-    an edge passes the row.
+    Args:
+      rank: the number of its row, from the top.
+      is_bend: whether the box is only a gap through which an edge passes the row.
     """
 
     width: float
@@ -58,7 +59,8 @@ class Layout:
 def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> Layout:
     """Set the position of every box, and return the layout.
 
-    edges: pairs of indices of boxes; the first box has the smaller rank.
+    Args:
+      edges: pairs of indices of boxes; the first box has the smaller rank.
     """
     rows: defaultdict[int, list[Box]] = defaultdict(list)
     for box in boxes:
@@ -95,8 +97,9 @@ def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[B
 def _sort_rows(rows: Sequence[list[Box]], downwards: bool) -> None:
     """Sort each row by the mean position of the boxes' neighbours in the previous row.
 
-    downwards: whether to begin with the top row, so that the previous row is the row above;
-    otherwise begin at the bottom.
+    Args:
+      downwards: whether to begin with the top row, so that the previous row is the row above;
+        otherwise begin at the bottom.
     """
     for row in rows if downwards else reversed(rows):
         for place, box in enumerate(row):

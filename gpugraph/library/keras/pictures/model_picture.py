@@ -213,8 +213,9 @@ def _arrivals(routes: Sequence[Sequence[Box]]) -> list[float]:
 def _path(route: Sequence[Box], shift: float, turned: bool) -> str:
     """Draw a curve from the lower edge of the first box to the upper edge of the last one.
 
-    shift: the offset of its end from the centre of the last box. turned: whether x and y are
-      exchanged, for a picture from left to right.
+    Args:
+      shift: the offset of its end from the centre of the last box.
+      turned: whether x and y are exchanged, for a picture from left to right.
     """
     parts: list[str] = []
     for box, following in pairwise(route):

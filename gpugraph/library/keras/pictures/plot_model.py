@@ -45,16 +45,18 @@ def plot_model(
 ) -> ModelPicture:
     """Write a picture of a model with a box for each layer, and return it for notebooks.
 
-    to_file: the path of the file. With the suffix `.svg`, it is an SVG file; with `.png` or no
-      suffix, it is a PNG file, which requires the package cairosvg, or one of the programs
-      rsvg-convert and inkscape.
-    show_shapes: whether boxes show the shapes of inputs and outputs.
-    show_layer_names: whether boxes show the layers' names in addition to their classes.
-    rankdir: "TB" for inputs at the top, "LR" for inputs on the left.
-    expand_nested: whether a nested model is drawn with its layers. dpi: 96 for the normal size.
     Raises ValueError for any other direction or format. Raises ImportError for a PNG file if there
-    is no converter.
-    Source: `tf.keras.utils.plot_model`, which needs Graphviz.
+    is no converter. Source: `tf.keras.utils.plot_model`, which needs Graphviz.
+
+    Args:
+      to_file: the path of the file. With the suffix `.svg`, it is an SVG file; with `.png` or no
+        suffix, it is a PNG file, which requires the package cairosvg, or one of the programs
+        rsvg-convert and inkscape.
+      show_shapes: whether boxes show the shapes of inputs and outputs.
+      show_layer_names: whether boxes show the layers' names in addition to their classes.
+      rankdir: "TB" for inputs at the top, "LR" for inputs on the left.
+      expand_nested: whether a nested model is drawn with its layers.
+      dpi: 96 for the normal size.
     """
     if rankdir not in ("TB", "LR"):
         raise ValueError(f'rankdir is "TB" or "LR", got {rankdir!r}')

@@ -18,8 +18,10 @@ Array = np.ndarray[Any, Any]
 class _Conversion(NamedTuple):
     """A conversion of a layer's weights in one direction.
 
-    gates: the number of gates, each of which has a part of the kernels. order: the NumPy order ("C"
-      or "F") in which a transposed part is reshaped. biases: the function that converts the biases.
+    Args:
+      gates: the number of gates, each of which has a part of the kernels.
+      order: the NumPy order ("C" or "F") in which a transposed part is reshaped.
+      biases: the function that converts the biases.
     """
 
     gates: int
@@ -58,7 +60,9 @@ def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list
     """Return the arrays for a layer's weights, converted to the layouts of the recurrent layers in
     it.
 
-    weights: the layer's variables. arrays: the stored array for each variable.
+    Args:
+      weights: the layer's variables.
+      arrays: the stored array for each variable.
     """
     result = list(arrays)
     if len(weights) != len(arrays):
@@ -82,7 +86,9 @@ def _convert(weights: Sequence[Any], places: Sequence[int], arrays: list[Any]) -
     """Replace the kernel, recurrent kernel and biases of one layer in `arrays` by converted arrays,
     if a conversion is necessary.
 
-    weights: the three variables. places: the indices of the three arrays.
+    Args:
+      weights: the three variables.
+      places: the indices of the three arrays.
     """
     kernel, recurrent, biases = (arrays[place] for place in places)
     shape = tuple(weights[2].shape.as_list())

@@ -63,8 +63,10 @@ def version_text(version: str | None, config: str = "") -> str:
     """Return a remark on the version of Keras that wrote a file. Return "" for Keras 2 and
     tf.keras.
 
-    version: the version that the file records, or None. config: the model's configuration as JSON,
-    which is searched for arguments of Keras 1 if there is no version.
+    Args:
+      version: the version that the file records, or None.
+      config: the model's configuration as JSON, which is searched for arguments of Keras 1 if there
+        is no version.
     """
     if version is None:
         if not any(mark in config for mark in _MARKS_OF_KERAS_1):

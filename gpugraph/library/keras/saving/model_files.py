@@ -57,12 +57,13 @@ def save_model(
 ) -> None:
     """Write a model's configuration, variables and arguments of `compile` to one HDF5 file.
 
-    filepath: the path of the file, or an open file of h5py. A file appears at its path only when it
-      is complete.
-    overwrite: whether to replace an existing file without a prompt on the terminal.
-    include_optimizer: whether to write the arguments of `compile` and the optimizer's variables.
-    save_format: "h5"; raise NotImplementedError for "tf", for signatures, and for a subclass that
-      defines `call` and no `get_config`.
+    Args:
+      filepath: the path of the file, or an open file of h5py. A file appears at its path only when
+        it is complete.
+      overwrite: whether to replace an existing file without a prompt on the terminal.
+      include_optimizer: whether to write the arguments of `compile` and the optimizer's variables.
+      save_format: "h5"; raise NotImplementedError for "tf", for signatures, and for a subclass that
+        defines `call` and no `get_config`.
     """
     if save_format not in (None, "h5") or signatures is not None:
         raise NotImplementedError(
@@ -122,14 +123,15 @@ def load_model(
 ) -> Any:
     """Load the model of a file that was written by `Model.save` here, in Keras 2 or in tf.keras.
 
-    custom_objects: classes and functions of the program, by their names in the file. compile:
-      whether to call `compile` with the arguments in the file; if there are none, a warning is
-      logged.
-    safe_mode: whether to reject code in the file, such as that of Lambda layers, instead of running
-      it.
-
     Raises OSError for a file that is not HDF5. Raises ValueError for a file without a model, for
     unknown classes, for damaged or wrong variables, and for code.
+
+    Args:
+      custom_objects: classes and functions of the program, by their names in the file.
+      compile: whether to call `compile` with the arguments in the file; if there are none, a
+        warning is logged.
+      safe_mode: whether to reject code in the file, such as that of Lambda layers, instead of
+        running it.
     """
     scope = custom_object_scope(custom_objects or {})
     source = "file" if safe_mode else "trusted"

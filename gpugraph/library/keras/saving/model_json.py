@@ -49,7 +49,11 @@ def json_value(value: Any) -> Any:
 
 
 def to_json_text(value: Any, **options: Any) -> str:
-    """Return a configuration as JSON text. options: arguments of `json.dumps`."""
+    """Return a configuration as JSON text.
+
+    Args:
+      options: arguments of `json.dumps`.
+    """
     return json.dumps(value, default=json_value, **options)
 
 
@@ -81,9 +85,11 @@ def model_to_json(model: Any, **options: Any) -> str:
 def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Create the model that `{"class_name": ..., "config": ...}` describes, with new variables.
 
-    custom_objects: classes and functions of the program, by their names in the configuration.
     Raises TypeError for a list, which `Sequential.from_config` accepts. Raises ValueError for an
     unknown class.
+
+    Args:
+      custom_objects: classes and functions of the program, by their names in the configuration.
     """
     if isinstance(config, list):
         raise TypeError(

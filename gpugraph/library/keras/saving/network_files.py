@@ -40,8 +40,10 @@ class NetworkFiles:
     def to_json(self, **kwargs: Any) -> str:
         """Return the class name and configuration as JSON, for `model_from_json`.
 
-        kwargs: arguments of `json.dumps`. Raises NotImplementedError for a subclass that defines
-        `call`.
+        Raises NotImplementedError for a subclass that defines `call`.
+
+        Args:
+          kwargs: arguments of `json.dumps`.
         """
         return model_to_json(self, **kwargs)
 
@@ -71,11 +73,15 @@ class NetworkFiles:
     ) -> None:
         """Write the variables to an HDF5 file, or with the optimizer's variables to a checkpoint.
 
-        filepath: the path of an HDF5 file, a group of h5py, or the prefix of a checkpoint's paths.
-        overwrite: whether to replace an existing file without a prompt on the terminal.
-        save_format: "h5", "tf" or None. None means HDF5 if the path has the suffix `.h5`, `.hdf5`
-          or `.keras`, and otherwise a checkpoint. Raises ValueError for any other format, for a
-          checkpoint with an HDF5 file's suffix, and before the variables are created.
+        Raises ValueError for any other format, for a checkpoint with an HDF5 file's suffix, and
+        before the variables are created.
+
+        Args:
+          filepath: the path of an HDF5 file, a group of h5py, or the prefix of a checkpoint's
+            paths.
+          overwrite: whether to replace an existing file without a prompt on the terminal.
+          save_format: "h5", "tf" or None. None means HDF5 if the path has the suffix `.h5`, `.hdf5`
+            or `.keras`, and otherwise a checkpoint.
         """
         if not self.is_graph_network and not self.built:
             raise ValueError(
@@ -96,16 +102,17 @@ class NetworkFiles:
     ) -> LoadStatus | None:
         """Set the variables from a file that `save_weights` or `save` wrote.
 
-        filepath: an HDF5 file, or an object checkpoint. A checkpoint may also contain the
-          optimizer's variables, and also sets variables that are created later.
-        by_name: whether to match layers by name and ignore layers without a match; otherwise layers
-          are matched by order.
-        skip_mismatch: with `by_name`, whether to ignore a layer whose number or shapes of variables
-          differ.
-
         For a checkpoint, returns the result of `tf.train.Checkpoint.restore`. `by_name` then raises
         NotImplementedError. For an HDF5 file, raises ValueError if layers, numbers of variables or
         shapes differ. No variable is changed then.
+
+        Args:
+          filepath: an HDF5 file, or an object checkpoint. A checkpoint may also contain the
+            optimizer's variables, and also sets variables that are created later.
+          by_name: whether to match layers by name and ignore layers without a match; otherwise
+            layers are matched by order.
+          skip_mismatch: with `by_name`, whether to ignore a layer whose number or shapes of
+            variables differ.
         """
         if skip_mismatch and not by_name:
             raise ValueError(

@@ -100,8 +100,9 @@ def read_layers(group: Any, layers: Sequence[Any]) -> None:
 def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = False) -> None:
     """Set the variables of the layers whose names are in the group. All other layers are unchanged.
 
-    skip_mismatch: whether to ignore, with a warning, a layer whose number or shapes of variables
-    differ; otherwise it raises ValueError.
+    Args:
+      skip_mismatch: whether to ignore, with a warning, a layer whose number or shapes of variables
+        differ; otherwise it raises ValueError.
     """
     pairs: list[tuple[Any, StoredArray]] = []
     for number, name in enumerate(read_names(group, "layer_names")):

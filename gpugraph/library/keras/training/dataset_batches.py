@@ -18,7 +18,8 @@ class DatasetBatches(Sequence):
     """The batches of a dataset as a Sequence. They are read in order; each epoch starts at the
     first batch.
 
-    steps: the number of batches of an epoch; by default, all batches.
+    Args:
+      steps: the number of batches of an epoch; by default, all batches.
     """
 
     def __init__(self, dataset: Any, steps: int | None) -> None:
@@ -68,9 +69,10 @@ def batches_of(
 ) -> Any:
     """Return a Sequence or generator for a dataset or an iterator. Return any other data unchanged.
 
-    is_repeated: whether each use starts at the first batch, as for validations. Otherwise, if the
-    number of steps is given, an epoch continues where the previous one ended. batch_size: must not
-    be given for a dataset, whose elements are batches.
+    Args:
+      is_repeated: whether each use starts at the first batch, as for validations. Otherwise, if the
+        number of steps is given, an epoch continues where the previous one ended.
+      batch_size: must not be given for a dataset, whose elements are batches.
     """
     if batch_size is not None and isinstance(data, DatasetBase):
         raise ValueError(

@@ -20,8 +20,10 @@ from gpugraph.library.keras.inputs.sequence import Sequence as BatchSequence
 class Batch(NamedTuple):
     """The data of one step.
 
-    arrays: an array for each tensor to feed. size: the number of examples. weighted: for each
-      output, whether its examples have weights.
+    Args:
+      arrays: an array for each tensor to feed.
+      size: the number of examples.
+      weighted: for each output, whether its examples have weights.
     """
 
     arrays: Sequence[Any]
@@ -42,9 +44,9 @@ def take(array: Any, rows: Any) -> Any:
 class ArrayBatches:
     """Batches of rows of arrays that have the same number of rows.
 
-    shuffle: True for a new random order of the examples in each epoch; "batch" for a random order
-      of the batches; False for no shuffling.
-    steps: the number of batches in an epoch.
+    Args:
+      shuffle: True for a new random order of the examples in each epoch; "batch" for a random order
+        of the batches; False for no shuffling. steps: the number of batches in an epoch.
     """
 
     counts_samples = True
@@ -109,10 +111,12 @@ class StepBatches:
 class GeneratorBatches:
     """Batches of a generator, iterator or Sequence, which workers prepare in advance.
 
-    convert: a function from a value of the source to a Batch. steps: the number of batches in an
-    epoch; None means the length of a Sequence, or all batches of a generator. workers: the number
-    of workers; 0 means that there are none. steps_name: the name of the user's argument for
-    `steps`, for messages.
+    Args:
+      convert: a function from a value of the source to a Batch.
+      steps: the number of batches in an epoch; None means the length of a Sequence, or all batches
+        of a generator.
+      workers: the number of workers; 0 means that there are none.
+      steps_name: the name of the user's argument for `steps`, for messages.
     """
 
     counts_samples = False

@@ -36,7 +36,9 @@ class Functions:
 class Hooks:
     """The methods of callbacks, and of a progress bar, that are called before and after each batch.
 
-    mode: "train", "test" or "predict". names: the names of a step's results.
+    Args:
+      mode: "train", "test" or "predict".
+      names: the names of a step's results.
     """
 
     def __init__(self, callbacks: CallbackList, mode: str, names: Sequence[str]) -> None:
@@ -147,8 +149,9 @@ def _shown(bar: Progbar, names: Sequence[str], by_size: bool) -> Any:
 class Validation:
     """The data for the validations of a training, and the epochs after which they run.
 
-    frequency: the number of epochs from one validation to the next, or a collection of epochs, from
-      1 on.
+    Args:
+      frequency: the number of epochs from one validation to the next, or a collection of epochs,
+        from 1 on.
     """
 
     def __init__(self, batches: Any, frequency: Any) -> None:

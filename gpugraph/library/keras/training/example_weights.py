@@ -13,9 +13,13 @@ from gpugraph.library.keras.training.input_arrays import as_array, check_output_
 def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any]:
     """Return a list with the weights of each output.
 
-    weights: a list with a value for each output, a dict from the outputs' names to values, or the
-      value of a single output. kind: the argument's name, for messages. Raises ValueError for a
-      list of the wrong length and for unknown names, and TypeError for any other value.
+    Raises ValueError for a list of the wrong length and for unknown names, and TypeError for any
+    other value.
+
+    Args:
+      weights: a list with a value for each output, a dict from the outputs' names to values, or the
+        value of a single output.
+      kind: the argument's name, for messages.
     """
     if weights is None or (isinstance(weights, (list, dict)) and not weights):
         return [None] * len(names)
@@ -46,9 +50,12 @@ def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any
 def standardize_weights(target: Any, weights: Any, class_weights: Any, is_temporal: bool) -> Any:
     """Return the weights of an output's examples, or of their time steps if `is_temporal`, or None.
 
-    target: the targets of the output. weights: the weights that the program passed, or None.
-    class_weights: a dict from class to weight, or None. The weights are multiplied by these. Raises
-      ValueError for weights of a wrong shape, and for a class without a weight.
+    Raises ValueError for weights of a wrong shape, and for a class without a weight.
+
+    Args:
+      target: the targets of the output.
+      weights: the weights that the program passed, or None.
+      class_weights: a dict from class to weight, or None. The weights are multiplied by these.
     """
     weights = as_array(weights)
     if is_temporal and (weights is not None or class_weights is not None):
@@ -87,7 +94,11 @@ def _check_temporal(target: Any, weights: Any) -> None:
 
 
 def _by_class(target: Any, class_weights: Any) -> Any:
-    """Return the weight of each example's class. target: classes, or one-hot rows."""
+    """Return the weight of each example's class.
+
+    Args:
+      target: classes, or one-hot rows.
+    """
     if not isinstance(class_weights, Mapping):
         raise TypeError(f"Expected `class_weight` to be a dict of classes, got {class_weights!r}")
     if target.ndim > 2:

@@ -58,12 +58,15 @@ def standardize_arrays(
     """Return a list with the array for each name, from an array, a list of arrays, or a dict by
     name.
 
-    shapes: the shapes of the placeholders. An array with one axis gets a second axis of size 1,
-      unless its placeholder has only one axis.
-    prefix: "input" or "target", for messages. checks_batch: whether the first axis is checked too.
     Raises ValueError for a wrong number of arrays, for missing names, for rows of different lengths
     and for shapes that do not fit. Raises TypeError if a value is not an array but there are
     several arrays.
+
+    Args:
+      shapes: the shapes of the placeholders. An array with one axis gets a second axis of size 1,
+        unless its placeholder has only one axis.
+      prefix: "input" or "target", for messages.
+      checks_batch: whether the first axis is checked too.
     """
     values = _listed(data, names, prefix)
     arrays = [_array_of(value, name, prefix) for value, name in zip(values, names)]
@@ -187,7 +190,8 @@ def check_sample_counts(
 def check_output_names(argument: Mapping[Any, Any], names: Sequence[str], kind: str) -> None:
     """Raise ValueError if a dict by output has a key that is not an output's name.
 
-    kind: the name of the argument whose value the dict is.
+    Args:
+      kind: the name of the argument whose value the dict is.
     """
     unknown = sorted(set(argument) - set(names), key=str)
     if unknown:

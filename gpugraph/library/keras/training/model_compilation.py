@@ -63,19 +63,22 @@ class CompiledNetwork(Network):
     ) -> None:
         """Configure the training of the model.
 
-        optimizer: an optimizer of `tf.keras.optimizers` or `tf.train`, or its name.
-        loss: a loss, or a list or dict of losses by output. An output with the loss None is not
-          trained.
-        metrics: a list of metrics (objects, functions or names), or a list of lists or a dict by
-          output.
-        loss_weights: factors of the outputs' losses, as a list or a dict by output.
-        sample_weight_mode: "temporal" for weights of time steps; or a list, or a dict by output, of
-          such values.
-        weighted_metrics: metrics to which the weights of examples are applied.
-        target_tensors: tensors of the graph to use as targets, instead of placeholders.
-        kwargs: `options` and `run_metadata` for the runs; `experimental_run_tf_function` is
-          ignored. Raises ValueError or TypeError for arguments that do not fit the outputs, and
-          NotImplementedError for `distribute` and `run_eagerly`.
+        Raises ValueError or TypeError for arguments that do not fit the outputs, and
+        NotImplementedError for `distribute` and `run_eagerly`.
+
+        Args:
+          optimizer: an optimizer of `tf.keras.optimizers` or `tf.train`, or its name.
+          loss: a loss, or a list or dict of losses by output. An output with the loss None is not
+            trained.
+          metrics: a list of metrics (objects, functions or names), or a list of lists or a dict by
+            output.
+          loss_weights: factors of the outputs' losses, as a list or a dict by output.
+          sample_weight_mode: "temporal" for weights of time steps; or a list, or a dict by output,
+            of such values.
+          weighted_metrics: metrics to which the weights of examples are applied.
+          target_tensors: tensors of the graph to use as targets, instead of placeholders.
+          kwargs: `options` and `run_metadata` for the runs; `experimental_run_tf_function` is
+            ignored.
         """
         if distribute is not None or kwargs.pop("run_eagerly", None):
             raise NotImplementedError(

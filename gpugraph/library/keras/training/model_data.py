@@ -42,7 +42,8 @@ def is_generator(data: Any) -> bool:
 class ModelData:
     """Converts data to the arrays that are fed in a model's steps.
 
-    setup: the model's TrainingSetup, or None to convert inputs only.
+    Args:
+      setup: the model's TrainingSetup, or None to convert inputs only.
     """
 
     def __init__(self, model: Any, setup: Any) -> None:
@@ -122,8 +123,10 @@ class ModelData:
     def batches_of_tensors(self, x: Any, y: Any, steps: int | None, batch: Any) -> StepBatches:
         """Return the batches of data that contains tensors. Each step first computes their values.
 
-        batch: a function from the values of (x, y) to a Batch. Raises ValueError without the number
-          of steps.
+        Raises ValueError without the number of steps.
+
+        Args:
+          batch: a function from the values of (x, y) to a Batch.
         """
         if steps is None:
             raise ValueError(
@@ -154,8 +157,9 @@ class ModelData:
     ) -> Any:
         """Return the batches for `data`: arrays or tensors (x, y, sample_weight, class_weight).
 
-        steps: the number of steps in an epoch, if each step uses all of the data; None if steps use
-          batches of rows.
+        Args:
+          steps: the number of steps in an epoch, if each step uses all of the data; None if steps
+            use batches of rows.
         """
         x, y, sample_weight, class_weight = data
         if has_tensors(x) or has_tensors(y):

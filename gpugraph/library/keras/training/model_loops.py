@@ -68,22 +68,24 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     ) -> History:
         """Train the model up to epoch `epochs`, and return the History of losses and metrics.
 
-        x, y: arrays, lists of arrays, dicts by name, or tensors; or x is a `Sequence`, generator or
-          dataset of (x, y) or (x, y, weights).
-        batch_size: the number of examples in a step, 32 by default.
-        verbose: 1 for a progress bar, 2 for one line per epoch, 0 for nothing.
-        validation_split: the fraction of the examples, the last ones, to use for validation only.
-        validation_data: (x, y), (x, y, weights), or a Sequence or generator.
-        shuffle: whether the examples are in a new random order in each epoch. "batch" shuffles
-          whole batches.
-        class_weight: a dict of factors of losses by class. sample_weight: factors by example or
-          time step.
-        initial_epoch: the number of the first epoch, from 0 on.
-        steps_per_epoch, validation_steps: the number of steps for tensors and generators.
-        validation_freq: the number of epochs from one validation to the next, or a collection of
-          epochs.
-        max_queue_size, workers, use_multiprocessing: see `SequenceEnqueuer`. Raises RuntimeError
-        before `compile`, and ValueError for data that does not fit the model.
+        Raises RuntimeError before `compile`, and ValueError for data that does not fit the model.
+
+        Args:
+          x, y: arrays, lists of arrays, dicts by name, or tensors; or x is a `Sequence`, generator
+            or dataset of (x, y) or (x, y, weights).
+          batch_size: the number of examples in a step, 32 by default.
+          verbose: 1 for a progress bar, 2 for one line per epoch, 0 for nothing.
+          validation_split: the fraction of the examples, the last ones, to use for validation only.
+          validation_data: (x, y), (x, y, weights), or a Sequence or generator.
+          shuffle: whether the examples are in a new random order in each epoch. "batch" shuffles
+            whole batches.
+          class_weight: a dict of factors of losses by class.
+          sample_weight: factors by example or time step.
+          initial_epoch: the number of the first epoch, from 0 on.
+          steps_per_epoch, validation_steps: the number of steps for tensors and generators.
+          validation_freq: the number of epochs from one validation to the next, or a collection of
+            epochs.
+          max_queue_size, workers, use_multiprocessing: see `SequenceEnqueuer`.
         """
         if kwargs:
             raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
@@ -169,7 +171,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         """Return the outputs for inputs, computed in batches: an array, or a list or dict of
         arrays.
 
-        x: arrays, or a Sequence, generator or dataset of inputs, or of tuples that begin with them.
+        Args:
+          x: arrays, or a Sequence, generator or dataset of inputs, or of tuples that begin with
+            them.
         """
         x = batches_of(x, steps, is_repeated=True, batch_size=batch_size)
         if is_generator(x):
@@ -218,7 +222,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     ) -> Any:
         """Take one training step on a batch. Return the loss, or [loss, metrics ...].
 
-        reset_metrics: whether to reset the metrics after the step.
+        Args:
+          reset_metrics: whether to reset the metrics after the step.
         """
         return self._on_batch("train", (x, y, sample_weight, class_weight), reset_metrics)
 
@@ -247,7 +252,11 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def _generated(
         self, x: Any, steps: int | None, class_weight: Any, shuffle: Any, options: Any, name: str
     ) -> GeneratorBatches:
-        """Return the batches of a Sequence or generator. name: the name of the argument `steps`."""
+        """Return the batches of a Sequence or generator.
+
+        Args:
+          name: the name of the argument `steps`.
+        """
         _check_steps(x, steps, name)
         self._set_inputs_of(x)
         data = ModelData(self, self.setup)
@@ -377,7 +386,10 @@ def _check_part(validation_split: float) -> None:
 def _split(batches: Any, part: float) -> tuple[ArrayBatches, ArrayBatches]:
     """Divide batches into the first examples for training and the last ones for validation.
 
-    part: the fraction for validation. Raises ValueError for data that is not in arrays.
+    Raises ValueError for data that is not in arrays.
+
+    Args:
+      part: the fraction for validation.
     """
     if not isinstance(batches, ArrayBatches):
         raise ValueError(

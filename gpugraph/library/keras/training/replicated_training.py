@@ -90,8 +90,10 @@ def check_trainable(model: Any, strategy: Any) -> None:
 class _Part:
     """The forward pass of one replica, on its part of the batch.
 
-    replica: the index of the part. count: the number of all parts. inputs: the parts of the model's
-    inputs. share: the part's share in the batch. losses: the losses that the layers added.
+    Args:
+      replica: the index of the part.
+      count: the number of all parts. inputs: the parts of the model's inputs. share: the part's
+        share in the batch. losses: the losses that the layers added.
     """
 
     def __init__(self, setup: ReplicatedSetup, replica: int, count: int) -> None:

@@ -19,10 +19,12 @@ class StepFunction:
     """A function that feeds arrays, runs outputs and updates in Keras's session, and returns
     values.
 
-    inputs: the tensors to feed, in the order of the arrays. constants: (tensor, value) pairs that
-      are always fed.
-    outputs: tensors whose values are returned. updates: operations that also run.
-    options: `options` and `run_metadata` for `Session.run`.
+    Args:
+      inputs: the tensors to feed, in the order of the arrays.
+      constants: (tensor, value) pairs that are always fed.
+      outputs: tensors whose values are returned.
+      updates: operations that also run.
+      options: `options` and `run_metadata` for `Session.run`.
     """
 
     def __init__(
@@ -72,7 +74,11 @@ class StepFunction:
         return run_sparse if has_sparse else run
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return the values of the outputs; arrays: a value for each input."""
+        """Return the values of the outputs;
+
+        Args:
+          arrays: a value for each input.
+        """
         return self.prepared()(*arrays)
 
 

@@ -34,7 +34,8 @@ class StepGraph:
     """The total loss and the results of metrics in one step, for one set of outputs that have
     weights.
 
-    inputs: the placeholders of targets and weights to feed.
+    Args:
+      inputs: the placeholders of targets and weights to feed.
     """
 
     def __init__(self, loss: Tensor, results: list[Tensor], inputs: list[Any]) -> None:
@@ -44,8 +45,10 @@ class StepGraph:
 class TrainingSetup:
     """The training of a model's outputs, and the functions that run a step.
 
-    outputs: all outputs. metrics, weighted_metrics: a list for each output, from `compile`.
-    options: `options` and `run_metadata` for `Session.run`.
+    Args:
+      outputs: all outputs.
+      metrics, weighted_metrics: a list for each output, from `compile`.
+      options: `options` and `run_metadata` for `Session.run`.
     """
 
     def __init__(
@@ -161,7 +164,8 @@ class TrainingSetup:
         """Return the function for a step of the kind "train", "test" or "predict". It is created
         once.
 
-        weighted: which outputs have weights.
+        Args:
+          weighted: which outputs have weights.
         """
         key = kind, weighted
         if key not in self._functions:

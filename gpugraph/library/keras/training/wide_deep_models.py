@@ -19,8 +19,11 @@ class LinearModel(Model):
     """A model that computes activation(sum of a linear function of each input + bias): [batch,
     units].
 
-    units: the number of outputs of an example. The other arguments are as in `Dense`. A call raises
-    ValueError if it has another number of inputs than the first call.
+    The other arguments are as in `Dense`.
+
+    Args:
+      units: the number of outputs of an example. A call raises ValueError if it has another number
+        of inputs than the first call.
     """
 
     def __init__(
@@ -45,7 +48,11 @@ class LinearModel(Model):
         self.bias: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Create a kernel for each input, and the bias. input_shape: a shape or a list of them."""
+        """Create a kernel for each input, and the bias.
+
+        Args:
+          input_shape: a shape or a list of them.
+        """
         shapes = input_shape if isinstance(input_shape, list) else [input_shape]
         for shape in shapes:
             layer = Dense(
@@ -102,11 +109,14 @@ class WideDeepModel(Model):
 
     The two models may be trained by different optimizers.
 
-    linear_model, dnn_model: models with outputs of the same shape, or lists of them. activation:
-      the activation of the mean. Each of the two models receives all inputs. But if there are
-      exactly two inputs, the linear model receives the first and the deep model the second. The
-      argument `optimizer` of `compile` is one optimizer for all variables, or a list of the linear
-      and the deep model's optimizers. Source: Cheng et al., arXiv:1606.07792.
+    Source: Cheng et al., arXiv:1606.07792.
+
+    Args:
+      linear_model, dnn_model: models with outputs of the same shape, or lists of them.
+      activation: the activation of the mean. Each of the two models receives all inputs. But if
+        there are exactly two inputs, the linear model receives the first and the deep model the
+        second. The argument `optimizer` of `compile` is one optimizer for all variables, or a list
+        of the linear and the deep model's optimizers.
     """
 
     def __init__(
@@ -167,7 +177,8 @@ class _OptimizerOfEachModel(list[Any]):
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
         """Return the operations of one step on a loss, by each optimizer for its model's variables.
 
-        params: the variables to train.
+        Args:
+          params: the variables to train.
         """
         updates = []
         trained = {id(variable) for variable in params}

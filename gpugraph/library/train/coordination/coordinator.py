@@ -28,8 +28,9 @@ class Coordinator:
     A thread calls `should_stop()` in its loop. Any thread may call `request_stop` with the
     exception that ended it. `join` waits for all threads, and raises that exception.
 
-    clean_stop_exception_types: the exceptions that are an ordinary end and are not raised; by
-    default OutOfRangeError, which reports the end of an input.
+    Args:
+      clean_stop_exception_types: the exceptions that are an ordinary end and are not raised; by
+        default OutOfRangeError, which reports the end of an input.
 
     >>> coordinator = tf.train.Coordinator()
     >>> coordinator.request_stop()
@@ -57,9 +58,10 @@ class Coordinator:
     def request_stop(self, ex: Any = None) -> None:
         """Request that all threads stop; only the first exception is kept, for `join` to raise.
 
-        ex: an exception, or the result of `sys.exc_info()`; another value is replaced by a
-        ValueError. `request_stop` raises the exception itself if `join` has already finished,
-        unless the exception marks a clean stop.
+        Args:
+          ex: an exception, or the result of `sys.exc_info()`; another value is replaced by a
+            ValueError. `request_stop` raises the exception itself if `join` has already finished,
+            unless the exception marks a clean stop.
         """
         with self._lock:
             error = self._unclean(ex)

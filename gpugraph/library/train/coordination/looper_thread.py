@@ -14,12 +14,15 @@ from gpugraph.library.train.coordination.coordinator import Coordinator
 class LooperThread(threading.Thread):
     """Calls `target(*args, **kwargs)`, or `run_loop` of a subclass, until `coord` stops.
 
-    coord: a `Coordinator`, with which the thread registers. Raises ValueError for anything else.
-    timer_interval_secs: the seconds between the starts of two calls; None means no pause between
-      calls.
-
     If a call raises an exception, the thread requests a stop of `coord` with the exception. The
     thread is a daemon.
+
+    Raises ValueError for anything else.
+
+    Args:
+      coord: a `Coordinator`, with which the thread registers.
+      timer_interval_secs: the seconds between the starts of two calls; None means no pause between
+        calls.
     """
 
     def __init__(

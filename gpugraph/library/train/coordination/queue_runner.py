@@ -36,18 +36,21 @@ from gpugraph.session import BaseSession
 class QueueRunner:
     """Fills a queue in the background: a separate thread runs each enqueue operation repeatedly.
 
-    queue, enqueue_ops: the queue, and its enqueue operations. Each operation gets a thread; the
-      same operation may occur repeatedly.
-    close_op: closes the queue when the last thread has ended. cancel_op: also cancels waiting
-      enqueues, when a coordinator stops. Both are `queue.close` by default.
-    queue_closed_exception_types: the errors by which an enqueue operation reports that its queue,
-      or the queue that it dequeues from, is closed. They end a thread, but are not raised. The
-      default is OutOfRangeError. queue_runner_def: a QueueRunnerDef, whose names are in
-      `import_scope`; it replaces the other arguments.
-
     Raises ValueError if the queue or the operations are missing, or if both a queue and a
     QueueRunnerDef are passed; TypeError if `queue_closed_exception_types` is not a tuple of error
     classes.
+
+    Args:
+      queue, enqueue_ops: the queue, and its enqueue operations. Each operation gets a thread; the
+        same operation may occur repeatedly.
+      close_op: closes the queue when the last thread has ended.
+      cancel_op: also cancels waiting enqueues, when a coordinator stops. Both are `queue.close` by
+        default.
+      queue_closed_exception_types: the errors by which an enqueue operation reports that its queue,
+        or the queue that it dequeues from, is closed. They end a thread, but are not raised. The
+        default is OutOfRangeError.
+      queue_runner_def: a QueueRunnerDef, whose names are in `import_scope`; it replaces the other
+        arguments.
 
     >>> queue = tf.FIFOQueue(10, tf.int32)
     >>> runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
@@ -176,7 +179,8 @@ class QueueRunner:
     def _end_thread(self, session: Any, closes: bool) -> None:
         """Count a thread as ended; if it is the last one and `closes`, close the queue.
 
-        closes: whether the thread was ended by a closed queue, not by an error.
+        Args:
+          closes: whether the thread was ended by a closed queue, not by an error.
         """
         with self._lock:
             self._runs_per_session[session] -= 1
@@ -195,8 +199,13 @@ class QueueRunner:
         waits for a stop.
 
         After the stop request, that thread runs `cancel_op`. All threads are registered with
-        `coord`. daemon: whether they are daemon threads. start: whether to start them. Return an
-        empty list while earlier threads of the same session still run.
+        `coord`.
+
+        Return an empty list while earlier threads of the same session still run.
+
+        Args:
+          daemon: whether they are daemon threads.
+          start: whether to start them.
         """
         with self._lock:
             if self._runs_per_session.get(sess, 0) > 0:
@@ -280,12 +289,14 @@ def start_queue_runners(
 ) -> list[threading.Thread]:
     """Start the threads of all runners in a collection of the session's graph, and return them.
 
-    sess: a session, by default the default session. Raises ValueError if there is no session, and
-    TypeError if `sess` is another object. For a monitored session, which has already started its
-    runners, the list is empty.
+    Args:
+      sess: a session, by default the default session. For a monitored session, which has already
+        started its runners, the list is empty.
 
     >>> tf.train.start_queue_runners(session)
     []
+
+    Raises ValueError if there is no session, and TypeError if `sess` is another object.
     """
     if sess is None:
         sess = get_default_session()

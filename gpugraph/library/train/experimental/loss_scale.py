@@ -35,8 +35,9 @@ class LossScale(Trackable, ABC):
     def update(self, grads: Any) -> tuple[Operation, Any]:
         """Return an operation that updates the scale, and whether to apply these gradients.
 
-        grads: gradients that have been divided by the scale, in any nesting. The second result is a
-        bool or a bool scalar tensor.
+        Args:
+          grads: gradients that have been divided by the scale, in any nesting. The second result is
+            a bool or a bool scalar tensor.
         """
 
     @abstractmethod

@@ -22,9 +22,12 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
 
     The gradients are then divided by the scale.
 
-    opt: an Optimizer. loss_scale: a number, "dynamic" or a LossScale. With a dynamic scale, a step
-    whose gradients are not all finite changes no variable, and does not increment the global step.
     Raises ValueError for other arguments.
+
+    Args:
+      opt: an Optimizer.
+      loss_scale: a number, "dynamic" or a LossScale. With a dynamic scale, a step whose gradients
+        are not all finite changes no variable, and does not increment the global step.
     """
 
     def __init__(self, opt: Optimizer, loss_scale: Any) -> None:

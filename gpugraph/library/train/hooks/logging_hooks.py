@@ -205,7 +205,9 @@ class NanLossDuringTrainingError(RuntimeError):
 class NanTensorHook(SessionRunHook):
     """Ends the training if a loss is NaN: by NanLossDuringTrainingError, or by a stop request.
 
-    loss_tensor: the loss. fail_on_nan_loss: whether to raise the error, otherwise request a stop.
+    Args:
+      loss_tensor: the loss.
+      fail_on_nan_loss: whether to raise the error, otherwise request a stop.
     """
 
     def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:

@@ -20,8 +20,10 @@ class SessionRunArgs(NamedTuple):
 class SessionRunValues(NamedTuple):
     """The results of a run for one hook.
 
-    results: the values of the hook's fetches, in their structure, or None without fetches. options:
-    the RunOptions of the run. run_metadata: the run's RunMetadata.
+    Args:
+      results: the values of the hook's fetches, in their structure, or None without fetches.
+      options: the RunOptions of the run.
+      run_metadata: the run's RunMetadata.
     """
 
     results: Any

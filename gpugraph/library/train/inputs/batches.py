@@ -39,9 +39,11 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 class _QueueKind(NamedTuple):
     """A queue of `capacity` elements.
 
-    create: a function that creates the queue from the dtypes and shapes of an element's components.
-    min_size: the number of elements that remain in the queue after a dequeue, as long as it is
-      open.
+    Args:
+      create: a function that creates the queue from the dtypes and shapes of an element's
+        components.
+      min_size: the number of elements that remain in the queue after a dequeue, as long as it is
+        open.
     """
 
     create: Callable[[list[DType], list[TensorShape]], QueueBase]
@@ -64,7 +66,8 @@ class _QueueKind(NamedTuple):
 class _Batching(NamedTuple):
     """The common parameters of the functions of this module.
 
-    num_threads: the number of threads that compute each element of the list.
+    Args:
+      num_threads: the number of threads that compute each element of the list.
     """
 
     scope: str
@@ -164,8 +167,10 @@ def element_shapes(
 ) -> list[TensorShape]:
     """Return the shapes of an element's components. Raises ValueError if a rank is unknown.
 
-    shapes: the shapes that the program specifies, or None. many: whether each list has several
-    elements, one in each row. sparse: the SparseTensors by position.
+    Args:
+      shapes: the shapes that the program specifies, or None.
+      many: whether each list has several elements, one in each row.
+      sparse: the SparseTensors by position.
     """
     if shapes is not None:
         known = [as_shape(shape) for shape in shapes]
@@ -230,16 +235,18 @@ def batch(
 ) -> Any:
     """Return batches of elements, in the order in which the threads compute them.
 
-    tensors: one element, a list or dictionary of tensors and SparseTensors, which the threads
-    compute repeatedly. The result has the same structure, with a row for each of `batch_size`
-    elements. For a list of one tensor, the result is a tensor. enqueue_many: whether `tensors` has
-    several elements, one in each row. num_threads: the number of threads; their runner is added to
-    the graph. shapes: the shapes of an element's tensors, if they are unknown.
-    dynamic_pad: whether elements of different sizes are padded with zeros.
-    allow_smaller_final_batch: whether the remaining elements at the end of the input also form a
-    batch.
-
     Raises ValueError if the shape of an element is unknown, or, with `dynamic_pad`, its rank.
+
+    Args:
+      tensors: one element, a list or dictionary of tensors and SparseTensors, which the threads
+        compute repeatedly. The result has the same structure, with a row for each of `batch_size`
+        elements. For a list of one tensor, the result is a tensor.
+      enqueue_many: whether `tensors` has several elements, one in each row.
+      num_threads: the number of threads; their runner is added to the graph.
+      shapes: the shapes of an element's tensors, if they are unknown.
+      dynamic_pad: whether elements of different sizes are padded with zeros.
+      allow_smaller_final_batch: whether the remaining elements at the end of the input also form a
+        batch.
     """
     return maybe_batch(
         tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
@@ -262,7 +269,8 @@ def maybe_batch(
 ) -> Any:
     """Return batches as `batch` does, but only of elements for which `keep_input` is True.
 
-    keep_input: a bool scalar or, with `enqueue_many`, a vector.
+    Args:
+      keep_input: a bool scalar or, with `enqueue_many`, a vector.
     """
     queue_kind = _in_order(capacity, dynamic_pad, shared_name)
     batching = _Batching(

@@ -62,13 +62,17 @@ def bucket(
 ) -> tuple[Tensor, Any]:
     """Return batches of elements of the same bucket: (the bucket, an int32 scalar; the batch).
 
-    tensors: one element, as for `tf.train.batch`. which_bucket: the element's bucket, an int32
-    scalar from 0 to `num_buckets` - 1. batch_size: a number, or a list with one for each bucket.
-    capacity: the capacity of the queue of batches. It is also the capacity of each bucket's queue,
-    unless `bucket_capacities` overrides it. The other arguments are as in `tf.train.maybe_batch`.
-
     Raises ValueError for lists whose length is not `num_buckets`, or if the shape of an element is
     unknown. A run raises InvalidArgumentError for a bucket that does not exist.
+
+    The other arguments are as in `tf.train.maybe_batch`.
+
+    Args:
+      tensors: one element, as for `tf.train.batch`.
+      which_bucket: the element's bucket, an int32 scalar from 0 to `num_buckets` - 1.
+      batch_size: a number, or a list with one for each bucket.
+      capacity: the capacity of the queue of batches. It is also the capacity of each bucket's
+        queue, unless `bucket_capacities` overrides it.
     """
     sizes = _one_each("batch_size", batch_size, num_buckets)
     capacities = _one_each(
@@ -134,8 +138,9 @@ def _queue_of_batches(
 ) -> QueueBase:
     """Return a queue of pairs (bucket, batch), and add the runner that fills it.
 
-    sizes: the batch size of each bucket. rows: the number of rows of every batch, or None if it
-    differs between batches.
+    Args:
+      sizes: the batch size of each bucket.
+      rows: the number of rows of every batch, or None if it differs between batches.
     """
     known = isinstance(rows, (int, np.integer))
     shapes = [
@@ -176,13 +181,16 @@ def bucket_by_sequence_length(
 ) -> tuple[Tensor, Any]:
     """Return batches of sequences of similar length: the lengths, an int32 vector, and the batch.
 
-    input_length: the length of an element, an int32 scalar. bucket_boundaries: ascending ints;
-    bucket n is for lengths from boundary n - 1 up to, but not including, boundary n. The number of
-    buckets is the number of boundaries plus 1. The other arguments are as in `bucket`. If `tensors`
-    is a list of one tensor, the batch is a list.
-
     Raises TypeError for boundaries that are not a list of ints, and ValueError unless they
     increase.
+
+    The other arguments are as in `bucket`.
+
+    Args:
+      input_length: the length of an element, an int32 scalar.
+      bucket_boundaries: ascending ints; bucket n is for lengths from boundary n - 1 up to, but not
+        including, boundary n. The number of buckets is the number of boundaries plus 1. If
+        `tensors` is a list of one tensor, the batch is a list.
     """
     _check_boundaries(bucket_boundaries)
     elements = _elements(tensors)

@@ -74,10 +74,13 @@ def input_producer(
 ) -> QueueBase:
     """Create a queue of the rows of a tensor, repeated endlessly or `num_epochs` times.
 
-    shuffle: whether to shuffle the rows in each epoch. A runner that fills the queue is added to
-    the graph. summary_name: the name of a summary of the fraction of `capacity` in use. Return None
-    for no summary. Raises ValueError if neither the tensor nor `element_shape` determines the shape
-    of a row.
+    Return None for no summary. Raises ValueError if neither the tensor nor `element_shape`
+    determines the shape of a row.
+
+    Args:
+      shuffle: whether to shuffle the rows in each epoch. A runner that fills the queue is added to
+        the graph.
+      summary_name: the name of a summary of the fraction of `capacity` in use.
     """
     with name_scope(name, "input_producer", [input_tensor]):
         rows = convert_to_tensor(input_tensor, name="input_tensor")

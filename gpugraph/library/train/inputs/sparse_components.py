@@ -58,7 +58,9 @@ def storable(tensor: Any, many: bool) -> Tensor:
 def with_sparse(batch: Any, sparse: Mapping[int, SparseTensor], many: bool) -> Any:
     """Restore the sparse components of a batch as SparseTensors, with a row for each element.
 
-    sparse: the original SparseTensors by position. many: whether these held rows of elements.
+    Args:
+      sparse: the original SparseTensors by position.
+      many: whether these held rows of elements.
     """
     if not sparse:
         return batch

@@ -207,8 +207,9 @@ class CoordinatedSession:
 class RecoverableSession:
     """A coordinated session that is recreated if a server was lost.
 
-    create: a function that creates the session, with its hooks and threads. current: a function
-    that returns the latest tf.Session.
+    Args:
+      create: a function that creates the session, with its hooks and threads.
+      current: a function that returns the latest tf.Session.
     """
 
     def __init__(

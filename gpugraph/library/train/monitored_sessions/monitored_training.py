@@ -25,9 +25,11 @@ def train(
 ) -> Any:
     """Run `train_op` until a hook stops the training. Return its last value, the loss.
 
-    logdir: the folder of checkpoints and summaries. Raises ValueError for None on the chief unless
-    `save_checkpoint_secs` and `save_summaries_steps` are None. Other arguments are those of
-    `tf.train.MonitoredTrainingSession`.
+    Raises ValueError for None on the chief unless `save_checkpoint_secs` and `save_summaries_steps`
+    are None. Other arguments are those of `tf.train.MonitoredTrainingSession`.
+
+    Args:
+      logdir: the folder of checkpoints and summaries.
     """
     if logdir is None and is_chief:
         if save_summaries_steps:

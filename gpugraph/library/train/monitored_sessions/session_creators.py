@@ -87,8 +87,9 @@ class ChiefSessionCreator(_ScaffoldedCreator):
 class WorkerSessionCreator(_ScaffoldedCreator):
     """Creates sessions whose variables the chief's session has initialized.
 
-    scaffold, master, config: as in ChiefSessionCreator. max_wait_secs: the maximum number of
-    seconds to wait for the chief.
+    Args:
+      scaffold, master, config: as in ChiefSessionCreator.
+      max_wait_secs: the maximum number of seconds to wait for the chief.
     """
 
     def __init__(

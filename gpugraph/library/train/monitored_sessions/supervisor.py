@@ -127,8 +127,9 @@ class Supervisor:
         """Return a session that is ready. A worker that is not the chief waits until the chief has
         initialized the variables.
 
-        start_standard_services: whether to start the threads of `start_standard_services` and of
-        the graph's queue runners.
+        Args:
+          start_standard_services: whether to start the threads of `start_standard_services` and of
+            the graph's queue runners.
         """
         self.coord.clear_stop()
         if self.summary_writer is not None:

@@ -48,7 +48,8 @@ class WorkerContext(NamedTuple):
         """Return the folder to which this task writes files. If the task must not write files,
         return None.
 
-        is_kept: whether this task writes to the folder itself.
+        Args:
+          is_kept: whether this task writes to the folder itself.
         """
         if not folder or is_kept:
             return folder
@@ -88,7 +89,8 @@ def worker_context(master: str) -> WorkerContext | None:
     """Return the context that this thread has entered. Otherwise, if a strategy is in effect whose
     workers have copies of the variables, return the strategy's context.
 
-    master: the target of sessions, unless a context was entered.
+    Args:
+      master: the target of sessions, unless a context was entered.
     """
     if _ENTERED.contexts:
         return _ENTERED.contexts[-1]

@@ -21,11 +21,14 @@ class CheckpointManager:
     """Saves a `tf.train.Checkpoint` in a folder. It also manages the checkpoints that are already
     there.
 
-    checkpoint: the Checkpoint. directory: the folder.
-    max_to_keep: the number of checkpoints to keep; None keeps all. Raises ValueError for less than
-      1.
-    keep_checkpoint_every_n_hours: the interval in hours at which one checkpoint is never removed.
-    checkpoint_name: the prefix of the file names.
+    Raises ValueError for less than 1.
+
+    Args:
+      checkpoint: the Checkpoint.
+      directory: the folder.
+      max_to_keep: the number of checkpoints to keep; None keeps all.
+      keep_checkpoint_every_n_hours: the interval in hours at which one checkpoint is never removed.
+      checkpoint_name: the prefix of the file names.
     """
 
     def __init__(
@@ -78,8 +81,10 @@ class CheckpointManager:
         """Save a checkpoint in the default session, remove old checkpoints, and return the new
         path.
 
-        checkpoint_number: an int, or a variable or tensor with one, by default `save_counter`.
         Raises RuntimeError without a default session.
+
+        Args:
+          checkpoint_number: an int, or a variable or tensor with one, by default `save_counter`.
         """
         session = session_or_default(None, f'save checkpoint to "{self._prefix}"')
         number = self._count(session)

@@ -27,8 +27,10 @@ def register_session_provider(provide: Callable[[], Any]) -> None:
 def session_or_default(session: Any, action: str) -> Any:
     """Return `session`, or else the default session, or else the session of a provider.
 
-    Raises RuntimeError without a session. action: the action for which a session is needed, for the
-    message.
+    Raises RuntimeError without a session.
+
+    Args:
+      action: the action for which a session is needed, for the message.
     """
     for provide in (lambda: session, get_default_session, *_SESSION_PROVIDERS):
         chosen = provide()
@@ -41,8 +43,10 @@ def session_or_default(session: Any, action: str) -> Any:
 def _initialize(root: Any, before: int, session: Any, restored: Iterable[int] = ()) -> None:
     """Initialize the objects below `root` that have not been restored.
 
-    before: the number of a restore. Objects that this restore or a later one has set count as
-    restored. restored: the `id`s of additional restored objects.
+    Args:
+      before: the number of a restore. Objects that this restore or a later one has set count as
+        restored.
+      restored: the `id`s of additional restored objects.
     """
     known = set(restored)
     items = [node.item for node in ObjectGraph(root).nodes]
@@ -71,7 +75,9 @@ class LoadStatus:
 class CheckpointLoadStatus(LoadStatus):
     """The result of `restore` for a checkpoint of objects.
 
-    restores: all restores of the same root. New objects are matched with the latest restore first.
+    Args:
+      restores: all restores of the same root. New objects are matched with the latest restore
+        first.
     """
 
     def __init__(self, restore: ObjectRestore, restores: Iterable[ObjectRestore]) -> None:

@@ -26,7 +26,11 @@ class Checkpoint(AutoTrackable):
     In a checkpoint, a value is identified by the names of the attributes that lead to it, such as
     `model/layer/kernel`. Names of variables have no influence. Variables, optimizers with their
     slots, layers, networks, `tf.Module`s, loss scales, and lists and dicts of these are followed.
-    kwargs: objects that become attributes. Raises ValueError for an object that is not trackable.
+
+    Raises ValueError for an object that is not trackable.
+
+    Args:
+      kwargs: objects that become attributes.
     """
 
     _untracked = AutoTrackable._untracked | {"_save_counter", "_count", "_saver"}
@@ -60,8 +64,10 @@ class Checkpoint(AutoTrackable):
     def write(self, file_prefix: Any, session: Any = None) -> str:
         """Save a checkpoint at this path, without a number or a state file, and return the path.
 
-        session: the session that holds the values, by default the default session. Raises
-        RuntimeError if there is no session.
+        Raises RuntimeError if there is no session.
+
+        Args:
+          session: the session that holds the values, by default the default session.
         """
         return self._saver.save(os.fspath(file_prefix), session)
 
@@ -69,7 +75,11 @@ class Checkpoint(AutoTrackable):
         """Save a checkpoint with the number `save_counter` + 1. It becomes the latest checkpoint of
         its folder.
 
-        file_prefix: the start of the path. Returns the whole path. session: see `write`.
+        Returns the whole path.
+
+        Args:
+          file_prefix: the start of the path.
+          session: see `write`.
         """
         prefix = os.fspath(file_prefix)
         session = session_or_default(session, f'save checkpoint to "{prefix}"')
@@ -87,14 +97,15 @@ class Checkpoint(AutoTrackable):
         """Match the program's objects with the objects of a checkpoint, by names. No value is
         restored yet.
 
-        save_path: the path of a checkpoint, or None for no checkpoint. In a checkpoint of a
-          `tf.train.Saver`, variables are found by their names.
-
         The returned status has methods that restore the values, `run_restore_ops(session)` and
         `initialize_or_restore(session)`, and methods that check the matches: `assert_consumed()`,
         `assert_existing_objects_matched()`, `assert_nontrivial_match()`. Each of these first
         matches objects that were created after the call of `restore`. Raises the errors of
         `NewCheckpointReader`.
+
+        Args:
+          save_path: the path of a checkpoint, or None for no checkpoint. In a checkpoint of a
+            `tf.train.Saver`, variables are found by their names.
         """
         status = self._saver.restore(save_path)
         counter = self.save_counter

@@ -24,8 +24,10 @@ def escaped(name: str) -> str:
 class ObjectNode:
     """An object, and its references to other nodes of an ObjectGraph.
 
-    path: the prefix of the keys of the object's values. children: the name and the number of each
-    dependency. slots: for an optimizer, (number of a variable, name of a slot, number of the slot).
+    Args:
+      path: the prefix of the keys of the object's values.
+      children: the name and the number of each dependency.
+      slots: for an optimizer, (number of a variable, name of a slot, number of the slot).
     """
 
     item: Any
@@ -171,7 +173,8 @@ def full_name(item: Any) -> str:
 def saveables_named(value: Any, key: str) -> list[SaveableObject]:
     """Return the saveables of `value`, with `key` as their name in the checkpoint.
 
-    value: a variable, a SaveableObject, or a function that returns one of these for `name=key`.
+    Args:
+      value: a variable, a SaveableObject, or a function that returns one of these for `name=key`.
     """
     if callable(value) and not isinstance(value, Variable):
         value = value(name=key)

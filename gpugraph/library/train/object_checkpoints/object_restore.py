@@ -42,9 +42,11 @@ def next_restore() -> int:
 class ObjectRestore:
     """A restore of one checkpoint into the objects below `root`.
 
-    path: the path of the checkpoint. graph: the checkpoint's TrackableObjectGraph. prefix: the
-    tensor that is fed with the path. cache: restore operations that earlier restores of the same
-    root created, by key and object.
+    Args:
+      path: the path of the checkpoint.
+      graph: the checkpoint's TrackableObjectGraph.
+      prefix: the tensor that is fed with the path.
+      cache: restore operations that earlier restores of the same root created, by key and object.
     """
 
     def __init__(
@@ -152,7 +154,9 @@ class ObjectRestore:
         """Restore the matched values.
 
         Raises NotFoundError or InvalidArgumentError for values that do not fit.
-        only_new: whether to skip values that an earlier run has restored.
+
+        Args:
+          only_new: whether to skip values that an earlier run has restored.
         """
         begin = self._restored if only_new else 0
         if get_default_graph().finalized:

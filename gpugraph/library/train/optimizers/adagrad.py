@@ -85,9 +85,13 @@ class ProximalAdagradOptimizer(OneOpUpdate, Optimizer):
 class AdagradDAOptimizer(OneOpUpdate, Optimizer):
     """Adagrad by dual averaging: a variable is computed from the sums of all its gradients so far.
 
-    global_step: the variable that counts steps. Slots: "gradient_accumulator", and
-    "gradient_squared_accumulator", which starts at `initial_gradient_squared_accumulator_value`,
-    which must be above 0. Rows without a gradient keep their value. Source: Duchi et al., 2011.
+    Source: Duchi et al., 2011.
+
+    Args:
+      global_step: the variable that counts steps. Slots: "gradient_accumulator", and
+        "gradient_squared_accumulator", which starts at
+        `initial_gradient_squared_accumulator_value`, which must be above 0. Rows without a gradient
+        keep their value.
     """
 
     _grad_first = True

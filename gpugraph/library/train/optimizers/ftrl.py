@@ -15,11 +15,13 @@ class FtrlOptimizer(OneOpUpdate, Optimizer):
     """Follows the regularized leader: l1 regularization sets elements whose gradients stay small to
     0.
 
-    learning_rate_power: the exponent, at most 0, with which the learning rate depends on the
-      accumulated squares.
-    l2_shrinkage_regularization_strength: twice this number times the variable is added to its
-      gradient. Slots: "accum", which starts at `initial_accumulator_value`, and "linear". Raises
-      ValueError for strengths and an initial value below 0, and for a power above 0.
+    Raises ValueError for strengths and an initial value below 0, and for a power above 0.
+
+    Args:
+      learning_rate_power: the exponent, at most 0, with which the learning rate depends on the
+        accumulated squares.
+      l2_shrinkage_regularization_strength: twice this number times the variable is added to its
+        gradient. Slots: "accum", which starts at `initial_accumulator_value`, and "linear".
     """
 
     _grad_first = True

@@ -103,10 +103,13 @@ class Optimizer(Trackable):
     ) -> list[tuple[Any, Variable]]:
         """Return pairs (gradient or None, variable) for `var_list` or all trainable variables.
 
-        gate_gradients: with GATE_OP, all gradients of an op are computed before any of them is
-        used; with GATE_GRAPH, all gradients of all ops are computed before any is used. `var_list`
-        may also contain tensors. Raises ValueError if `var_list` is empty or the loss is not
-        floating, and NotImplementedError for other objects in `var_list`.
+        Raises ValueError if `var_list` is empty or the loss is not floating, and
+        NotImplementedError for other objects in `var_list`.
+
+        Args:
+          gate_gradients: with GATE_OP, all gradients of an op are computed before any of them is
+            used; with GATE_GRAPH, all gradients of all ops are computed before any is used.
+            `var_list` may also contain tensors.
         """
         gates = (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH)
         if gate_gradients not in gates:
@@ -182,7 +185,8 @@ class Optimizer(Trackable):
     ) -> Any:
         """Return the operation that changes all copies of the variables by the summed gradients.
 
-        grads_and_vars: pairs of a gradient per replica and a variable.
+        Args:
+          grads_and_vars: pairs of a gradient per replica and a variable.
         """
         return distributed_apply(self, distribution, grads_and_vars, global_step, name)
 
@@ -238,7 +242,8 @@ class Optimizer(Trackable):
         """Return the slot `slot_name` of `var`. A new slot is initialized to zeros of the shape and
         dtype of `var`.
 
-        op_name: the name of the new slot's ops.
+        Args:
+          op_name: the name of the new slot's ops.
         """
         return self._slot(var, slot_name, op_name, zeros_of(var, var.dtype.base_dtype))
 
@@ -336,7 +341,9 @@ class Optimizer(Trackable):
     ) -> Any:
         """Create the op that changes rows of a resource variable. Rows may be repeated.
 
-        grad: the changes of the rows. indices: the row numbers.
+        Args:
+          grad: the changes of the rows.
+          indices: the row numbers.
         """
         if type(self)._resource_apply_sparse is not Optimizer._resource_apply_sparse:
             summed = summed_by_row(IndexedSlices(grad, indices))

@@ -19,8 +19,9 @@ class OneOpUpdate:
     """A mixin for optimizers whose step is a single op. Changes whole variables by the op
     `Apply<update>`, and rows by the op `SparseApply<update>`.
 
-    settings: values by the names of their tensors, in the order of the ops' inputs.
-    slots: the names of the slots, in the order of the ops' inputs.
+    Args:
+      settings: values by the names of their tensors, in the order of the ops' inputs.
+      slots: the names of the slots, in the order of the ops' inputs.
     """
 
     _use_locking: bool

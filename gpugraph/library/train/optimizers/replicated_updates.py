@@ -40,7 +40,8 @@ def distributed_apply(
 ) -> Any:
     """Return the operation that changes all copies of the variables by the summed gradients.
 
-    grads_and_vars: pairs of a gradient per replica and a variable.
+    Args:
+      grads_and_vars: pairs of a gradient per replica and a variable.
     """
     extended, graph = distribution.extended, get_default_graph()
     variables = [variable for _, variable in grads_and_vars]

@@ -30,8 +30,10 @@ def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool =
     """Create a variable named `<name of primary>/<name>`, not trainable, initialized to `val`.
 
     The name of the current variable scope precedes that name, even if `primary` was created in it.
-    val: a tensor, or a function that returns one. colocate_with_primary: whether the slot is on the
-    device of `primary`, a variable or a tensor.
+
+    Args:
+      val: a tensor, or a function that returns one.
+      colocate_with_primary: whether the slot is on the device of `primary`, a variable or a tensor.
     """
     graph, shape = primary.graph, primary.shape
     prefix = name_in_variable_scope(primary.op.name)

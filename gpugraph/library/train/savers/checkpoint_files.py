@@ -101,7 +101,8 @@ def write_checkpoint_state(
 ) -> None:
     """Write the state file of a folder as `update_checkpoint_state` does.
 
-    save_relative_paths: whether paths are stored relative to the folder.
+    Args:
+      save_relative_paths: whether paths are stored relative to the folder.
     """
     state_path = checkpoint_state_path(save_dir, latest_filename)
     paths = list(all_model_checkpoint_paths or ())

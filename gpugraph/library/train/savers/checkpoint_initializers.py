@@ -91,7 +91,8 @@ def _scope_pairs(
 ) -> list[tuple[str, Any]]:
     """Return pairs (name of a tensor in the checkpoint, variable) for the variables of a scope.
 
-    key, target: the scopes in the checkpoint and in the program.
+    Args:
+      key, target: the scopes in the checkpoint and in the program.
     """
     scope = target.rpartition("/")[0]
     if not key.endswith("/"):

@@ -18,8 +18,9 @@ def wait_for_new_checkpoint(
 ) -> str | None:
     """Wait until the latest checkpoint of a folder is not `last_checkpoint`. Return its path.
 
-    seconds_to_sleep: seconds between two checks. timeout: seconds after which to return None; None
-    waits for ever.
+    Args:
+      seconds_to_sleep: seconds between two checks.
+      timeout: seconds after which to return None; None waits for ever.
     """
     logging.info("Waiting for new checkpoint at %s", checkpoint_dir)
     end = None if timeout is None else time.time() + timeout
@@ -43,9 +44,10 @@ def checkpoints_iterator(
 
     A checkpoint is skipped if a newer one is saved before the next check.
 
-    min_interval_secs: the minimum number of seconds between two results. timeout: the seconds to
-    wait for a checkpoint. Then the iteration ends, unless there is a `timeout_fn` that returns
-    False.
+    Args:
+      min_interval_secs: the minimum number of seconds between two results.
+      timeout: the seconds to wait for a checkpoint. Then the iteration ends, unless there is a
+        `timeout_fn` that returns False.
     """
     path = None
     while True:

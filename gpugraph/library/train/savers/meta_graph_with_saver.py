@@ -26,9 +26,12 @@ def export_meta_graph(
     """Return the MetaGraphDef of a graph, with its nodes, collections and saver. With `filename`,
     also write it to this file.
 
-    save_debug_info: ignored; in TensorFlow, it saves where nodes were created, which is not part of
-    a meta graph. The other arguments are those of `export_scoped_meta_graph`
+    The other arguments are those of `export_scoped_meta_graph`
     (`building/graph_files/meta_graph_export`).
+
+    Args:
+      save_debug_info: ignored; in TensorFlow, it saves where nodes were created, which is not part
+        of a meta graph.
     """
     del save_debug_info
     return export_scoped_meta_graph(

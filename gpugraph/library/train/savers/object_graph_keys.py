@@ -79,8 +79,11 @@ def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
 def saveables_by_key(var_list: Any, keys: dict[str, str]) -> list[SaveableObject]:
     """Return the saveables of variables, under their keys in a checkpoint of objects.
 
-    var_list: see `tf.train.Saver`; None means all variables. keys: the keys by variable name, see
-    `object_graph_key_mapping`. Raises NotFoundError for variables that `keys` does not have.
+    Raises NotFoundError for variables that `keys` does not have.
+
+    Args:
+      var_list: see `tf.train.Saver`; None means all variables.
+      keys: the keys by variable name, see `object_graph_key_mapping`.
     """
     variables = all_saveable_objects() if var_list is None else var_list
     named = variables if isinstance(variables, dict) else op_list_to_dict(variables)

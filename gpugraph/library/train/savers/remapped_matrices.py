@@ -118,8 +118,11 @@ class RemappedMatrix:
         """Return the position in the checkpoint of each of `count` rows or columns, and how many of
         them are there.
 
-        The positions are None if rows or columns keep their positions. kind: "row" or "col".
-        offset: the first line of the new vocabulary.
+        The positions are None if rows or columns keep their positions.
+
+        Args:
+          kind: "row" or "col".
+          offset: the first line of the new vocabulary.
         """
         old, new = (getattr(self, f"{age}_{kind}_vocab_file") for age in ("old", "new"))
         if bool(old) != bool(new):
@@ -181,8 +184,9 @@ def load_embedding_initializer(
 ) -> Callable[..., Any]:
     """Return an initializer of embeddings that loads the embeddings of an old vocabulary.
 
-    initializer: the initializer for words that the old vocabulary lacks, by default a truncated
-    normal distribution.
+    Args:
+      initializer: the initializer for words that the old vocabulary lacks, by default a truncated
+        normal distribution.
     """
     if initializer is None:
         initializer = TruncatedNormal(stddev=1.0 / math.sqrt(embedding_dim))

@@ -26,8 +26,9 @@ _REFERENCES = ("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp", "R
 class SaveSpec:
     """One tensor of a SaveableObject: the tensor, the slice of it that is saved, and its name.
 
-    tensor: a tensor, or a callable that creates it. dtype, device: the tensor's dtype and device;
-      required for a callable.
+    Args:
+      tensor: a tensor, or a callable that creates it.
+      dtype, device: the tensor's dtype and device; required for a callable.
     """
 
     def __init__(
@@ -58,8 +59,10 @@ class SaveSpec:
 class SaveableObject:
     """An object whose tensors are saved and restored together. Programs derive classes from it.
 
-    op: the variable, or another producer of the state. specs: a `SaveSpec` for each tensor. name:
-    the object's name in the checkpoint.
+    Args:
+      op: the variable, or another producer of the state.
+      specs: a `SaveSpec` for each tensor.
+      name: the object's name in the checkpoint.
     """
 
     def __init__(self, op: Any, specs: Sequence[SaveSpec], name: str) -> None:
@@ -76,7 +79,8 @@ class SaveableObject:
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
         """Return the operation that restores the state from one tensor per spec.
 
-        restored_shapes: the shapes to which to reshape the tensors, or None for no change.
+        Args:
+          restored_shapes: the shapes to which to reshape the tensors, or None for no change.
         """
         raise NotImplementedError("Calling an abstract method.")
 
@@ -99,7 +103,8 @@ class ReferenceVariableSaveable(SaveableObject):
 class ResourceVariableSaveable(SaveableObject):
     """A resource variable, or a partition of one.
 
-    var: the variable, or the output of a ReadVariableOp of it.
+    Args:
+      var: the variable, or the output of a ReadVariableOp of it.
     """
 
     def __init__(self, var: Any, slice_spec: str, name: str) -> None:

@@ -54,8 +54,10 @@ class BaseSaverBuilder:
     """Creates the operations that save and restore. Programs derive classes from it to create other
     operations.
 
-    write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12. Raises
-    RuntimeError for another version.
+    Raises RuntimeError for another version.
+
+    Args:
+      write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12.
     """
 
     SaveSpec = _SaveSpec

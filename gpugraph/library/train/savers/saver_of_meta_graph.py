@@ -22,8 +22,11 @@ def import_meta_graph(
     """Add the graph of a MetaGraphDef, or of a file that holds one, to the default graph.
 
     Return the Saver that the MetaGraphDef describes; if it describes none, a new Saver of all
-    variables, or None if there are no variables. import_scope: the name scope of the added nodes.
-    For the remaining arguments, see `import_scoped_meta_graph`.
+    variables, or None if there are no variables.
+
+    Args:
+      import_scope: the name scope of the added nodes. For the remaining arguments, see
+        `import_scoped_meta_graph`.
     """
     return import_meta_graph_with_return_elements(
         meta_graph_or_file, clear_devices, import_scope, **kwargs

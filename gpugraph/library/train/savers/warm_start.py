@@ -129,7 +129,8 @@ def _begin_with_vocabulary(
     """Initialize the partitions of a variable with rows or columns of a checkpoint's matrix, mapped
     by their words.
 
-    info: the VocabInfo of the variable.
+    Args:
+      info: the VocabInfo of the variable.
     """
     if not (info.new_vocab and info.new_vocab_size and checkpoint and info.old_vocab):
         raise ValueError(

@@ -46,7 +46,8 @@ def _stacked(number: int, arrays: list[Any]) -> Any:
 class Padding:
     """A callable that pads elements to a common shape and stacks them.
 
-    shapes: the padded shape of each component. -1 means the maximum size in the batch.
+    Args:
+      shapes: the padded shape of each component. -1 means the maximum size in the batch.
     """
 
     def __init__(self, shapes: Sequence[Sequence[int]], values: Sequence[Any]) -> None:

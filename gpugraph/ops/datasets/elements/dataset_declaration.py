@@ -136,9 +136,11 @@ def dataset_op(
 ) -> None:
     """Declare op types, separated by spaces, that return the dataset `make(row)`.
 
-    has_types: whether the op has the attrs `output_types` and `output_shapes`, which become the
-    dataset's dtypes and shapes. harmless_without: for a dataset that writes files, the index of the
-    input with the path. If the path is empty, nothing is written.
+    Args:
+      has_types: whether the op has the attrs `output_types` and `output_shapes`, which become the
+        dataset's dtypes and shapes.
+      harmless_without: for a dataset that writes files, the index of the input with the path. If
+        the path is empty, nothing is written.
     """
     for op_type in op_types.split():
         op(

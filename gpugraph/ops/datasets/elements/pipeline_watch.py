@@ -47,7 +47,11 @@ class StageTimes:
 
 
 class Watch:
-    """The measurements of one iterator's pipeline. name: the iterator's name."""
+    """The measurements of one iterator's pipeline.
+
+    Args:
+      name: the iterator's name.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name

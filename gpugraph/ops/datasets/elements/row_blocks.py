@@ -36,8 +36,9 @@ def row_bytes(
 ) -> int | None:
     """Return the size of an element in bytes. Return None if its shape may vary or is unknown.
 
-    for_objects: the assumed size of a string or another object. If it is None, return None for
-    elements with objects.
+    Args:
+      for_objects: the assumed size of a string or another object. If it is None, return None for
+        elements with objects.
     """
     total = 0
     for dtype, shape in zip(types, shapes):
@@ -194,8 +195,9 @@ def restored_error(state: Any) -> OpError | None:
 class MappedBlocks(BlockElements):
     """An iteration over the results of a function that is applied to blocks.
 
-    one: the same function for a single element. If the function for blocks raises an error, `one`
-    is called for each element of the block, to find the element that raises it.
+    Args:
+      one: the same function for a single element. If the function for blocks raises an error, `one`
+        is called for each element of the block, to find the element that raises it.
     """
 
     source: BlockElements

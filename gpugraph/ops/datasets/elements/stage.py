@@ -210,8 +210,9 @@ def _apart(value: Any) -> Any:
 class Elements:
     """An iteration over the elements of a dataset.
 
-    kept: the names of the attributes that `save` stores. Their values are numbers, texts, arrays,
-    further iterations, and lists of these.
+    Args:
+      kept: the names of the attributes that `save` stores. Their values are numbers, texts, arrays,
+        further iterations, and lists of these.
     """
 
     kept: ClassVar[tuple[str, ...]] = ()
@@ -303,9 +304,11 @@ def restored(current: Any, part: Any) -> Any:
 class Function:
     """A function of the program with its captured values. A stage calls it.
 
-    call: a `FunctionCall` of the session. captured: the values of the captured tensors, in order,
-    except for handles of variables. The function's graph has captured constants and handles itself.
-    place: the number of the place among those in which an iterator calls the function.
+    Args:
+      call: a `FunctionCall` of the session.
+      captured: the values of the captured tensors, in order, except for handles of variables. The
+        function's graph has captured constants and handles itself. place: the number of the place
+        among those in which an iterator calls the function.
     """
 
     place = 0

@@ -27,13 +27,14 @@ def dropout(
 ) -> Tensor:
     """Set each element of `x` to zero with probability `rate`, else scale it by `1 / (1 - rate)`.
 
-    rate: a number in [0, 1) or a scalar tensor; `keep_prob`, its older form, is `1 - rate`.
-    noise_shape: the shape of the random mask, which broadcasts to `x`: along an axis of size 1, all
-      elements of `x` are kept or dropped together. The default is the shape of `x`, so that each
-      element is dropped independently.
-
     Raises ValueError for an `x` that is not floating point, for a rate out of range, and unless
     exactly one of `rate` and `keep_prob` is passed.
+
+    Args:
+      rate: a number in [0, 1) or a scalar tensor; `keep_prob`, its older form, is `1 - rate`.
+      noise_shape: the shape of the random mask, which broadcasts to `x`: along an axis of size 1,
+        all elements of `x` are kept or dropped together. The default is the shape of `x`, so that
+        each element is dropped independently.
 
     >>> session.run(tf.nn.dropout(tf.ones([4]), rate=0.0))
     array([1., 1., 1., 1.], dtype=float32)

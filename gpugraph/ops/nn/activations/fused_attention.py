@@ -39,9 +39,11 @@ _MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
 class _Sizes(NamedTuple):
     """The sizes of an attention: `m` queries and `n` keys of `d` elements, values of `dv` elements.
 
-    batch: the number of independent attentions. head, mma_head: the head sizes for which the
-    kernels are compiled: `head` without and `mma_head` with tensor cores; each is at least d and
-    dv. inner, mask: see `_mask_strides`.
+    Args:
+      batch: the number of independent attentions.
+      head, mma_head: the head sizes for which the kernels are compiled: `head` without and
+        `mma_head` with tensor cores; each is at least d and dv.
+      inner, mask: see `_mask_strides`.
     """
 
     batch: int
@@ -91,9 +93,10 @@ def _mask_strides(
 ) -> tuple[int, tuple[int, int, int, int]]:
     """Return the number of inner batches, and the mask's strides in elements.
 
-    mask: the mask's shape, which broadcasts to `scores`, the shape of the scores. The batch axes
-    are merged to two, outer and inner. The strides are along outer batches, inner batches, rows
-    (queries) and columns (keys); they are 0 along broadcast axes.
+    Args:
+      mask: the mask's shape, which broadcasts to `scores`, the shape of the scores. The batch axes
+        are merged to two, outer and inner. The strides are along outer batches, inner batches, rows
+        (queries) and columns (keys); they are 0 along broadcast axes.
     """
     sizes = (1,) * (len(scores) - len(mask)) + tuple(mask)
     (_, inner), [[outer, within]] = shared_axes([sizes[:-2]], tuple(scores[:-2]), 2)

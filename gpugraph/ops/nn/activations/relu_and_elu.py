@@ -51,8 +51,11 @@ def activation(
 ) -> FeaturesFunction:
     """Declare an activation op and return its public function.
 
-    kernel: the NumPy kernel. expression: C for one element, `x`. grad: the gradient function.
-    alias: the inputs whose memory an output may have.
+    Args:
+      kernel: the NumPy kernel.
+      expression: C for one element, `x`.
+      grad: the gradient function.
+      alias: the inputs whose memory an output may have.
     """
     declared = op(
         name, **_FORWARD, attrs={"T": types}, alias=alias, cpu=kernel, elementwise=expression,
@@ -74,8 +77,9 @@ def activation_gradient(
 ) -> None:
     """Declare the gradient op of an activation.
 
-    source: the name of the second input: `features`, the activation's input, or `outputs`, its
-    result.
+    Args:
+      source: the name of the second input: `features`, the activation's input, or `outputs`, its
+        result.
     """
     op(
         name, inputs=f"gradients: T, {source}: T", **_BACKWARD, attrs={"T": types}, alias=alias,

@@ -209,7 +209,8 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
     """Transpose `tensor` to swap `axis` with the last axis; a second call with the same axis undoes
     it.
 
-    axis: an int, or a scalar tensor; for an invalid axis the run raises InvalidArgumentError.
+    Args:
+      axis: an int, or a scalar tensor; for an invalid axis the run raises InvalidArgumentError.
     """
     rank = tensor.shape.rank
     if rank is not None and isinstance(axis, int):
@@ -265,8 +266,9 @@ def _along(function: Any, logits: Any, axis: Any, name: str | None) -> Tensor:
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Return exp(logits) / sum(exp(logits)) along `axis` (older name: `dim`), by default the last.
 
-    axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
-    rank).
+    Args:
+      axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
+        rank).
 
     >>> session.run(tf.nn.softmax([0.0, 0.0]))
     array([0.5, 0.5], dtype=float32)
@@ -277,8 +279,9 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Return logits - log(sum(exp(logits))) along `axis` (older name: `dim`), by default the last.
 
-    axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
-    rank).
+    Args:
+      axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
+        rank).
 
     >>> session.run(tf.nn.log_softmax([0.0, 0.0]))
     array([-0.6931472, -0.6931472], dtype=float32)

@@ -26,11 +26,13 @@ def conv1d(
     """Convolve sequences [n, steps, c] with `filters` [size, c, out]; the result is [n, windows,
     out].
 
-    stride, dilations: the distance between windows, and between the elements of one window: a
-    number, or one for each of the three dimensions.
-    padding: "SAME" or "VALID". data_format: "NWC", or "NCW" for sequences [n, c, steps].
-
     Raises ValueError for another data format, and where `tf.nn.conv2d` does.
+
+    Args:
+      stride, dilations: the distance between windows, and between the elements of one window: a
+        number, or one for each of the three dimensions.
+      padding: "SAME" or "VALID".
+      data_format: "NWC", or "NCW" for sequences [n, c, steps].
     """
     source = one_of("input", input, "value", value)
     with op_scope(name, "conv1d", source, filters) as scope:

@@ -64,13 +64,14 @@ def conv2d(
 ) -> Tensor:
     """Convolve `input` [n, h, w, c] with `filter` [kh, kw, c, out]; the result is [n, oh, ow, out].
 
-    strides: the distance between windows, 1 by default.
-    padding: "SAME": size / stride windows along each axis, rounded up; "VALID": only windows that
-    lie inside the image; or (before, after) for each of the four dimensions.
-    dilations: the distance between the elements of a window.
-
     Raises ValueError for windows that are larger than the image, for mismatched channels, and for
     strides or dilations of batch or channels that are not 1.
+
+    Args:
+      strides: the distance between windows, 1 by default.
+      padding: "SAME": size / stride windows along each axis, rounded up; "VALID": only windows that
+        lie inside the image; or (before, after) for each of the four dimensions.
+      dilations: the distance between the elements of a window.
 
     >>> images, kernel = tf.ones([1, 3, 3, 1]), tf.ones([2, 2, 1, 1])
     >>> y = tf.nn.conv2d(images, kernel, strides=[1, 1, 1, 1], padding="VALID")
@@ -99,8 +100,9 @@ def conv2d_backprop_input(
 ) -> Tensor:
     """Return the gradient of `conv2d` with respect to its input.
 
-    input_sizes: the four sizes of the input. out_backprop: the gradient with respect to the result
-    of `conv2d`.
+    Args:
+      input_sizes: the four sizes of the input.
+      out_backprop: the gradient with respect to the result of `conv2d`.
     """
     weights = one_of("filters", filters, "filter", filter)
     attrs = window_attrs(strides, padding, data_format, dilations)
@@ -123,8 +125,9 @@ def conv2d_backprop_filter(
 ) -> Tensor:
     """Return the gradient of `conv2d` with respect to its filter.
 
-    filter_sizes: the four sizes of the filter. out_backprop: the gradient with respect to the
-    result of `conv2d`.
+    Args:
+      filter_sizes: the four sizes of the filter.
+      out_backprop: the gradient with respect to the result of `conv2d`.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.Conv2DBackpropFilter(
@@ -147,8 +150,9 @@ def conv2d_transpose(
 ) -> Tensor:
     """Apply the transpose of `conv2d` with a filter [kh, kw, out, c] to `value` [n, h, w, c].
 
-    output_shape: the shape of the result [n, oh, ow, out]; a `conv2d` of an input of that shape
-    must give the shape of `value`; otherwise raise ValueError.
+    Args:
+      output_shape: the shape of the result [n, oh, ow, out]; a `conv2d` of an input of that shape
+        must give the shape of `value`; otherwise raise ValueError.
 
     >>> kernel = tf.ones([2, 2, 1, 1])
     >>> y = tf.nn.conv2d_transpose(tf.ones([1, 1, 1, 1]), kernel, [1, 2, 2, 1], [1, 2, 2, 1])
@@ -194,7 +198,9 @@ def depthwise_conv2d_native_backprop_input(
 ) -> Tensor:
     """Return the gradient of `depthwise_conv2d_native` with respect to its input.
 
-    input_sizes: the four sizes of the input. out_backprop: the gradient with respect to the result.
+    Args:
+      input_sizes: the four sizes of the input.
+      out_backprop: the gradient with respect to the result.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.DepthwiseConv2dNativeBackpropInput(
@@ -214,8 +220,9 @@ def depthwise_conv2d_native_backprop_filter(
 ) -> Tensor:
     """Return the gradient of `depthwise_conv2d_native` with respect to its filter.
 
-    filter_sizes: the four sizes of the filter. out_backprop: the gradient with respect to the
-    result.
+    Args:
+      filter_sizes: the four sizes of the filter.
+      out_backprop: the gradient with respect to the result.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.DepthwiseConv2dNativeBackpropFilter(

@@ -69,7 +69,10 @@ def _folded(context: KernelContext, image: Any, weights: Any) -> tuple[Any, Any]
 class _Convolution:
     """One convolution's matrices, bound to arrays whose channels are last.
 
-    image: (n, h, w, c). weights: (kh, kw, c, out). result: (n, oh, ow, out).
+    Args:
+      image: (n, h, w, c).
+      weights: (kh, kw, c, out).
+      result: (n, oh, ow, out).
     """
 
     def __init__(self, context: KernelContext, image: Any, weights: Any, result: Any) -> None:

@@ -24,11 +24,13 @@ def conv3d(
 ) -> Tensor:
     """Convolve `input` [n, d, h, w, c] with `filter` [kd, kh, kw, c, out].
 
-    strides, dilations: the distance between windows, and between the elements of one window: a
-    number for each of the five dimensions.
-    padding: "SAME" or "VALID". data_format: "NDHWC", or "NCDHW" for volumes [n, c, d, h, w].
-
     Raises ValueError for windows larger than the volume, and for mismatched channels.
+
+    Args:
+      strides, dilations: the distance between windows, and between the elements of one window: a
+        number for each of the five dimensions.
+      padding: "SAME" or "VALID".
+      data_format: "NDHWC", or "NCDHW" for volumes [n, c, d, h, w].
     """
     weights = one_of("filters", filters, "filter", filter)
     attrs = volume_attrs(strides, padding, data_format, dilations)
@@ -47,8 +49,9 @@ def conv3d_backprop_filter_v2(
 ) -> Tensor:
     """Return the gradient of `conv3d` with respect to its filter.
 
-    filter_sizes: the five sizes of the filter. out_backprop: the gradient with respect to the
-    result of `conv3d`.
+    Args:
+      filter_sizes: the five sizes of the filter.
+      out_backprop: the gradient with respect to the result of `conv3d`.
     """
     attrs = volume_attrs(strides, padding, data_format, dilations)
     return raw_ops.Conv3DBackpropFilterV2(

@@ -30,10 +30,11 @@ def conv1d_transpose(
 ) -> Tensor:
     """Apply the transpose of `conv1d` with `filters` [size, out, c] to `input` [n, steps, c].
 
-    output_shape: the shape of the result, [n, output steps, out]. strides, dilations: a number, or
-    one for each of the three dimensions.
-
     Raises ValueError for sizes that do not match and for a data format other than "NWC" and "NCW".
+
+    Args:
+      output_shape: the shape of the result, [n, output steps, out].
+      strides, dilations: a number, or one for each of the three dimensions.
     """
     with op_scope(name, "conv1d_transpose", input, filters, output_shape) as scope:
         layout = sequence_format(data_format)
@@ -70,10 +71,11 @@ def conv3d_transpose(
     """Apply the transpose of `conv3d` with `filter` [kd, kh, kw, out, c] to `value` [n, d, h, w,
     c].
 
-    output_shape: the shape of the result, [n, od, oh, ow, out]. strides, dilations: one, three or
-    five numbers.
-
     Raises ValueError for sizes that do not match.
+
+    Args:
+      output_shape: the shape of the result, [n, od, oh, ow, out].
+      strides, dilations: one, three or five numbers.
     """
     source = input if value is None else value
     weights = filters if filter is None else filter

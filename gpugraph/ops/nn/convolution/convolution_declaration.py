@@ -31,8 +31,10 @@ OutputsOf = Callable[[Sequence[Size]], Size]
 class ConvolutionOp(NamedTuple):
     """The op type and the kernels of one of the three ops of a convolution.
 
-    bind: the NumPy kernel. gpu: a function from the layout and the NumPy kernel to the CUDA kernel.
-    native: the kernel in C, if there is one.
+    Args:
+      bind: the NumPy kernel.
+      gpu: a function from the layout and the NumPy kernel to the CUDA kernel.
+      native: the kernel in C, if there is one.
     """
 
     op_type: str
@@ -153,9 +155,10 @@ def declare_convolution(
 ) -> OpFunction:
     """Declare the three ops and return the function of the convolution itself.
 
-    outputs_of: a function from the filter's sizes to the number of result channels. size_types: the
-    dtypes of the attr Tshape, which `input_sizes`, an input of the op `by_input`, may have, or None
-    for int32 without that attr.
+    Args:
+      outputs_of: a function from the filter's sizes to the number of result channels.
+      size_types: the dtypes of the attr Tshape, which `input_sizes`, an input of the op `by_input`,
+        may have, or None for int32 without that attr.
     """
 
     def forward_gradient(op: Any, dy: Any) -> list[Any]:

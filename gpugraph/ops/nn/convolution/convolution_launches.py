@@ -75,7 +75,9 @@ class _Choice(NamedTuple):
     def tiles(self, rows: int, columns: int, is_heavy: bool) -> _Tiles:
         """Return the largest tiles that are mostly full and still occupy most multiprocessors.
 
-        is_heavy: whether the kernel needs too many registers per element or load for larger tiles.
+        Args:
+          is_heavy: whether the kernel needs too many registers per element or load for larger
+            tiles.
         """
         if is_heavy:
             return self.small
@@ -87,8 +89,10 @@ class _Choice(NamedTuple):
 
 
 class _Multiplier(NamedTuple):
-    """A kernel file that multiplies matrices. max_load: the maximum number of elements per load
-    from memory.
+    """A kernel file that multiplies matrices.
+
+    Args:
+      max_load: the maximum number of elements per load from memory.
     """
 
     name: str
@@ -120,11 +124,13 @@ _WARPS = _Multiplier(
 class _Product(NamedTuple):
     """A convolution, or a gradient of it, as a product [rows, steps] @ [steps, columns].
 
-    mode: GG_MODE of the kernels. loads: for the left and the right matrix, the number of elements
-      that are adjacent in memory. arrays: the arguments that hold the two matrices. is_dense:
-      whether steps may be split into parts.
-    phases: in the gradient with respect to images, pixels are grouped by their position modulo the
-      strides; this is the number of groups, each a product of this size.
+    Args:
+      mode: GG_MODE of the kernels.
+      loads: for the left and the right matrix, the number of elements that are adjacent in memory.
+      arrays: the arguments that hold the two matrices.
+      is_dense: whether steps may be split into parts.
+      phases: in the gradient with respect to images, pixels are grouped by their position modulo
+        the strides; this is the number of groups, each a product of this size.
     """
 
     mode: int
@@ -348,8 +354,10 @@ def _source(name: str, layout: Layout, host: Call, activation: Activation | None
 def convolution_gpu(layout: Layout, host: Call, activation: Activation | None = None) -> Source:
     """Return the CUDA kernel of convolution.
 
-    host: the NumPy kernel, its fallback. activation: a function that returns an activation's
-    number; with it, the kernel adds a bias, the op's third input, and then applies the activation.
+    Args:
+      host: the NumPy kernel, its fallback.
+      activation: a function that returns an activation's number; with it, the kernel adds a bias,
+        the op's third input, and then applies the activation.
     """
     return _source("forward", layout, host, activation)
 
@@ -357,7 +365,8 @@ def convolution_gpu(layout: Layout, host: Call, activation: Activation | None = 
 def input_gradient_gpu(layout: Layout, host: Call) -> Source:
     """Return the CUDA kernel of the gradient of convolution with respect to its images.
 
-    host: the NumPy kernel, its fallback.
+    Args:
+      host: the NumPy kernel, its fallback.
     """
     return _source("input", layout, host)
 

@@ -106,7 +106,8 @@ def product_of(
 ) -> MatmulWithEpilogue | None:
     """Return an op as a matrix product. If it is none, return None.
 
-    activation: see `convolution_gpu`. With it, a bias is added, and Relu may follow.
+    Args:
+      activation: see `convolution_gpu`. With it, a bias is added, and Relu may follow.
     """
     shapes, is_last = shapes_of(signature), layout.channels_last(signature.attrs)
     number = 0 if activation is None else activation(signature)
@@ -130,7 +131,9 @@ def window_sums(
     signature: Signature,
 ) -> WindowSums | None:
     """Return an op as a convolution for libraries. Return None for an activation that they lack.
-    name: the kind of `WindowSums`.
+
+    Args:
+      name: the kind of `WindowSums`.
     """
     number = 0 if activation is None else activation(signature)
     if number > _RELU:

@@ -60,8 +60,9 @@ def _lowest(dtype: Any) -> Any:
 class _Sums:
     """The largest sum of pixel and filter in each window, and the index of its element.
 
-    best: (n, oh, ow, c), memory for the sums. The index of element (i, j) is i * window width + j;
-    among equal sums, the first is used.
+    Args:
+      best: (n, oh, ow, c), memory for the sums. The index of element (i, j) is i * window width +
+        j; among equal sums, the first is used.
     """
 
     def __init__(self, context: KernelContext, image: Any, weights: Any, best: Any) -> None:
@@ -203,11 +204,13 @@ def dilation2d(
     """Return the largest sum of `input` [n, h, w, c] and `filter` [kh, kw, c] in each window.
 
     strides, rates (newer name: `dilations`): the distance between windows, and between the elements
-    of one window, as [1, y, x, 1]. padding: "SAME" or "VALID"; elements outside the image are
-    ignored.
+    of one window, as [1, y, x, 1].
 
     The result has a gradient, but no second gradient. Raises ValueError for other ranks, mismatched
     channels, and windows larger than the images.
+
+    Args:
+      padding: "SAME" or "VALID"; elements outside the image are ignored.
     """
     return _dilation(
         input,

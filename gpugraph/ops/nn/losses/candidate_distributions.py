@@ -259,8 +259,9 @@ def _draw_classes(law: Law, words: Words, count: int, unique: bool) -> tuple[Any
 def _expected_counts(chance: Any, count: int, tries: int) -> Any:
     """Return how often a class of probability `chance` is expected among the candidates.
 
-    tries: the number of draws; if there were more than `count`, repeated classes were dropped, and
-    the result is the probability that the class was drawn at least once.
+    Args:
+      tries: the number of draws; if there were more than `count`, repeated classes were dropped,
+        and the result is the probability that the class was drawn at least once.
     """
     if tries == count:
         return chance * np.float32(count)
@@ -272,11 +273,12 @@ def draw(
 ) -> Candidates:
     """Draw `count` classes, then update the distribution with the true classes.
 
-    lock: held during the call, because simultaneous runs share the distribution. true: int64
-    [batch, num_true].
-
     Raises InvalidArgumentError if more unique classes are requested than exist, and for true
     classes out of range.
+
+    Args:
+      lock: held during the call, because simultaneous runs share the distribution.
+      true: int64 [batch, num_true].
     """
     if unique and count > law.possible:
         raise invalid_argument(

@@ -273,9 +273,10 @@ def softmax_cross_entropy_with_logits_v2(
     """Return -sum(labels * log(softmax(logits))) along `axis` (older name: `dim`), by default the
     last.
 
-    labels: probability distributions, of the logits' shape; cast to the logits' dtype. The result
-    has the shape of the logits without `axis`. Labels and logits both have gradients. float16 and
-    bfloat16 are computed in float32.
+    Args:
+      labels: probability distributions, of the logits' shape; cast to the logits' dtype. The result
+        has the shape of the logits without `axis`. Labels and logits both have gradients. float16
+        and bfloat16 are computed in float32.
 
     >>> labels, logits = [[0.0, 1.0]], [[0.0, 0.0]]
     >>> session.run(tf.nn.softmax_cross_entropy_with_logits_v2(labels, logits))
@@ -300,7 +301,8 @@ def softmax_cross_entropy_with_logits_v2(
 def _shaped_loss(source: Tensor, logits: Any, labels: Any, scope: str) -> Tensor:
     """Return the loss of each row, in the shape of the logits without their last axis.
 
-    source: the logits before the cast to float32 and the transposition; the result has its dtype.
+    Args:
+      source: the logits before the cast to float32 and the transposition; the result has its dtype.
     """
     narrow = source.dtype.base_dtype in _NARROW
     flat = logits.shape.rank == 2
@@ -345,11 +347,13 @@ def sparse_softmax_cross_entropy_with_logits(
 ) -> Tensor:
     """Return -log(softmax(logits)) at each row's label.
 
-    logits: (..., classes), floats; labels: the shape of the logits without the last axis, int32
-    or int64 in [0, classes). The result has the labels' shape. float16 is computed in float32.
-
     Raises ValueError for mismatched shapes and unless labels and logits are passed by name; a run
     raises InvalidArgumentError for a label out of range.
+
+    Args:
+      logits: (..., classes), floats.
+      labels: the shape of the logits without the last axis, int32 or int64 in [0, classes). The
+        result has the labels' shape. float16 is computed in float32.
 
     >>> losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[1], logits=[[0.0, 0.0]])
     >>> session.run(losses)

@@ -114,7 +114,8 @@ class _Beam:
 def _continue(node: _Node, known: list[float], blank: int) -> None:
     """Update the log probabilities of a sequence for a step that adds no label.
 
-    known: the log probability of each class at this step.
+    Args:
+      known: the log probability of each class at this step.
     """
     parent = node.parent
     if parent is not None:
@@ -128,7 +129,8 @@ def _continue(node: _Node, known: list[float], blank: int) -> None:
 def _grow(node: _Node, known: Any, beam: _Beam) -> None:
     """Add to the beam the sequences that extend this one by one label, in order of labels.
 
-    known: the log probability of each label at this step.
+    Args:
+      known: the log probability of each label at this step.
     """
     likely = known + node.old_total
     if node.label >= 0:
@@ -152,9 +154,11 @@ def _grow(node: _Node, known: Any, beam: _Beam) -> None:
 def search(logits: Any, width: int, paths: int, merge: bool) -> list[Path]:
     """Return the `paths` most likely label sequences for logits [time, classes].
 
-    width: the number of sequences kept at each step. merge: whether equal adjacent labels of a
-    result are merged. Raises InvalidArgumentError if the search has found fewer than `paths`
-    sequences.
+    Raises InvalidArgumentError if the search has found fewer than `paths` sequences.
+
+    Args:
+      width: the number of sequences kept at each step.
+      merge: whether equal adjacent labels of a result are merged.
     """
     blank = logits.shape[1] - 1
     beam, root = _Beam(width), _Node(None, -1)

@@ -110,11 +110,13 @@ def ctc_greedy_decoder(
 ) -> tuple[list[SparseTensor], Tensor]:
     """Return the most likely class at each time, without blanks.
 
-    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], the number of times to
-      use of each sequence.
-    merge_repeated: whether a class at several successive times is one label.
     Returns ([labels], score): a SparseTensor, and [batch, 1], minus the sum of the largest logits.
-    A run raises FailedPreconditionError for lengths beyond the last time.
+
+    Args:
+      inputs: floats [time, batch, classes].
+      sequence_length: int32 [batch], the number of times to use of each sequence.
+      merge_repeated: whether a class at several successive times is one label. A run raises
+        FailedPreconditionError for lengths beyond the last time.
     """
     indices, values, sizes, total = _greedy(inputs, sequence_length, merge_repeated=merge_repeated)
     return [SparseTensor(indices, values, sizes)], total
@@ -178,15 +180,17 @@ def ctc_beam_search_decoder(
 ) -> tuple[list[SparseTensor], Tensor]:
     """Return the most likely label sequences of each example, best first, with log probabilities.
 
-    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], the number of times to
-      use of each sequence.
-    beam_width: the number of sequences kept at each time.
-    merge_repeated: whether equal adjacent labels are merged, even if a blank separates them.
-    Returns `top_paths` SparseTensors of labels, and log probabilities [batch, top_paths].
-
     Raises ValueError for a `beam_width` or `top_paths` below 1. A run raises
     FailedPreconditionError for lengths beyond the last time, and InvalidArgumentError if
     `top_paths` exceeds `beam_width` or the number of sequences that were found.
+
+    Returns `top_paths` SparseTensors of labels, and log probabilities [batch, top_paths].
+
+    Args:
+      inputs: floats [time, batch, classes].
+      sequence_length: int32 [batch], the number of times to use of each sequence.
+      beam_width: the number of sequences kept at each time.
+      merge_repeated: whether equal adjacent labels are merged, even if a blank separates them.
     """
     flat = _beam_search(
         inputs, sequence_length, beam_width=beam_width, top_paths=top_paths,
@@ -214,8 +218,9 @@ def collapse_repeated(
 ) -> tuple[Tensor, Tensor]:
     """Merge equal adjacent labels. Return (labels [batch, longest], lengths [batch]).
 
-    labels: [batch, max]. Only the first `seq_length[i]` labels of row i are used. The resulting
-    rows are padded with 0 to the longest of them.
+    Args:
+      labels: [batch, max]. Only the first `seq_length[i]` labels of row i are used. The resulting
+        rows are padded with 0 to the longest of them.
     """
     with op_scope(name, "collapse_repeated_labels", labels, seq_length):
         source = convert_to_tensor(labels, name="labels")

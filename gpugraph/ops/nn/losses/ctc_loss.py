@@ -61,8 +61,11 @@ def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
 def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -> list[int]:
     """Return the labels of a sequence before the first blank, after which only blanks may follow.
 
-    number: the sequence's index in the batch. collapse: whether equal adjacent labels count as one.
     Raises InvalidArgumentError for an empty row, a negative label, or a label after a blank.
+
+    Args:
+      number: the sequence's index in the batch.
+      collapse: whether equal adjacent labels count as one.
     """
     if not row:
         raise invalid_argument(f"Labels length is zero in batch {number}")
@@ -267,19 +270,20 @@ def ctc_loss(
 ) -> Tensor:
     """Return -log p(labels) [batch] by connectionist temporal classification.
 
-    labels: an int32 SparseTensor [batch, longest]: the labels of each sequence.
-    inputs (newer name: `logits`): floats [time, batch, classes], with `time_major` False [batch,
-      time, classes]; the last class is the blank. sequence_length: int32 [batch], the number of
-      times to use of each sequence.
-    preprocess_collapse_repeated: whether equal adjacent labels count as one.
-    ctc_merge_repeated: whether a label may last for several times.
-    ignore_longer_outputs_than_inputs: whether a sequence with more labels than times has loss 0
-      instead of raising an error.
-
     Raises TypeError unless labels are sparse. A run raises InvalidArgumentError for a sequence
     without labels, with negative labels, or with more labels than times, and for lengths beyond the
     last time. The loss is infinite if no path exists because repeated labels need blanks between
     them. The loss has a gradient, but no second gradient.
+
+    Args:
+      labels: an int32 SparseTensor [batch, longest]: the labels of each sequence. inputs (newer
+        name: `logits`): floats [time, batch, classes], with `time_major` False [batch, time,
+        classes]; the last class is the blank.
+      sequence_length: int32 [batch], the number of times to use of each sequence.
+      preprocess_collapse_repeated: whether equal adjacent labels count as one.
+      ctc_merge_repeated: whether a label may last for several times.
+      ignore_longer_outputs_than_inputs: whether a sequence with more labels than times has loss 0
+        instead of raising an error.
     """
     if not isinstance(labels, (SparseTensor, SparseTensorValue)):
         raise TypeError(f"Expected labels (first argument) to be a SparseTensor, not {labels!r}")

@@ -65,15 +65,18 @@ def ctc_loss_v2(
 ) -> Tensor:
     """Return -log p(labels) [batch] by connectionist temporal classification, with any blank class.
 
-    labels: integers [batch, longest], of which the first label_length [batch] are used, or an int32
-    SparseTensor (then label_length is ignored). logits: floats [time, batch, classes], with
-    `logits_time_major` False [batch, time, classes]; logit_length: int32 [batch], the number of
-    times to use. blank_index: the class of the blank, counted from the end if negative; 0 by
-    default for dense labels. unique: ignored; TensorFlow uses it for speed.
-
     Raises ValueError for sparse labels without `blank_index`, for a blank that is not a class, and
     if the number of classes is not known. A run raises InvalidArgumentError for more labels than
     times, and for labels that are not classes. The loss has a gradient, but no second gradient.
+
+    Args:
+      labels: integers [batch, longest], of which the first label_length [batch] are used, or an
+        int32 SparseTensor (then label_length is ignored).
+      logits: floats [time, batch, classes], with `logits_time_major` False [batch, time, classes].
+      logit_length: int32 [batch], the number of times to use.
+      blank_index: the class of the blank, counted from the end if negative; 0 by default for dense
+        labels.
+      unique: ignored; TensorFlow uses it for speed.
     """
     del unique
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
@@ -102,9 +105,10 @@ def ctc_loss_v2(
 def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Return the distinct labels of each row, and the position of each label among them.
 
-    labels: integers [batch, longest]. The first result, int64 [batch, longest], holds each row's
-    distinct labels in order of first appearance, then zeros; the second, int32 [batch, longest],
-    holds for each label its position in that row.
+    Args:
+      labels: integers [batch, longest]. The first result, int64 [batch, longest], holds each row's
+        distinct labels in order of first appearance, then zeros; the second, int32 [batch,
+        longest], holds for each label its position in that row.
     """
     with op_scope(name, "ctc_unique_labels", labels):
         wanted = convert_to_tensor(labels, name="labels")

@@ -112,10 +112,11 @@ def remove_squeezable_dimensions(
     """Return labels and predictions. If labels or predictions have an extra last dimension of size
     1, it is removed.
 
-    rank_difference: the expected rank of predictions minus the expected rank of labels. If the
-    actual difference is larger by one, predictions lose their last dimension. If it is smaller by
-    one, labels lose their last dimension. Unknown ranks are compared in the run, which raises
-    InvalidArgumentError for a last dimension that is not 1.
+    Args:
+      rank_difference: the expected rank of predictions minus the expected rank of labels. If the
+        actual difference is larger by one, predictions lose their last dimension. If it is smaller
+        by one, labels lose their last dimension. Unknown ranks are compared in the run, which
+        raises InvalidArgumentError for a last dimension that is not 1.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
         target, prediction = convert_to_tensor(labels), convert_to_tensor(predictions)

@@ -49,15 +49,18 @@ def nce_loss(
     """Return the noise-contrastive loss [batch] of the true classes against `num_sampled` drawn
     classes.
 
-    weights: [num_classes, dim], or a list of parts of it, to which `partition_strategy` maps
-      classes as in `embedding_lookup`. biases: [num_classes]. labels: int [batch, num_true], the
-      true classes.
-    inputs: [batch, dim].
-    sampled_values: the result of a candidate sampler; by default of `log_uniform_candidate_sampler`
-      with unique candidates.
-    remove_accidental_hits: whether to ignore candidates that are true classes of the same example.
-
     Any float dtype is supported. Raises ValueError for shapes that do not match.
+
+    Args:
+      weights: [num_classes, dim], or a list of parts of it, to which `partition_strategy` maps
+        classes as in `embedding_lookup`.
+      biases: [num_classes].
+      labels: int [batch, num_true], the true classes.
+      inputs: [batch, dim].
+      sampled_values: the result of a candidate sampler; by default of
+        `log_uniform_candidate_sampler` with unique candidates.
+      remove_accidental_hits: whether to ignore candidates that are true classes of the same
+        example.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -83,8 +86,11 @@ def sampled_softmax_loss(
 ) -> Tensor:
     """Return the softmax cross entropy [batch] over the true and `num_sampled` drawn classes only.
 
-    seed: the seed of the default sampler. Other arguments and errors: see `nce_loss`. This loss is
-    for training; evaluate a model by the loss over all classes.
+    Other arguments and errors: see `nce_loss`.
+
+    Args:
+      seed: the seed of the default sampler. This loss is for training; evaluate a model by the loss
+        over all classes.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -165,7 +171,8 @@ def _log(counts: Tensor, dtype: Any) -> Tensor:
 def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
     """Return the dot product of each input with the weights of its true classes, [batch, num_true].
 
-    rows: [batch * num_true, dim], the weights of the true classes.
+    Args:
+      rows: [batch * num_true, dim], the weights of the true classes.
     """
     width = shape(rows)[1:2]
     by_example = concat([[-1, num_true], width], 0)

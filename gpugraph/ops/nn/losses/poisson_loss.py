@@ -18,10 +18,12 @@ def log_poisson_loss(
 ) -> Tensor:
     """Return exp(log_input) - log_input * targets, elementwise.
 
-    targets, log_input: floats of one shape. compute_full_loss: whether to add Stirling's
-    approximation of log(targets!), where targets exceed 1.
-
     Raises ValueError if the shapes differ.
+
+    Args:
+      targets, log_input: floats of one shape.
+      compute_full_loss: whether to add Stirling's approximation of log(targets!), where targets
+        exceed 1.
     """
     with op_scope(name, "log_poisson_loss", log_input, targets):
         rate = convert_to_tensor(log_input, name="log_input")

@@ -61,7 +61,8 @@ def _absent(grad: Any) -> bool:
 def _count(images: Tensor, channels: Any, like: Any) -> Any:
     """Return the number of elements of one channel, in the dtype of `like`.
 
-    channels: a `_Layout`.
+    Args:
+      channels: a `_Layout`.
     """
     sizes = images.shape.sizes
     dtype = like.dtype.base_dtype
@@ -76,8 +77,10 @@ def _count(images: Tensor, channels: Any, like: Any) -> Any:
 def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]:
     """Return the gradients of FusedBatchNorm with respect to its five inputs.
 
-    backward: the op type that computes the gradients of the first three inputs. others: the
-    gradients of the outputs batch_mean, batch_variance, reserve_space_1 and _2 (and _3).
+    Args:
+      backward: the op type that computes the gradients of the first three inputs.
+      others: the gradients of the outputs batch_mean, batch_variance, reserve_space_1 and _2 (and
+        _3).
     """
     x, scale = op.inputs[:2]
     training = op.attrs["is_training"]
@@ -90,8 +93,10 @@ def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]
 
 
 def _through_statistics(op: Any, grads: Any) -> Any:
-    """Return the gradient of x through the outputs mean and variance. grads: the gradients of mean
-    and variance.
+    """Return the gradient of x through the outputs mean and variance.
+
+    Args:
+      grads: the gradients of mean and variance.
     """
     x, mean = op.inputs[0], op.outputs[3]
     layout = _layout(op)

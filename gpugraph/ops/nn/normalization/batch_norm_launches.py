@@ -26,8 +26,10 @@ class _Work(NamedTuple):
     """A view of images as (outer, channels, inner), and the division of each channel's sum into
     parts.
 
-    last: whether channels are the last axis. width: the number of channels that one block sums.
-    parts, per_part: the number of parts of a sum, and the number of elements of each part.
+    Args:
+      last: whether channels are the last axis.
+      width: the number of channels that one block sums.
+      parts, per_part: the number of parts of a sum, and the number of elements of each part.
     """
 
     signature: Signature
@@ -180,7 +182,11 @@ def _backward(signature: Signature) -> list[Launch]:
 
 
 def norm_gpu(host: Call) -> Source:
-    """Return the CUDA kernel of batch normalization; host: the NumPy kernel, its fallback."""
+    """Return the CUDA kernel of batch normalization;
+
+    Args:
+      host: the NumPy kernel, its fallback.
+    """
     return Source("batch_norm.cu", _forward, host, optional=[3, 4, 10])
 
 
@@ -196,8 +202,9 @@ def norm_back_gpu(host: Call, inputs: int) -> Source:
 def native(function: str, images: int, extra: Callable[[Signature], int]) -> RowSource:
     """Return the kernel in C that `function` of host_batch_norm.h computes.
 
-    images: the index of the input that holds the images. extra: a function that returns the last
-    integer parameter before epsilon.
+    Args:
+      images: the index of the input that holds the images.
+      extra: a function that returns the last integer parameter before epsilon.
     """
 
     def parameters(signature: Signature) -> list[int]:

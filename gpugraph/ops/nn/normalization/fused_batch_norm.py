@@ -120,7 +120,11 @@ def _bind_forward(
     out: Any,
     *results: Any,
 ) -> Run:
-    """Bind the forward kernel; results: the outputs after y (V3's reserve_space_3 is empty)."""
+    """Bind the forward kernel;
+
+    Args:
+      results: the outputs after y (V3's reserve_space_3 is empty).
+    """
     work = _Images(context, x)
     source, before = work.rows(x)
     target, after = work.rows(out, is_written=True)
@@ -194,7 +198,9 @@ def _bind_backward(
 ) -> Run:
     """Bind the gradient kernel.
 
-    others: V3's input reserve_space_3; then the outputs dx, dscale, doffset, and two empty outputs.
+    Args:
+      others: V3's input reserve_space_3; then the outputs dx, dscale, doffset, and two empty
+        outputs.
     """
     dx, dscale, doffset = others[-5:-2]
     work = _Images(context, x)
@@ -234,7 +240,8 @@ def _subtract_statistics_part(
     """Return steps that compute target = `slope` minus the contributions of mean and variance to
     the gradient.
 
-    sums: dscale and doffset.
+    Args:
+      sums: dscale and doffset.
     """
     dscale, doffset = sums
     part, share = work.vector(), work.dtype.as_numpy_dtype(1 / max(work.count, 1))
@@ -373,13 +380,14 @@ def fused_batch_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Normalize `x` by channel, multiply by `scale` and add `offset`. Return (y, mean, variance).
 
-    x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW"; float16 or float32. All tensors
-      except `x` and y are float32 vectors with one number per channel.
-    is_training: whether to normalize by the mean and variance of `x`, which are then returned (the
-      returned variance divides by n - 1); otherwise by the arguments `mean` and `variance`.
-    epsilon: raised to 1.001e-5 if smaller.
-
     Raises ValueError for shapes that do not match, and for `mean` or `variance` in training.
+
+    Args:
+      x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW"; float16 or float32. All
+        tensors except `x` and y are float32 vectors with one number per channel.
+      is_training: whether to normalize by the mean and variance of `x`, which are then returned
+        (the returned variance divides by n - 1); otherwise by the arguments `mean` and `variance`.
+      epsilon: raised to 1.001e-5 if smaller.
     """
     images_in = convert_to_tensor(x, name="input")
     factor = convert_to_tensor(scale, name="scale")

@@ -114,8 +114,9 @@ def weighted_moments(
 ) -> tuple[Tensor, Tensor]:
     """Return (mean, variance) of `x` over `axes`, in which each element counts by its weight.
 
-    frequency_weights: the weights, which broadcast to `x`. float16 is computed in float32. With
-    `keepdims` (older name: `keep_dims`) the reduced axes stay, with size 1.
+    Args:
+      frequency_weights: the weights, which broadcast to `x`. float16 is computed in float32. With
+        `keepdims` (older name: `keep_dims`) the reduced axes stay, with size 1.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     with op_scope(name, "weighted_moments", x, frequency_weights):

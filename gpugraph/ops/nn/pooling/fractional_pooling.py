@@ -80,8 +80,11 @@ def _windows(starts: Any, overlapping: bool, size: int) -> list[slice]:
 def _places(rows: Any, columns: Any, overlapping: bool, image: Any) -> Any:
     """Yield (slices of the output, slices of the images) for each window.
 
-    image: [batch, height, width, depth]. rows, columns: the windows' starts, and the end of the
-    last. Raises InvalidArgumentError for a window that is empty or not inside the images.
+    Raises InvalidArgumentError for a window that is empty or not inside the images.
+
+    Args:
+      image: [batch, height, width, depth].
+      rows, columns: the windows' starts, and the end of the last.
     """
     _check_starts("row_pooling_sequence", rows, image.shape[1])
     _check_starts("col_pooling_sequence", columns, image.shape[2])
@@ -136,7 +139,8 @@ def _check_slopes(context: InferContext, image: TensorShape, names: Sequence[str
     """Check that the input sizes named by `names` are those of the windows over `image`; otherwise
     raise a Misfit, which is an error only in a run.
 
-    names: the names of the inputs after the first, which are checked.
+    Args:
+      names: the names of the inputs after the first, which are checked.
     """
     sizes = image.sizes or ()
     if len(sizes) != 4:

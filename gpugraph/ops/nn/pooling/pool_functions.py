@@ -44,7 +44,8 @@ def _pool(
 ) -> Tensor:
     """Call `function`, a pooling op over `count` spatial dimensions.
 
-    ksize, strides: one number, one for each spatial dimension, or one for each dimension.
+    Args:
+      ksize, strides: one number, one for each spatial dimension, or one for each dimension.
     """
     return function(
         source,
@@ -67,11 +68,13 @@ def max_pool(
 ) -> Tensor:
     """Return the largest element of each window of `value` [n, h, w, c], channel by channel.
 
-    ksize, strides: the size of the windows, and the distance between them: a number, two (height,
-    width), or one for each dimension. padding: "SAME" or "VALID".
-
     Raises ValueError for windows that are larger than the image. Windows over the batch, or over
     channels in combination with pixels, are not supported.
+
+    Args:
+      ksize, strides: the size of the windows, and the distance between them: a number, two (height,
+        width), or one for each dimension.
+      padding: "SAME" or "VALID".
 
     >>> images = tf.reshape(tf.range(4.0), [1, 2, 2, 1])
     >>> session.run(tf.nn.max_pool(images, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")).ravel()
@@ -92,10 +95,12 @@ def avg_pool(
 ) -> Tensor:
     """Return the mean of each window of `value` [n, h, w, c], over the elements inside the image.
 
-    ksize, strides: the size of the windows, and the distance between them: a number, two (height,
-    width), or one for each dimension. padding: "SAME" or "VALID".
-
     Raises ValueError for windows that are larger than the image, or over batch or channels.
+
+    Args:
+      ksize, strides: the size of the windows, and the distance between them: a number, two (height,
+        width), or one for each dimension.
+      padding: "SAME" or "VALID".
 
     >>> images = tf.reshape(tf.range(4.0), [1, 2, 2, 1])
     >>> session.run(tf.nn.avg_pool(images, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")).ravel()
@@ -115,10 +120,12 @@ def max_pool3d(
 ) -> Tensor:
     """Return the largest element of each window of `input` [n, d, h, w, c], channel by channel.
 
-    ksize, strides: the size of the windows, and the distance between them: a number, three, or one
-    for each dimension. padding: "SAME" or "VALID".
-
     Raises ValueError for windows that are larger than the volume, or over batch or channels.
+
+    Args:
+      ksize, strides: the size of the windows, and the distance between them: a number, three, or
+        one for each dimension.
+      padding: "SAME" or "VALID".
     """
     return _pool(max_pool3d_op, 3, input, ksize, strides, padding, data_format, name)
 
@@ -149,11 +156,13 @@ def max_pool1d(
 ) -> Tensor:
     """Return the largest element of each window of sequences [n, steps, c], channel by channel.
 
-    ksize, strides: the size of the windows, and the distance between them: a number, or one for
-    each of the three dimensions.
-    padding: "SAME" or "VALID". data_format: "NWC", or "NCW" for sequences [n, c, steps].
-
     Raises ValueError for any other format, and for windows that are longer than the sequences.
+
+    Args:
+      ksize, strides: the size of the windows, and the distance between them: a number, or one for
+        each of the three dimensions.
+      padding: "SAME" or "VALID".
+      data_format: "NWC", or "NCW" for sequences [n, c, steps].
     """
     return _of_sequences(max_pool, "MaxPool1d", input, ksize, strides, padding, data_format, name)
 
@@ -316,11 +325,12 @@ def pool(
     """Return the largest element ("MAX") or the mean ("AVG") of windows of an input of rank 3, 4 or
     5.
 
-    window_shape, strides: a number for each dimension except batch and channels. dilation_rate
-    (newer name: `dilations`): the distance between the elements of a window.
-
     Raises ValueError for another `pooling_type`, for inputs of another rank, and for a rate of more
     than 1 together with a stride of more than 1 or padding "SAME".
+
+    Args:
+      window_shape, strides: a number for each dimension except batch and channels. dilation_rate
+        (newer name: `dilations`): the distance between the elements of a window.
     """
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"pooling_type must be either AVG or MAX, but it is {pooling_type!r}")

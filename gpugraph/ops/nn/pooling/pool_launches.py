@@ -33,7 +33,8 @@ def _launch(
 ) -> Launch:
     """Return a launch of `function` with an element for each pixel and channel.
 
-    pixels: the number of pixels of the images, or of the results.
+    Args:
+      pixels: the number of pixels of the images, or of the results.
     """
     pack = work.pack()
     count = pixels * work.channels // pack

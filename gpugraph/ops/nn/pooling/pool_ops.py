@@ -303,7 +303,9 @@ def _op(
 ) -> OpFunction:
     """Declare a pooling op, or the gradient of a pooling op.
 
-    host: the indices of the inputs that are in host memory. more_types: further attrs for dtypes.
+    Args:
+      host: the indices of the inputs that are in host memory.
+      more_types: further attrs for dtypes.
     """
     kernel = Call(make=unless_empty(partial(bind, layout)))
     return op(

@@ -36,7 +36,9 @@ def _sigmoid(x: Any) -> Any:
 def _step(x: Any, weights: Sequence[Any], attrs: Any, order: Sequence[int]) -> list[Any]:
     """Return i, cs, f, o, ci, co and h of one step.
 
-    weights: cs_prev, h_prev, w, wci, wcf, wco and b. order: see `_ORDERS`.
+    Args:
+      weights: cs_prev, h_prev, w, wci, wcf, wco and b.
+      order: see `_ORDERS`.
     """
     before, output, w, wci, wcf, wco, b = weights
     columns = np.split(np.concatenate([x, output], 1) @ w + b, 4, 1)
@@ -62,8 +64,11 @@ def _step_back(
     """Return the gradient of the previous cell state, and a list of the gradients of i, ci, f and o
     before their activation.
 
-    before: the previous cell state. parts: i, cs, f, o, ci and co. slopes: the gradients of cs and
-    h. peeps: whether there are peepholes.
+    Args:
+      before: the previous cell state.
+      parts: i, cs, f, o, ci and co.
+      slopes: the gradients of cs and h.
+      peeps: whether there are peepholes.
     """
     i, _, f, o, ci, co = parts[:6]
     wci, wcf, wco = peepholes

@@ -81,7 +81,11 @@ def _convolution_numbers(
 ) -> list[int]:
     """Return the parameters of a convolution of images (host_windows.h).
 
-    sizes: height, width and channels. filter: of images. results: their height and width."""
+    Args:
+      sizes: height, width and channels.
+      filter: of images.
+      results: their height and width.
+    """
     window, outputs = filter.shape[:2], filter.shape[-1]
     numbers = [images, *sizes, *window, outputs, *results]
     return [*numbers, y.stride, x.stride, y.dilation, x.dilation, y.before, x.before]

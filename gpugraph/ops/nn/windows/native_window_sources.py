@@ -46,8 +46,9 @@ def _last(signature: Signature, shape: Sequence[int]) -> tuple[int, ...]:
 def convolution_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
     """Return the native kernel of a convolution or a gradient of it.
 
-    shapes: a function that returns the shapes of images, filter and results. images: the numbers of
-    the arrays, among inputs and outputs, that are images.
+    Args:
+      shapes: a function that returns the shapes of images, filter and results.
+      images: the numbers of the arrays, among inputs and outputs, that are images.
     """
     parameters = partial(_convolution_parameters, shapes)
     return CSource("host_convolution.h", function, parameters, partial(_transposes, images))
@@ -56,7 +57,8 @@ def convolution_source(function: str, shapes: Shapes, images: Sequence[int]) -> 
 def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature], int]) -> CSource:
     """Return the native kernel of a convolution with a bias and an activation.
 
-    activation: a function that returns the activation's number in host_product.h.
+    Args:
+      activation: a function that returns the activation's number in host_product.h.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -118,7 +120,8 @@ def _parameters(shapes: Shapes, signature: Signature) -> list[int]:
 def pooling_source(function: str, shapes: Shapes) -> CSource:
     """Return the native kernel of pooling or a gradient of it.
 
-    shapes: a function that returns the shapes of the images and of the results.
+    Args:
+      shapes: a function that returns the shapes of the images and of the results.
     """
 
     def parameters(signature: Signature) -> list[int]:

@@ -32,8 +32,9 @@ def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[i
     """Return `value` as one entry per dimension: `count` spatial entries, and 1 for batch and
     channels.
 
-    value: one entry, one for each spatial dimension, or one for each dimension; otherwise raise
-    ValueError.
+    Args:
+      value: one entry, one for each spatial dimension, or one for each dimension; otherwise raise
+        ValueError.
     """
     entries = [1] if value is None else np.ravel(np.asarray(value))
     flat = [whole_number(name, entry) for entry in entries]

@@ -66,8 +66,10 @@ class Axis(NamedTuple):
     """`out` windows of `window` elements along an axis of `size`, with `before` elements of
     padding.
 
-    stride: the distance between windows. dilation: the distance between the elements of a window.
-    before: the padding before the first element.
+    Args:
+      stride: the distance between windows.
+      dilation: the distance between the elements of a window.
+      before: the padding before the first element.
     """
 
     size: int
@@ -114,8 +116,10 @@ def axis_of(
 ) -> Axis:
     """Return the axis with windows of this size.
 
-    explicit: (before, after), the padding unless `padding` is "SAME". Raises ValueError if a window
-    is larger than the axis with its padding.
+    Raises ValueError if a window is larger than the axis with its padding.
+
+    Args:
+      explicit: (before, after), the padding unless `padding` is "SAME".
     """
     reach = (window - 1) * dilation + 1
     if padding == "SAME":
@@ -187,7 +191,8 @@ class Sizes(NamedTuple):
 def _not_spatial(attrs: Attrs, key: str, entries: Sequence[int]) -> Misfit:
     """Return the error for windows along batch or channels.
 
-    entries: the entries of attr `key` for batch and channels.
+    Args:
+      entries: the entries of attr `key` for batch and channels.
     """
     given = f"{key} is {list(attrs[key])}, and is to be 1 in the batch and channel dimensions"
     if "ksize" not in attrs:
@@ -203,7 +208,8 @@ def _not_spatial(attrs: Attrs, key: str, entries: Sequence[int]) -> Misfit:
 class Layout(NamedTuple):
     """The layout of images or volumes: `noun`, their name in messages, and their two data formats.
 
-    last, first: the data formats with channels last and with channels first.
+    Args:
+      last, first: the data formats with channels last and with channels first.
     """
 
     noun: str
@@ -282,8 +288,10 @@ class Layout(NamedTuple):
         """Return the axes of these windows over images of these sizes; an axis of unknown size is
         None.
 
-        window: the window's size along each spatial axis.
         Raises ValueError for invalid attrs, and for windows that are larger than the padded image.
+
+        Args:
+          window: the window's size along each spatial axis.
         """
         padding = text(attrs["padding"])
         known = ("SAME", "VALID", "EXPLICIT") if "explicit_paddings" in attrs else ("SAME", "VALID")

@@ -25,8 +25,10 @@ Shape = tuple[int, ...]
 class Geometry(NamedTuple):
     """Windows over a batch of images or volumes.
 
-    axes: depth, height and width. last: whether channels are last. volume: whether they are
-    volumes.
+    Args:
+      axes: depth, height and width.
+      last: whether channels are last.
+      volume: whether they are volumes.
     """
 
     batch: int
@@ -96,7 +98,8 @@ def geometry_of(
 ) -> Geometry:
     """Return the geometry of windows over images or volumes of `shape`.
 
-    window: the window's sizes, for convolution, by default attr ksize, for pooling.
+    Args:
+      window: the window's sizes, for convolution, by default attr ksize, for pooling.
     """
     attrs = signature.attrs
     if window is None and layout.pools_depth(attrs):

@@ -28,11 +28,13 @@ def required_space_to_batch_paddings(
 ) -> tuple[Tensor, Tensor]:
     """Return the paddings of `space_to_batch_nd` and the crops of the later `batch_to_space_nd`.
 
-    input_shape, block_shape: [N]. base_paddings: [N, 2], the paddings that are always applied;
-    zeros by default. The minimum padding that makes whole blocks is added at the end of each
-    dimension. Both results are int32 [N, 2].
-
     Raises ValueError if N is unknown, or differs between the arguments.
+
+    Args:
+      input_shape, block_shape: [N].
+      base_paddings: [N, 2], the paddings that are always applied; zeros by default. The minimum
+        padding that makes whole blocks is added at the end of each dimension. Both results are
+        int32 [N, 2].
     """
     with op_scope(name, "required_space_to_batch_paddings", input_shape, block_shape):
         sizes = convert_to_tensor(input_shape, int32, name="input_shape")
@@ -79,13 +81,15 @@ def with_space_to_batch(
 ) -> Tensor:
     """Apply `op` with windows whose elements are `dilation_rate` apart.
 
-    dilation_rate: int32 [N], a number for each of `spatial_dims`. By default, these dimensions are
-      the N after the batch, or after batch and channels in a `data_format` that starts with "NC".
-    op: called as op(batches, N, padding), where padding is "VALID" if any rate is above 1.
-    filter_shape: a shape whose first N sizes are the window's; required for padding "SAME".
-
     Raises ValueError for rates below 1, for `spatial_dims` that are not ascending positive numbers,
     for another padding, and for "SAME" without a filter_shape.
+
+    Args:
+      dilation_rate: int32 [N], a number for each of `spatial_dims`. By default, these dimensions
+        are the N after the batch, or after batch and channels in a `data_format` that starts with
+        "NC".
+      op: called as op(batches, N, padding), where padding is "VALID" if any rate is above 1.
+      filter_shape: a shape whose first N sizes are the window's; required for padding "SAME".
     """
     source = convert_to_tensor(input, name="input")
     rate = convert_to_tensor(dilation_rate, int32, name="dilation_rate")

@@ -33,7 +33,8 @@ def convolution_arg_scope(weight_decay: float, bias: float, **of_pools: Any) -> 
     """Return default arguments for layers: Relu, weight decay, and `bias` as the initial value of
     biases.
 
-    of_pools: default arguments of max pooling.
+    Args:
+      of_pools: default arguments of max pooling.
     """
     with ExitStack() as stack:
         stack.enter_context(
@@ -55,9 +56,10 @@ def classifier(
 ) -> Callable[..., tuple[Any, dict[str, Any]]]:  # fmt: skip
     """Return the function of the network: layers of the table `rows`, then `fc6`, `fc7` and `fc8`.
 
-    layers: the number of filters and the kernel size of `fc6` and of `fc7`. drawn: the initial
-    standard deviation of the weights of the last three layers. If it is passed, the initial biases
-    are 0.1, and 0 in `fc8`.
+    Args:
+      layers: the number of filters and the kernel size of `fc6` and of `fc7`.
+      drawn: the initial standard deviation of the weights of the last three layers. If it is
+        passed, the initial biases are 0.1, and 0 in `fc8`.
     """
 
     @named(

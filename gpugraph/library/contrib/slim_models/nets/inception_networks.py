@@ -33,7 +33,8 @@ def inception_arg_scope(
 ) -> Scope:
     """Return the default arguments of the layers of inception networks, for `arg_scope`.
 
-    batch_norm_var_collection: the collection for the moving averages.
+    Args:
+      batch_norm_var_collection: the collection for the moving averages.
     """
     return normalized_arg_scope(weight_decay, batch_norm_var_collection, is_used=use_batch_norm)
 
@@ -68,7 +69,10 @@ def normalized_arg_scope(
 def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
     """Return a function that scales a number of filters by `depth_multiplier`.
 
-    min_depth: the minimum of its results. Raises ValueError for a multiplier that is not positive.
+    Raises ValueError for a multiplier that is not positive.
+
+    Args:
+      min_depth: the minimum of its results.
     """
     if depth_multiplier <= 0:
         raise ValueError(f"depth_multiplier is not greater than zero: {depth_multiplier}")
@@ -79,7 +83,8 @@ def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
 def inception_layers(padding: str = "SAME", **of_convolutions: Any) -> Iterator[None]:
     """Set stride 1 and `padding` as default arguments of the layers within the block.
 
-    of_convolutions: additional default arguments of the convolutions.
+    Args:
+      of_convolutions: additional default arguments of the convolutions.
     """
     layers = [conv2d, max_pool2d, avg_pool2d, separable_conv2d]
     with (

@@ -26,7 +26,8 @@ def inception_v2_arg_scope(
 ) -> Scope:
     """Return the default arguments of the layers of `inception_v2`, for `arg_scope`.
 
-    batch_norm_var_collection: the collection for the moving averages.
+    Args:
+      batch_norm_var_collection: the collection for the moving averages.
     """
     return normalized_arg_scope(weight_decay, batch_norm_var_collection)
 
@@ -82,8 +83,9 @@ def inception_v2_base(
     """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
     it.
 
-    depth_multiplier: a factor for the number of filters of each layer. min_depth: the minimum of
-    the scaled number.
+    Args:
+      depth_multiplier: a factor for the number of filters of each layer.
+      min_depth: the minimum of the scaled number.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with variable_scope(scope, "InceptionV2", [inputs]), inception_layers():

@@ -35,8 +35,10 @@ def inception_v3_arg_scope(
 ) -> Scope:
     """Return the default arguments of the layers of `inception_v3`, for `arg_scope`.
 
-    batch_norm_var_collection: the collection for the moving averages. The other arguments are as in
-    `batch_norm`.
+    The other arguments are as in `batch_norm`.
+
+    Args:
+      batch_norm_var_collection: the collection for the moving averages.
     """
     return normalized_arg_scope(
         weight_decay, batch_norm_var_collection, decay=batch_norm_decay,
@@ -116,8 +118,9 @@ def inception_v3_base(
     """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
     it.
 
-    depth_multiplier: a factor for the number of filters of each layer. min_depth: the minimum of
-    the scaled number.
+    Args:
+      depth_multiplier: a factor for the number of filters of each layer.
+      min_depth: the minimum of the scaled number.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with variable_scope(scope, "InceptionV3", [inputs]):

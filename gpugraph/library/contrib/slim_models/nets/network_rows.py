@@ -27,8 +27,9 @@ Depth = Callable[[int], int]
 class LayerRow(NamedTuple):
     """One convolution or pooling layer in a row.
 
-    kind: the number of filters of a convolution, or "max" or "avg" for a pooling. options: its
-    stride and padding.
+    Args:
+      kind: the number of filters of a convolution, or "max" or "avg" for a pooling.
+      options: its stride and padding.
     """
 
     name: str
@@ -39,7 +40,8 @@ class LayerRow(NamedTuple):
     def run(self, inputs: Any, depth: Depth, **arguments: Any) -> Any:
         """Return the layer's outputs.
 
-        depth: a function from the number of filters in the row to the number to use.
+        Args:
+          depth: a function from the number of filters in the row to the number to use.
         """
         arguments |= self.options
         if self.kind in _POOLS:
@@ -67,7 +69,9 @@ def same_depth(filters: int) -> int:
 def run_rows(net: Any, rows: str, depth: Depth = same_depth) -> Iterator[tuple[str, Any]]:
     """Yield the name and the outputs of each row; each row reads the outputs of the previous row.
 
-    net: the input of the first row; depth: see `LayerRow.run`.
+    Args:
+      net: the input of the first row.
+      depth: see `LayerRow.run`.
     """
     for row in filter(None, map(str.strip, rows.splitlines())):
         name, _, branches = row.partition(":")
@@ -147,7 +151,10 @@ def predictions(
     """Add the final layers of an inception network. Return the logits and the dict of outputs.
 
     The layers are a pooling with windows of `size`, a dropout and a convolution; `names` has their
-    names in this order. features: the key in `end_points` for the outputs of the dropout.
+    names in this order.
+
+    Args:
+      features: the key in `end_points` for the outputs of the dropout.
     """
     pool, drop, conv = names
     with variable_scope("Logits"):

@@ -40,8 +40,10 @@ def residual_block(
 def residual_network(default_scope: str, unit: Any, normalizes_before: bool) -> Network:
     """Return a function that builds a residual network of given blocks.
 
-    unit: the function that adds a residual unit. normalizes_before: whether the network is of the
-    second generation, in which a unit normalizes its inputs.
+    Args:
+      unit: the function that adds a residual unit.
+      normalizes_before: whether the network is of the second generation, in which a unit normalizes
+        its inputs.
     """
 
     @named(
@@ -102,7 +104,8 @@ def residual_network(default_scope: str, unit: Any, normalizes_before: bool) -> 
 def _root(net: Any, is_plain: bool) -> Any:
     """Apply the first convolution and the pooling.
 
-    is_plain: whether the convolution has no normalization and activation.
+    Args:
+      is_plain: whether the convolution has no normalization and activation.
     """
     plain: Any = arg_scope([conv2d], activation_fn=None, normalizer_fn=None)
     with plain if is_plain else nullcontext():
@@ -113,7 +116,8 @@ def _root(net: Any, is_plain: bool) -> Any:
 def sized_network(network: Network, block: Callable[..., Block], layers: int) -> Network:
     """Return the function of the residual network with `layers` layers.
 
-    block: a function that builds a block of residual units, such as `residual_block`.
+    Args:
+      block: a function that builds a block of residual units, such as `residual_block`.
     """
     name = f"{network.__name__}_{layers}"
     strides, depths = (2, 2, 2, 1), (64, 128, 256, 512)

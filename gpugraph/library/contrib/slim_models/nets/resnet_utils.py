@@ -67,9 +67,11 @@ def stack_blocks_dense(
 ) -> Tensor:
     """Apply the blocks one after the other.
 
-    output_stride: the ratio of input size to output size. When it is reached, further strides
-    become dilation rates of the convolutions. Raises ValueError if the strides can't reach this
-    ratio.
+    Raises ValueError if the strides can't reach this ratio.
+
+    Args:
+      output_stride: the ratio of input size to output size. When it is reached, further strides
+        become dilation rates of the convolutions.
     """
     current_stride = rate = 1
     for block in blocks:

@@ -35,8 +35,9 @@ def bottleneck(
     """Add a residual unit: relu(shortcut + three convolutions). The middle convolution has few
     filters.
 
-    depth: the number of filters of the last convolution. depth_bottleneck: the number of filters of
-      the first two.
+    Args:
+      depth: the number of filters of the last convolution.
+      depth_bottleneck: the number of filters of the first two.
     """
     with variable_scope(scope, "bottleneck_v1", [inputs]) as within:
         if inputs.shape.as_list()[3] == depth:

@@ -35,8 +35,9 @@ def bottleneck(
     """Add a residual unit: shortcut + three convolutions of the normalized inputs. The middle
     convolution has few filters.
 
-    depth: the number of filters of the last convolution. depth_bottleneck: the number of filters of
-      the first two.
+    Args:
+      depth: the number of filters of the last convolution.
+      depth_bottleneck: the number of filters of the first two.
     """
     with variable_scope(scope, "bottleneck_v2", [inputs]) as within:
         normalized = batch_norm(inputs, activation_fn=relu, scope="preact")

@@ -20,8 +20,10 @@ def vgg_arg_scope(weight_decay: float = 0.0005) -> Scope:
 
 
 def _vgg(name: str, repetitions: tuple[int, ...]) -> Callable[..., Any]:
-    """Return the function of a network; repetitions: the number of convolutions before each pooling
-    layer.
+    """Return the function of a network;
+
+    Args:
+      repetitions: the number of convolutions before each pooling layer.
     """
     rows = "\n".join(
         "\n".join(f"conv{stage}/conv{stage}_{n} {filters} 3x3" for n in range(1, count + 1))

@@ -23,13 +23,14 @@ class Bidirectional(Wrapper):
     """A recurrent layer, together with a copy of it that runs backwards. Their outputs are merged
     step by step.
 
-    merge_mode: "concat" (along the last axis), "sum", "ave" or "mul"; None for a list of both
-      outputs.
-    weights: arrays, the initial values of the forward layer's variables, then the backward layer's.
-    backward_layer: the layer for the other direction, instead of the copy.
-    The constructor raises ValueError for any other mode, for an object that is not a layer, and for
-      layers that run in the same direction or differ in `stateful`, `return_sequences` or
-      `return_state`.
+    Args:
+      merge_mode: "concat" (along the last axis), "sum", "ave" or "mul"; None for a list of both
+        outputs.
+      weights: arrays, the initial values of the forward layer's variables, then the backward
+        layer's.
+      backward_layer: the layer for the other direction, instead of the copy. The constructor raises
+        ValueError for any other mode, for an object that is not a layer, and for layers that run in
+        the same direction or differ in `stateful`, `return_sequences` or `return_state`.
     """
 
     supports_masking = True
@@ -137,9 +138,11 @@ class Bidirectional(Wrapper):
     ) -> Any:
         """Run both layers on the inputs.
 
-        initial_state: the states of the forward layer, then those of the backward layer. Raises
-        ValueError for an odd number of states. constants: tensors that the two layers receive in
-        every step.
+        Raises ValueError for an odd number of states.
+
+        Args:
+          initial_state: the states of the forward layer, then those of the backward layer.
+          constants: tensors that the two layers receive in every step.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants
@@ -207,8 +210,11 @@ class Bidirectional(Wrapper):
     def reset_states(self, states: Any = None) -> None:
         """Set the states of the two layers to zero, or to the given arrays.
 
-        states: arrays for the forward layer, then for the backward layer. Raises AttributeError for
-        a layer that is not stateful. Raises ValueError for states that are not a list.
+        Raises AttributeError for a layer that is not stateful. Raises ValueError for states that
+        are not a list.
+
+        Args:
+          states: arrays for the forward layer, then for the backward layer.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")

@@ -21,9 +21,11 @@ def split_arguments(
     """Split the arguments of a call into the inputs, the list of initial states and the list of
     constants; a missing list is None.
 
-    inputs: the inputs themselves; or a list of the inputs, the initial states and `count`
-    constants. For such a list, raises ValueError if `initial_state` or `constants` is passed too.
-    In the second case, raise ValueError if states or constants are also passed as arguments.
+    Args:
+      inputs: the inputs themselves; or a list of the inputs, the initial states and `count`
+        constants. For such a list, raises ValueError if `initial_state` or `constants` is passed
+        too. In the second case, raise ValueError if states or constants are also passed as
+        arguments.
     """
     if isinstance(inputs, list):
         if initial_state is not None or constants is not None:

@@ -22,10 +22,11 @@ from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 class ConvLSTM2DCell(LSTMCell):
     """An LSTM cell for images: it computes convolutions in place of matrix products.
 
-    filters: the number of channels of outputs and states.
-    kernel_size, strides, padding, data_format, dilation_rate: options of the inputs' convolution,
-      see `Conv2D`. The states have the size of the input convolution's outputs. The convolution of
-      the states has padding "same", no strides and no dilation.
+    Args:
+      filters: the number of channels of outputs and states.
+      kernel_size, strides, padding, data_format, dilation_rate: options of the inputs' convolution,
+        see `Conv2D`. The states have the size of the input convolution's outputs. The convolution
+        of the states has padding "same", no strides and no dilation.
     """
 
     implementation = 1
@@ -105,7 +106,8 @@ class ConvLSTM2DCell(LSTMCell):
     def _convolved(self, images: Any, kernel: Any, masks: Any, convolve: Any) -> list[Any]:
         """Convolve images with the four parts of a kernel, one per gate.
 
-        masks: a list with a dropout mask for each gate, or None.
+        Args:
+          masks: a list with a dropout mask for each gate, or None.
         """
         if masks is None:
             return list(split(convolve(images, kernel), 4, axis=self.channel_axis))

@@ -70,8 +70,10 @@ class LayerOfCell(RNN):
         return __init__
 
     def make(self, arguments: Mapping[str, Any]) -> None:
-        """Initialize the layer. arguments: the constructor's arguments by name, and an item
-        `kwargs`.
+        """Initialize the layer.
+
+        Args:
+          arguments: the constructor's arguments by name, and an item `kwargs`.
         """
         kwargs = dict(arguments["kwargs"])
         of_cell = {name: arguments[name] for name in _arguments_of(self.cell_class)}

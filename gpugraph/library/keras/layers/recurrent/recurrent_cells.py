@@ -56,7 +56,8 @@ class GatedCell(DropoutCell):
     """A cell with kernels [size, gates * units] and [units, gates * units]; each gate has a part of
     their columns.
 
-    implementation: 1 draws a separate dropout mask for each gate, 2 uses one mask for all gates.
+    Args:
+      implementation: 1 draws a separate dropout mask for each gate, 2 uses one mask for all gates.
     """
 
     gates = 1
@@ -171,7 +172,8 @@ class SimpleRNNCell(GatedCell):
     """A cell whose output and next state are activation(inputs @ kernel + bias + state @
     recurrent_kernel).
 
-    dropout, recurrent_dropout: the fraction of the inputs and of the state to drop in training.
+    Args:
+      dropout, recurrent_dropout: the fraction of the inputs and of the state to drop in training.
     """
 
     implementation = 2
@@ -316,7 +318,8 @@ class LSTMCell(GatedCell):
     * memory + i
     * activation(c); output = o * activation(memory). The states are the output and the memory.
 
-    unit_forget_bias: whether the bias of f is initialized to 1.
+    Args:
+      unit_forget_bias: whether the bias of f is initialized to 1.
     """
 
     gates = 4
@@ -397,7 +400,11 @@ class PeepholeLSTMCell(LSTMCell):
         )
 
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
-        """Return the output and the next memory; parts: the sums for i, f, c and o."""
+        """Return the output and the next memory;
+
+        Args:
+          parts: the sums for i, f, c and o.
+        """
         of_input, of_forget, candidate, of_output = parts
         seen = self.recurrent_activation(of_input + self.input_gate_peephole_weights * memory)
         kept = self.recurrent_activation(of_forget + self.forget_gate_peephole_weights * memory)

@@ -79,7 +79,9 @@ class DropoutCell(ConfiguredLayer):
 def products(values: Any, kernel: Any, masks: Any, count: int) -> list[Any]:
     """Return the matrix product of `values` with each of the `count` parts of a kernel.
 
-    masks: factors for `values`: a list with one for each part, a single one for all parts, or None.
+    Args:
+      masks: factors for `values`: a list with one for each part, a single one for all parts, or
+        None.
     """
     if isinstance(masks, list):
         parts = split(kernel, count, axis=1)

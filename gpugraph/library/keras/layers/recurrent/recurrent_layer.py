@@ -52,17 +52,18 @@ class RNN(ConfiguredLayer):
     """A layer that runs a cell along sequences [n, steps, ...], and returns its last output or all
     outputs.
 
-    cell: a layer, or an object with `call(inputs, states)` and `state_size`; or a list of cells,
-      each of which reads the outputs of the previous one.
-    return_sequences: whether to return all outputs, [n, steps, ...]. return_state: whether to
-      return a list of the outputs and the last states.
-    go_backwards: whether to process the steps from the last to the first. The outputs are then in
-      this order too.
-    stateful: whether a batch starts from the final states of the previous batch.
-    unroll: whether to build the ops of every step separately, without a loop.
-    time_major: whether the sequences are [steps, n, ...].
-    zero_output_for_mask: whether the output of a masked-out step is 0 instead of the previous
-      step's output. The constructor raises ValueError for an object that is not a cell.
+    Args:
+      cell: a layer, or an object with `call(inputs, states)` and `state_size`; or a list of cells,
+        each of which reads the outputs of the previous one.
+      return_sequences: whether to return all outputs, [n, steps, ...].
+      return_state: whether to return a list of the outputs and the last states.
+      go_backwards: whether to process the steps from the last to the first. The outputs are then in
+        this order too.
+      stateful: whether a batch starts from the final states of the previous batch.
+      unroll: whether to build the ops of every step separately, without a loop.
+      time_major: whether the sequences are [steps, n, ...]. zero_output_for_mask: whether the
+        output of a masked-out step is 0 instead of the previous step's output. The constructor
+        raises ValueError for an object that is not a cell.
     """
 
     supports_masking = True
@@ -251,10 +252,12 @@ class RNN(ConfiguredLayer):
     ) -> Any:
         """Run the cell along the inputs.
 
-        initial_state: the initial states, instead of zeros or a stateful layer's states. constants:
-        tensors that each step receives in addition to its inputs. States and constants may also
-        follow the inputs in a list. Raises ValueError if only some of them were created by Keras
-        layers.
+        Raises ValueError if only some of them were created by Keras layers.
+
+        Args:
+          initial_state: the initial states, instead of zeros or a stateful layer's states.
+          constants: tensors that each step receives in addition to its inputs. States and constants
+            may also follow the inputs in a list.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants
@@ -272,7 +275,8 @@ class RNN(ConfiguredLayer):
     ) -> Any:
         """Return the last output or all outputs, or with `return_state` [that tensor, states ...].
 
-        mask: bool [n, steps]; a step for which it is False leaves the states unchanged.
+        Args:
+          mask: bool [n, steps]; a step for which it is False leaves the states unchanged.
         """
         if isinstance(inputs, list):
             inputs, initial_state, constants = split_arguments(

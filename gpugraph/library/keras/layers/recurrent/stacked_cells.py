@@ -25,9 +25,10 @@ class StackedRNNCells(Layer):
 
     Its states are the states of all its cells.
 
-    cells: layers, or objects with `call` and `state_size`. The constructor raises ValueError for
-      other objects.
-    reverse_state_order: whether the last cell's states come first, as in old versions of Keras.
+    Args:
+      cells: layers, or objects with `call` and `state_size`. The constructor raises ValueError for
+        other objects. reverse_state_order: whether the last cell's states come first, as in old
+        versions of Keras.
     """
 
     def __init__(self, cells: Sequence[Any], **kwargs: Any) -> None:
@@ -119,7 +120,9 @@ def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -
     No name scope is opened. A Keras cell receives a list of states, a cell of `tf.nn.rnn_cell` the
     state itself.
 
-    further: additional keyword arguments. Each cell receives the arguments that its `call` accepts.
+    Args:
+      further: additional keyword arguments. Each cell receives the arguments that its `call`
+        accepts.
     """
     nested = is_nested(states)
     if is_plain_state(cell):
