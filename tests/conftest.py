@@ -35,7 +35,7 @@ if "hypothesis" not in ABSENT:
     import hypothesis
 
     # No deadlines: how long an example takes is the machine's business, not the test's.
-    hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40)
+    hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=30)
     hypothesis.settings.register_profile("dev", deadline=None)
     hypothesis.settings.register_profile("exhaustive", deadline=None, max_examples=1000)
     hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
