@@ -14,6 +14,7 @@ from typing import Any
 from gpugraph.cli.results import Results, add_results
 from gpugraph.tensorflow_import.missing_names import advice, shown
 from gpugraph.tensorflow_import.program_check import NameUse, ProgramNames, check_source
+from gpugraph.tensorflow_import.python_2_programs import python_3_source
 
 _MAX_LINES = 5
 
@@ -24,6 +25,9 @@ def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "check", help="read programs, and list the names of TensorFlow that gpugraph lacks"
     )
     check.add_argument("programs", nargs="+", metavar="PROGRAM", help="a Python file, or a folder")
+    check.add_argument(
+        "--python2", dest="is_python_2", action="store_true", help="the programs are for Python 2"
+    )
     add_results(check)
     check.set_defaults(command=check_command)
 
@@ -42,9 +46,14 @@ def check_command(options: argparse.Namespace) -> int:
         except OSError as error:
             unread.append(file)
             print(f"gpugraph: can't open {str(file)!r}: {error.strerror}", file=sys.stderr)
-        else:
-            programs[file.as_posix()] = check_source(source, str(file))
-    lines = [line for file, program in programs.items() for line in _report(file, program)]
+            continue
+        try:
+            programs[file.as_posix()] = _checked(source, str(file), options.is_python_2)
+        except ImportError as error:  # the translator is not installed
+            print(f"gpugraph: {error}", file=sys.stderr)
+            return 2
+    hint = "" if options.is_python_2 else "; a program for Python 2 is read with --python2"
+    lines = [line for file, program in programs.items() for line in _report(file, program, hint)]
     if len(programs) + len(unread) != 1:
         lines += ["", *_summary(list(programs.values()))]
     if not Results.of(options).write(lines, lambda: _records(programs)):
@@ -52,6 +61,16 @@ def check_command(options: argparse.Namespace) -> int:
     if unread:
         return 2
     return int(any(program.fault or program.missing for program in programs.values()))
+
+
+def _checked(source: bytes, file: str, is_python_2: bool) -> ProgramNames:
+    """Return the names that a program uses. One that can't be translated has a fault."""
+    if not is_python_2:
+        return check_source(source, file)
+    try:
+        return check_source(python_3_source(source, file).encode(), file)
+    except SyntaxError as error:
+        return ProgramNames([], error.msg)
 
 
 def _records(programs: dict[str, ProgramNames]) -> list[dict[str, Any]]:
@@ -84,9 +103,9 @@ def _files(path: Path) -> list[Path]:
     ]
 
 
-def _report(file: str, program: ProgramNames) -> list[str]:
+def _report(file: str, program: ProgramNames, hint: str) -> list[str]:
     if program.fault:
-        return [f"{file}: not valid Python 3: {program.fault}"]
+        return [f"{file}: not valid Python 3: {program.fault}{hint}"]
     counts = f"{_counted(len(program.uses), 'name')}, {_missing(len(program.missing))}"
     return [f"{file}: {counts}", *(f"  {_line(use)}" for use in program.missing)]
 

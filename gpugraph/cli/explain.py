@@ -2,8 +2,9 @@
 
 A plan is the compiled form of one set of fetches and feeds. When the program ends, the results are
 printed: the op types that took the most time, and for each plan its steps, the reports of the
-compiler passes, and the steps that became native. Plans that only initialize variables are left
-out unless `--all` is set.
+compiler passes, and the steps that became native. Plans that only initialize,
+check, save or restore variables are left out, and passes that changed nothing share a line, unless
+`--all` is set.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--placement", action="store_true", help="at the end, a line for each op of the program"
     )
     explain.add_argument(
-        "--all", action="store_true", help="also plans that only initialize variables"
+        "--all",
+        action="store_true",
+        help="also plans that only initialize, check, save or restore variables, and all passes",
     )
     explain.add_argument(
         "--wide", action="store_true", help="shorten and break no line to fit the terminal"
@@ -100,7 +103,7 @@ class _Program:
         return [
             (number, plan)
             for number, plan in enumerate(self.plans, 1)
-            if options.all or not plan.only_initializes()
+            if options.all or not plan.is_bookkeeping()
         ]
 
 
@@ -130,7 +133,9 @@ def _texts(seen: _Program, options: argparse.Namespace) -> Iterator[str]:
     for number, plan in chosen:
         yield f"-- plan {number}: {plan.title}\n{_text(plan, options)}\n"
     if len(chosen) < len(seen.plans):
-        yield f"-- {len(seen.plans) - len(chosen)} plans only initialize variables: see --all"
+        rest = len(seen.plans) - len(chosen)
+        verbs = "initialize, check, save or restore variables"
+        yield f"-- {rest} plans only {verbs}: see --all"
     if not seen.plans:
         yield "-- no plan: the program had no run"
     if not options.pass_name:
@@ -218,5 +223,5 @@ def _text(explanation: Explanation, options: argparse.Namespace) -> str:
         return explanation.of_pass(options.pass_name, width)
     if options.ops:
         return explanation.text(width)
-    parts = explanation.summary(), explanation.devices(), explanation.passes(width)
+    parts = explanation.summary(), explanation.devices(), explanation.passes(width, not options.all)
     return "\n\n".join(part for part in parts if part)

@@ -14,7 +14,7 @@ import runpy
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
@@ -32,6 +32,13 @@ from gpugraph.tensorflow_import.python_2_programs import install as install_tran
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _OURS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("cli", "tensorflow_import"))
+_FAULTS_OF_PYTHON_2 = (
+    "Missing parentheses in call to",
+    "leading zeros in decimal integer",
+    "multiple exception types must be parenthesized",
+    "invalid decimal literal",
+)
+"""First words of the errors of Python 3 for print statements, octal numbers, `except E, e`, 1L."""
 
 
 class Program(NamedTuple):
@@ -41,6 +48,8 @@ class Program(NamedTuple):
       is_process: whether the process exists only for this program. Nothing is restored after such a
         program ends, so that its threads and exit handlers still find its modules and arguments.
       is_python_2: whether the program is for Python 2, and is translated.
+      prints_apart: whether the program's standard output becomes standard error, because the
+        command prints JSON on standard output.
     """
 
     name: str
@@ -48,6 +57,7 @@ class Program(NamedTuple):
     is_module: bool = False
     is_process: bool = False
     is_python_2: bool = False
+    prints_apart: bool = False
 
     @staticmethod
     def of(options: argparse.Namespace) -> Program:
@@ -58,6 +68,7 @@ class Program(NamedTuple):
             options.is_module,
             options.is_process,
             getattr(options, "is_python_2", False),
+            getattr(options, "is_json", False) and not options.output,
         )
 
 
@@ -115,7 +126,8 @@ def run_program(program: Program) -> int:
     """
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     try:
-        status, error = _status_and_error(program)
+        with redirect_stdout(sys.stderr) if program.prints_apart else nullcontext():
+            status, error = _status_and_error(program)
         return status if error is None else _end(program, error)
     finally:
         if not program.is_process:
@@ -179,11 +191,18 @@ def _end(program: Program, error: BaseException) -> int:
     is_interrupt = isinstance(error, KeyboardInterrupt)
     if program.is_process or not is_interrupt:
         _show(error)
+    if isinstance(error, SyntaxError) and not program.is_python_2 and _is_of_python_2(error):
+        hint = "a program for Python 2 is translated by gpugraph run --python2"
+        print(f"gpugraph: {hint}", file=sys.stderr)
     if not is_interrupt:
         return 1
     if program.is_process:
         sys.excepthook = lambda *_: None
     raise error  # Python then ends the process as if by SIGINT
+
+
+def _is_of_python_2(error: SyntaxError) -> bool:
+    return isinstance(error, TabError) or str(error.msg).startswith(_FAULTS_OF_PYTHON_2)
 
 
 def _run(program: Program) -> int:

@@ -19,6 +19,7 @@ from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan, PlanKey
 from gpugraph.runtime import StepTrace
 from gpugraph.session.direct_runner import DirectRunner
+from gpugraph.session.explanations.explanation import Explanation
 from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
 
 
@@ -33,7 +34,7 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     report.add_argument(
         "--run",
         type=positive_number,
-        help="the number of the run, from 1; else the last run of the fetches that took longest",
+        help="the number of the run, from 1; by default the last of the fetches that took longest",
     )
     add_program(report)
     report.set_defaults(command=report_command)
@@ -44,14 +45,18 @@ class _RunChoice:
     """The choice of the run to report; `number` counts runs in the program, from 1.
 
     `wanted` is the number that the user requested. If `wanted` is None, the last run of the plan
-    with the longest total time (`spent_ns`) is chosen.
+    with the longest total time is chosen. A plan that only initializes, checks, saves or restores
+    variables is chosen only if the program has no other plan.
+
+    Args:
+      scores: for each plan, whether it does anything else, and its total time in nanoseconds.
     """
 
     wanted: int | None
     count: int = 0
     number: int = 0
     run: tuple[Plan, StepTrace, GraphRecord] | None = None
-    spent_ns: dict[PlanKey, int] = field(default_factory=dict)
+    scores: dict[PlanKey, tuple[bool, int]] = field(default_factory=dict)
 
     def consider(self, runner: DirectRunner, execution: TracedExecution) -> None:
         """Count a run that has ended. Choose it if it fits better than the run chosen before."""
@@ -60,14 +65,17 @@ class _RunChoice:
             return
         self.count += 1
         end = max((time.ended for time in times.times), default=0)
-        self.spent_ns[plan.key] = self.spent_ns.get(plan.key, 0) + end
+        if plan.key not in self.scores:
+            self.scores[plan.key] = not Explanation(plan).is_bookkeeping(), 0
+        computes, spent_ns = self.scores[plan.key]
+        self.scores[plan.key] = computes, spent_ns + end
         if self._is_wanted(plan.key):
             self.run, self.number = (plan, times, runner.graph_record(plan)), self.count
 
     def _is_wanted(self, key: PlanKey) -> bool:
         if self.wanted is not None:
             return self.count == self.wanted
-        return self.run is None or self.spent_ns[key] >= self.spent_ns[self.run[0].key]
+        return self.run is None or self.scores[key] >= self.scores[self.run[0].key]
 
 
 def report_command(options: argparse.Namespace) -> int:

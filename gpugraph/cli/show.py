@@ -40,23 +40,31 @@ def add_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "show", help="print the content of a graph, model, checkpoint, event file or file of arrays"
     )
     show.add_argument("--all", action="store_true", help="all lines of long lists")
-    show.add_argument("path", metavar="PATH", help="a file, a checkpoint's prefix, or a folder")
+    show.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a file, a checkpoint's prefix, or a folder"
+    )
     show.set_defaults(command=show_command)
 
 
 def show_command(options: argparse.Namespace) -> int:
-    """Print the content of the file or folder at PATH and return the exit status.
+    """Print the contents of the files or folders and return the exit status.
 
-    The status is 1 if gpugraph can't run an op of the graph, and 2 if the file can't be read.
+    The status is 1 if gpugraph can't run an op of a graph, and 2 if a file can't be read.
     """
+    max_lines = sys.maxsize if options.all else _MAX_LINES
+    return max(_status(path, max_lines) for path in options.paths)
+
+
+def _status(path: str, max_lines: int) -> int:
+    """Print the content of one file or folder, or the reason why it can't be read."""
     try:
-        return _show(options.path, sys.maxsize if options.all else _MAX_LINES)
+        return _show(path, max_lines)
     except OpError as error:
         print(f"gpugraph: {error.message}", file=sys.stderr)
     except BrokenPipeError:
         raise
     except OSError as error:
-        problem = f"can't open {options.path!r}: {error.strerror}" if error.strerror else error
+        problem = f"can't open {path!r}: {error.strerror}" if error.strerror else error
         print(f"gpugraph: {problem}", file=sys.stderr)
     except (ValueError, ImportError) as error:
         print(f"gpugraph: {error}", file=sys.stderr)
@@ -140,6 +148,8 @@ def _message(path: str, content: bytes) -> Any:
     A file with the suffix `.meta` is tried as a MetaGraphDef first. Raises ValueError if no type is
     plausible.
     """
+    if not content:
+        raise ValueError(f"{path} is empty")
     kinds = ["GraphDef", "MetaGraphDef", "SavedModel"] if _may_be_message(content) else []
     if kinds and path.endswith(".meta"):
         kinds = ["MetaGraphDef", *kinds]

@@ -35,7 +35,7 @@ def _tools() -> list[Any]:
         refactor = module_named("fissix.refactor")
     except ImportError as error:
         raise ImportError(
-            "gpugraph run --python2 needs fissix: pip install 'gpugraph[python2]'", name="fissix"
+            "--python2 needs fissix: pip install 'gpugraph[python2]'", name="fissix"
         ) from error
     fixers = refactor.get_fixers_from_package("fissix.fixes")
     return [
@@ -49,9 +49,7 @@ def translated(source: bytes, file: str) -> CodeType:
 
     Raises SyntaxError if it is a program of neither Python.
     """
-    text = io.TextIOWrapper(io.BytesIO(source), _encoding(source), errors="replace").read()
-    text = text.expandtabs(8) if "\t" in text else text
-    tree = _tree(text if text.endswith("\n") else f"{text}\n", file)
+    tree = ast.parse(python_3_source(source, file), file)
     if not _has_true_division(tree):
         tree = ast.fix_missing_locations(_Divisions().visit(tree))
     return compile(tree, file, "exec", dont_inherit=True)
@@ -65,19 +63,29 @@ def _encoding(source: bytes) -> str:
     return "utf-8-sig"
 
 
-def _tree(text: str, file: str) -> ast.Module:
+def python_3_source(source: bytes, file: str) -> str:
+    """Return a source for Python 2 in the syntax and with the names of Python 3.
+
+    Raises SyntaxError if it is a program of neither Python, and ImportError without fissix.
+    """
+    text = io.TextIOWrapper(io.BytesIO(source), _encoding(source), errors="replace").read()
+    text = text.expandtabs(8) if "\t" in text else text
+    text = text if text.endswith("\n") else f"{text}\n"
     errors: list[Exception] = []
     for tool in _tools():
         try:
-            return ast.parse(str(tool.refactor_string(text, file)), file)
+            result = str(tool.refactor_string(text, file))
+            ast.parse(result, file)
+            return result
         except Exception as error:  # fissix has its own classes for text that it cannot read
             if raised_by_handler(error):
                 raise
             errors.append(error)
     try:
-        return ast.parse(text, file)
+        ast.parse(text, file)
     except SyntaxError as error:
         raise SyntaxError(f"{file} is no program of Python 2 or 3: {errors[0]}") from error
+    return text
 
 
 def _has_true_division(tree: ast.Module) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,19 @@ def test_the_page_shows_the_report(
     monkeypatch.chdir(ROOT)
     assert main(command.split()) == 1
     assert capsys.readouterr().out == report
+
+
+def test_programs_for_python_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "old.py"
+    program.write_text("import tensorflow as tf\nprint tf.nothing\n")
+    assert main(["check", str(program)]) == 1
+    assert "a program for Python 2 is read with --python2" in capsys.readouterr().out
+    assert main(["run", str(program)]) == 1
+    assert "is translated by gpugraph run --python2" in capsys.readouterr().err
+    is_there = find_spec("fissix") is not None
+    assert main(["check", "--python2", str(program)]) == (1 if is_there else 2)
+    output = capsys.readouterr()
+    if is_there:
+        assert "tf.nothing  line 2" in output.out
+    else:
+        assert "pip install 'gpugraph[python2]'" in output.err

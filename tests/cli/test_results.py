@@ -66,7 +66,7 @@ def test_a_file(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_initializers_are_left_out(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", program]) == 0
     text = capsys.readouterr().out
-    assert "-- plan 1" not in text and "-- 1 plans only initialize variables: see --all" in text
+    assert "-- plan 1" not in text and "-- 1 plans only initialize, check, save" in text
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,3 +103,42 @@ def test_a_program_on_standard_input_with_virtual_gpus() -> None:
         command, input=source, capture_output=True, text=True, cwd=ROOT, check=True
     )
     assert done.stdout == "3 __main__ ['-', 'a']\n" and not done.stderr
+
+
+def test_the_program_does_not_print_between_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "prints.py").write_text(f"print('hello')\n{PROGRAM}")
+    assert main(["explain", "--json", str(tmp_path / "prints.py")]) == 0
+    output = capsys.readouterr()
+    assert json.loads(output.out)["plans"] and output.err.startswith("hello\n")
+
+
+SAVING = """
+import tensorflow as tf
+tf.reset_default_graph()
+tf.train.create_global_step()
+w = tf.get_variable("w", [64, 64])
+y = tf.matmul(w, w, name="y")
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(tf.report_uninitialized_variables())
+    for step in range(2):
+        session.run(y)
+        tf.train.Saver().save(session, {folder!r})
+"""
+
+
+def test_saving_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "saves.py"
+    program.write_text(SAVING.format(folder=str(tmp_path / "model")))
+    assert main(["explain", str(program)]) == 0
+    text = capsys.readouterr().out
+    assert text.count("-- plan ") == 1 and ": y:0" in text
+    assert "-- 4 plans only initialize, check, save or restore" in text
+    assert "passes changed nothing: " in text and "\nhost_swapping " not in text
+    assert main(["explain", "--all", str(program)]) == 0
+    text = capsys.readouterr().out
+    assert text.count("-- plan ") == 5 and "\nhost_swapping " in text
+    assert main(["report", "-o", str(tmp_path / "page.html"), str(program)]) == 0
+    assert capsys.readouterr().err.endswith(", y:0\n")

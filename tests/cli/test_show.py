@@ -178,10 +178,21 @@ def test_events_and_records(tmp_path: pathlib.Path, capsys: pytest.CaptureFixtur
     assert lines[1:] == ["features of the first Example", "x float_list 2"]
 
 
-@pytest.mark.parametrize("content", [b"# A page\n", b"\x89PNG\r\n", b"", b"MZ\0\0"])
+@pytest.mark.parametrize("content", [b"# A page\n", b"\x89PNG\r\n", b"MZ\0\0"])
 def test_a_file_of_no_known_kind(
     content: bytes, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_bytes(content)
     assert main(["show", str(tmp_path / "file")]) == 2
     assert "is no GraphDef, MetaGraphDef or SavedModel, no checkpoint" in capsys.readouterr().err
+
+
+def test_several_files_of_which_one_is_empty(
+    graph: tf.Graph, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tf.io.write_graph(graph, tmp_path, "graph.pb", False)
+    (tmp_path / "empty").write_bytes(b"")
+    assert main(["show", path, str(tmp_path / "empty"), path]) == 2
+    output = capsys.readouterr()
+    assert output.out.count("GraphDef ") == 2
+    assert output.err == f"gpugraph: {tmp_path / 'empty'} is empty\n"

@@ -6,12 +6,14 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.value_text import shown
-from gpugraph.building.variables import Variable
+from gpugraph.building.variable_scope.get_variable import get_variable
+from gpugraph.building.variables import Variable, VariableAggregation
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import graph_or_default
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
+from gpugraph.ops.random.variable_initializers import Zeros
 from gpugraph.platform import logging
 
 
@@ -53,15 +55,21 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """Create an int64 global step. Raises ValueError if the graph already has a global step."""
+    """Create an int64 global step, as `tf.get_variable("global_step", ...)` does.
+
+    Raises ValueError if the graph already has a global step.
+    """
     chosen = graph_or_default(graph)
     if get_global_step(chosen) is not None:
         raise ValueError('"global_step" already exists.')
     with chosen.as_default(), chosen.name_scope(None):
-        return Variable(
-            lambda: zeros([], dtypes.int64),
+        return get_variable(
+            GraphKeys.GLOBAL_STEP,
+            [],
+            dtypes.int64,
+            Zeros(),
             trainable=False,
-            name="global_step",
+            aggregation=VariableAggregation.ONLY_FIRST_REPLICA,
             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
         )
 

@@ -41,6 +41,10 @@ MAX_REASON_LENGTH = 120
 """Reasons in the summary and in the lines of the steps have at most this number of characters."""
 
 _ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})
+_CHECKPOINT_OPS = frozenset({"SaveV2", "MergeV2Checkpoints", "RestoreV2", "Save", "Restore"})
+_CHECK_OPS = frozenset({"IsVariableInitialized", "VarIsInitializedOp"})
+_NO_EFFECT = ("0 ", "no ", "not ", "nothing ")
+"""The first words of the report of a pass that has changed nothing."""
 
 _CODE_WORDS = {
     "native": "in native calls",
@@ -126,7 +130,16 @@ class Explanation:
                 return op
         raise KeyError(name)
 
-    def only_initializes(self) -> bool:
+    def is_bookkeeping(self) -> bool:
+        """Return whether the run only initializes, checks, saves or restores variables, or computes
+        nothing.
+        """
+        op_types = {op.op_type for op in self.placed}
+        if op_types & (_CHECKPOINT_OPS | _CHECK_OPS) or not self.codes:
+            return True
+        return self._only_initializes()
+
+    def _only_initializes(self) -> bool:
         """Return whether the run fetches nothing and only gives variables their initial values."""
         names = {op.name for op in self.placed}
         written = [op.name for op in self.placed if op.op_type in _ASSIGNMENTS]
@@ -221,11 +234,18 @@ class Explanation:
             raise ValueError(f"There is no pass '{name}' in this plan; there are: {names}")
         return "\n".join(_pass_lines(reports, width))
 
-    def passes(self, width: int | None = None) -> str:
+    def passes(self, width: int | None = None, brief: bool = False) -> str:
         """Return the report of each pass with its duration, followed by the results of `code_lines`
         and `memory`.
+
+        Args:
+          brief: whether passes that changed nothing share one line.
         """
-        lines = _pass_lines(self.reports, width)
+        idle = [report for report in self.reports if brief and _changed_nothing(report)]
+        lines = _pass_lines([report for report in self.reports if report not in idle], width)
+        if idle:
+            names = ", ".join(report.name for report in idle)
+            lines.append(wrapped(f"{len(idle)} passes changed nothing: {names}", width))
         lines += [self.code_lines(width)] if self.codes else []
         lines += [wrapped(line, width) for line in self.memory().splitlines()]
         return "\n".join(lines)
@@ -335,6 +355,10 @@ def placement_table(placed: Iterable[Placement], width: int | None = None) -> st
     """Return a line for each op: name, op type, device, execution mode, reason of the placement."""
     rows = [(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in placed]
     return fitted_columns(rows, width)
+
+
+def _changed_nothing(report: PassReport) -> bool:
+    return not report.lines and report.summary.startswith(_NO_EFFECT)
 
 
 def _pass_lines(reports: Sequence[PassReport], width: int | None) -> list[str]:

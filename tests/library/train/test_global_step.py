@@ -77,3 +77,15 @@ def test_several_are_none_of_them(caplog):
         tf.add_to_collection(tf.GraphKeys.GLOBAL_STEP, tf.Variable(0, name="count"))
     assert tf.train.get_global_step() is None
     assert "Multiple tensors in global_step collection" in caplog.text
+
+
+def test_it_is_a_variable_of_the_current_scope():
+    with tf.Graph().as_default():
+        with tf.variable_scope("outer"), tf.name_scope("inner"):
+            step = tf.train.create_global_step()
+        assert step.name == "outer/global_step:0"
+        with pytest.raises(ValueError, match="Variable outer/global_step already exists"):
+            with tf.variable_scope("outer"):
+                tf.get_variable("global_step", [], tf.int64)
+        with tf.variable_scope("outer", reuse=True):
+            assert tf.get_variable("global_step", [], tf.int64) is step
