@@ -239,7 +239,7 @@ ONE_FILE: dict[
     "keras_preprocessing": "library/keras/preprocessing/preprocessing_package.py",
     "re2": "ops/strings/regex_engine.py",
     "scipy": ("ops/signal/fourier_engines.py", "library/contrib/optimizers/external_optimizers.py"),
-    "tqdm": "library/train/hooks/progress_hook.py",
+    "tqdm": "platform/progress.py",
 }
 CUPY_NAMES = ("cupyx", "cupy_backends")
 
@@ -314,8 +314,8 @@ DOORS = frozenset(
             "gpugraph.tensorflow_import.further_attributes",
         ),
         # Draws a bar, where it is installed.
-        ("gpugraph.library.train.hooks.progress_hook", "tqdm"),
-        ("gpugraph.library.train.hooks.progress_hook", "tqdm.auto"),
+        ("gpugraph.platform.progress", "tqdm"),
+        ("gpugraph.platform.progress", "tqdm.auto"),
     }
 )
 

@@ -32,7 +32,7 @@ import secrets
 import shutil
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -47,6 +47,7 @@ from gpugraph.devices.codegen.library_loading import load_library
 from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder, key_of
 from gpugraph.devices.codegen.processor_features import processor_features
 from gpugraph.devices.codegen.trusted_folders import private_folder
+from gpugraph.platform.progress import progress_bar
 
 FLAGS = (
     "-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
@@ -172,8 +173,16 @@ class Compiler:
                 for source, compilation, _ in joined.started:
                     compilation.take(self._found(source, joined.bundle))
             finally:
-                for _, compilation, waits in joined.started:
-                    self._begin(compilation, waits)
+                self._begin_all(joined.started)
+
+    def _begin_all(self, started: Sequence[tuple[str, Compilation, bool]]) -> None:
+        """Begin several compilations, with a progress bar if the caller waits for them."""
+        awaited = sum(waits and not compilation.is_over for _, compilation, waits in started)
+        with progress_bar(awaited, "compiling native code", "file") as advance:
+            for _, compilation, waits in started:
+                is_awaited = waits and not compilation.is_over
+                self._begin(compilation, waits)
+                advance(is_awaited)
 
     def _begin(self, compilation: Compilation, waits: bool) -> None:
         if waits:

@@ -11,7 +11,6 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from operator import itemgetter
 from typing import Any, BinaryIO, NamedTuple
 
@@ -59,7 +58,12 @@ class _Piece(NamedTuple):
     array: Any
 
 
-def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int = 1) -> None:
+def restore_into(
+    reader: TensorReader,
+    targets: Sequence[Target],
+    threads: int = 1,
+    advance: Callable[[int], object] = lambda _: None,
+) -> None:
     """Set arrays to tensors of a checkpoint. After an error, no array has changed.
 
     Raises NotFoundError, InvalidArgumentError and DataLossError as `BundleReader.read` does, and
@@ -68,6 +72,8 @@ def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int =
 
     Args:
       threads: the maximum number of concurrent readers.
+      advance: receives numbers of bytes that have been read, from several threads. All bytes are
+        read twice.
     """
     pieces, values = [], []
     for name, spec, array in targets:
@@ -80,16 +86,23 @@ def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int =
             _check_shape(entry.shape, name, array)
             pieces.append(_Piece(entry, name, array))
     if isinstance(reader, BundleReader):
-        _read_pieces(reader, pieces, threads)
+        _read_pieces(reader, pieces, threads, advance)
     for array, value in values:
         np.copyto(array, value)
 
 
-def _read_pieces(reader: BundleReader, pieces: Sequence[_Piece], threads: int) -> None:
+def _read_pieces(
+    reader: BundleReader, pieces: Sequence[_Piece], threads: int, advance: Callable[[int], object]
+) -> None:
     """Read the pieces into their arrays, after the checksums of all of them have been verified."""
     runs = list(_runs(pieces))
     before = [_state(reader, run) for run in runs]
-    for work in (partial(_verify, reader), partial(_read, reader)):
+    for read in (_verify, _read):
+
+        def work(run: list[_Piece], read: Callable[..., None] = read) -> None:
+            read(reader, run)
+            advance(sum(piece.entry.size for piece in run))
+
         _for_all(work, runs, threads)
     if before != [_state(reader, run) for run in runs]:
         raise DataLossError(None, None, f"{reader.prefix}: its files changed while they were read")

@@ -26,6 +26,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.platform.progress import progress_bar
 
 _HOST = HostOnly("files are read and written by the host")
 _host_op = partial(op, gpu=_HOST, grad=NO_GRADIENT)
@@ -170,7 +171,9 @@ def _bind_restore_sized(
             check_types(reader, keys, types)
             for key, part, out, taker in zip(keys, parts, outs, takers):
                 _check_assigned(reader, key, part, out.shape, taker)
-            restore_into(reader, list(map(Target, keys, parts, outs)), thread_count())
+            total = 2 * sum(out.nbytes for out in outs)  # all bytes are read twice
+            with progress_bar(total, "restoring variables", "B") as advance:
+                restore_into(reader, list(map(Target, keys, parts, outs)), thread_count(), advance)
 
     return restore
 

@@ -5,7 +5,6 @@ TensorFlow has no such hook.
 
 from __future__ import annotations
 
-import importlib
 import math
 import sys
 import time
@@ -21,6 +20,7 @@ from gpugraph.library.train.hooks.session_run_hook import (
     SessionRunHook,
     SessionRunValues,
 )
+from gpugraph.platform.progress import in_notebook, tqdm_class
 
 _WIDTH = 24
 _TERMINAL_SECONDS, _LOG_SECONDS = 0.2, 10.0
@@ -174,16 +174,12 @@ class _TqdmDisplay(_Display):
 def _display(file: Any, use_tqdm: bool | None, first: int, last_step: int | None) -> _Display:
     target = sys.stderr if file is None else file
     is_terminal = bool(getattr(target, "isatty", lambda: False)())
-    in_notebook = "ipykernel" in sys.modules and file is None
-    wanted = (is_terminal or in_notebook) if use_tqdm is None else use_tqdm
+    is_cell = in_notebook() and file is None
+    wanted = (is_terminal or is_cell) if use_tqdm is None else use_tqdm
     if wanted:
         try:
-            if in_notebook:
-                tqdm = importlib.import_module("tqdm.auto").tqdm
-            else:
-                tqdm = importlib.import_module("tqdm").tqdm
-            return _TqdmDisplay(tqdm, None if in_notebook else target, first, last_step)
+            return _TqdmDisplay(tqdm_class(), None if is_cell else target, first, last_step)
         except ModuleNotFoundError:
             if use_tqdm:
                 raise
-    return _Display(target, is_terminal or in_notebook, last_step)
+    return _Display(target, is_terminal or is_cell, last_step)
