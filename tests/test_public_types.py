@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import sys
+import typing
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
+import gpugraph as tf
 from gpugraph.api.import_paths import TENSORFLOW_MODULES
 
 MOST_UNTYPED = 250
@@ -36,3 +41,10 @@ def test_layers_return_tensors() -> None:
     assert len(functions) > 15
     for name in functions:
         assert inspect.signature(getattr(module, name)).return_annotation == "Tensor", name
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="overloads are not recorded")
+def test_runs_return_values_in_the_structure_of_their_fetches() -> None:
+    overloads = typing.get_overloads(tf.Session.run)
+    kinds = [inspect.signature(overload).return_annotation for overload in overloads]
+    assert kinds == ["None", "list[Any]", "tuple[Any, ...]", "dict[_Key, Any]", "Any"]

@@ -14,7 +14,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.config import (
@@ -30,12 +30,15 @@ from gpugraph.devices import DeviceAttributes
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import session_stack
+from gpugraph.graph.client.operation import Operation
 from gpugraph.session.explanations.session_html import closed_html, session_html
 from gpugraph.session.feed_conversion import connected_tensors, feed_tensors, flatten_feeds
 from gpugraph.session.fetch_structures import FetchPlan, is_leaf, key_of, names_leaves
 from gpugraph.session.partial_runs import PartialRuns
 from gpugraph.session.prepared_fetches import PreparedFetches, run_with
 from gpugraph.session.session_factory import SessionFactory
+
+_Key = TypeVar("_Key")
 
 _LOG = logging.getLogger("gpugraph")
 
@@ -102,6 +105,51 @@ class BaseSession:
     def sess_str(self) -> str:
         """The session's target."""
         return self._target
+
+    @overload
+    def run(
+        self,
+        fetches: Operation,
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> None: ...
+
+    @overload
+    def run(
+        self,
+        fetches: list[Any],
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> list[Any]: ...
+
+    @overload
+    def run(
+        self,
+        fetches: tuple[Any, ...],
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> tuple[Any, ...]: ...
+
+    @overload
+    def run(
+        self,
+        fetches: dict[_Key, Any],
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> dict[_Key, Any]: ...
+
+    @overload
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any: ...
 
     def run(
         self,
