@@ -142,9 +142,13 @@ def undocumented(files: list[File]) -> tuple[int, list[str]]:
     missing = [
         f"{file.path}:{node.lineno}: {name}"
         for file, node, name in definitions
-        if not ast.get_docstring(node) and not _assigns_docstring(node)
+        if not (ast.get_docstring(node) or _assigns_docstring(node) or _is_overload(node))
     ]
     return len(definitions), missing
+
+
+def _is_overload(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    return any(isinstance(item, ast.Name) and item.id == "overload" for item in node.decorator_list)
 
 
 def _assigns_docstring(node: ast.FunctionDef | ast.ClassDef) -> bool:
