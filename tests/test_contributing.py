@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parents[1]
 FILES = (
     "gpugraph/ops/elementwise/unary_functions.py",
     "gpugraph/api/math.py",
-    "tests/test_public_names.py",
     "tests/ops/samples.py",
 )
+GENERATORS = ("ci/op_index.py", "ci/public_signatures.py")
 
 
 def blocks() -> list[str]:
-    """Return the blocks of the page: declaration, public name, signature, sample."""
+    """Return the blocks of the page: declaration, public name, sample."""
     page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     return re.findall(r"```(?:python|text)\n(.*?)```", page, re.DOTALL)
 
@@ -38,16 +38,12 @@ def copy_of_the_package(folder: Path) -> Path:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the package and its tests, in which the op is added."""
     folder = copy_of_the_package(tmp_path_factory.mktemp("checkout"))
-    declaration, face, signature, sample = blocks()
-    for name, block in zip(FILES, (declaration, face, signature, sample), strict=True):
+    for name, block in zip(FILES, blocks(), strict=True):
         source = (folder / name).read_text("utf-8")
-        if block is signature:
-            source = source.replace('SIGNATURES = """\n', f'SIGNATURES = """\n{block}')
-        else:
-            source += f"\n\n{block}"
-        (folder / name).write_text(source, "utf-8")
+        (folder / name).write_text(f"{source}\n\n{block}", "utf-8")
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    subprocess.run([sys.executable, "ci/op_index.py"], cwd=folder, env=environment, check=True)
+    for program in GENERATORS:
+        subprocess.run([sys.executable, program], cwd=folder, env=environment, check=True)
     return folder
 
 
@@ -107,6 +103,7 @@ def test_the_page_names_the_files() -> None:
     page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     for name in FILES:
         assert name in page or name.removeprefix("gpugraph/api/") in page
+    assert all(program in page for program in GENERATORS)
 
 
 def test_the_op_passes_the_walk_over_all_ops(checkout: Path) -> None:
@@ -116,7 +113,9 @@ def test_the_op_passes_the_walk_over_all_ops(checkout: Path) -> None:
 
 
 def test_the_function_is_public(checkout: Path) -> None:
-    run(checkout, "tests/test_public_names.py", "-k", "line or cube or documented or docstrings")
+    run(checkout, "tests/test_public_names.py", "-k", "snapshot or docstrings")
+    snapshot = (checkout / "tests/public_signatures.txt").read_text("utf-8")
+    assert "\nmath.cube: x name=None\n" in snapshot
 
 
 def test_the_recipes_suffice(changed: Path) -> None:
