@@ -79,7 +79,7 @@ def draw(
                     "names": [arg.name for arg in op_def.inputs],
                     "refs": [arg.is_ref for arg in op_def.inputs],
                     "constant": [index in op_def.host_inputs for index in range(len(inputs))],
-                    "writes": sorted(declarations[op_type].writes),
+                    "writes": sorted(declarations[op_type].memory.writes),
                     "by": slots(op_type, smooth) if sample.smooth and not special else [],
                 }
             )

@@ -218,7 +218,7 @@ class _Cutter:
         self.after |= dict.fromkeys(unit, before)
         for op in unit:
             declared = DECLARATIONS.get(op.type)
-            for slot in () if declared is None else declared.writes:
+            for slot in () if declared is None else declared.memory.writes:
                 if slot < len(op._inputs) and op._inputs[slot]._dtype.is_ref_dtype:
                     bit = 1 << len(self.writes)
                     self.writes.append((op, variable_of(op._inputs[slot]).op))

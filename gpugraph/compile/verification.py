@@ -301,7 +301,7 @@ class _Replay:
         """Record the memory that a node writes."""
         unit = self.unit
         decl = DECLARATIONS.get(node.type)
-        for slot in decl.writes if decl is not None else ():
+        for slot in decl.memory.writes if decl is not None else ():
             edge = node.input_edge(slot)
             self._hold(unit.homes[edge.src.id, edge.src_output].storage, node, object())
         if node.node_class is NodeClass.MERGE and not is_loop_merge(node):
@@ -316,7 +316,7 @@ class _Replay:
                 self._hold(storage, node, held)
             self.content[node.id, slot] = (held,)
             if is_view and decl is not None and storage.kind == "arena":
-                edge = node.input_edge(decl.view[slot])
+                edge = node.input_edge(decl.memory.view[slot])
                 self.content[node.id, slot] = self.content[edge.src.id, edge.src_output]
 
     def _merge(self, node: Node) -> None:

@@ -40,6 +40,7 @@ from gpugraph.kernel.native_forms import (
     ViewCopy as ViewCopy,
 )
 from gpugraph.kernel.node_signature import NodeSignature as NodeSignature
+from gpugraph.kernel.op_memory import SEPARATE as SEPARATE, OpMemory as OpMemory
 from gpugraph.kernel.signature_and_context import (
     CompiledFile as CompiledFile,
     KernelContext as KernelContext,

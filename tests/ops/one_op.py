@@ -135,7 +135,7 @@ class Alone:
         numpy_type = np.dtype(self.types[slot].as_numpy_dtype)
         args = self.decl.op_def.outputs
         if slot < len(args) and args[slot].is_ref:
-            return self.inputs[self.decl.view[slot]]
+            return self.inputs[self.decl.memory.view[slot]]
         if over >= 0 and slot == 0:
             return self.inputs[over].view(numpy_type)
         if numpy_type.kind == "O":
@@ -146,7 +146,7 @@ class Alone:
 
     def _guarded(self, slot: int, over: int) -> Any:
         array = self.inputs[slot]
-        if over < 0 and slot not in self.decl.writes:
+        if over < 0 and slot not in self.decl.memory.writes:
             array = array.view()
             array.setflags(write=False)
         return array
@@ -155,8 +155,8 @@ class Alone:
         """Run the kernel and return its results."""
         with np.errstate(all="ignore"):
             returned = self.run()
-        if self.decl.writes:
-            return [self.inputs[slot] for slot in sorted(self.decl.writes)]
+        if self.decl.memory.writes:
+            return [self.inputs[slot] for slot in sorted(self.decl.memory.writes)]
         outputs = [np.asarray(item) for item in returned] if self.kernel.dynamic else self.outputs
         for output in outputs:
             assert not any(item is _LEFT for item in output.flat if output.dtype == object), (
@@ -259,8 +259,8 @@ def run_together(session: tf.Session, builts: Sequence[Built]) -> list[list[np.n
     fetched = session.run(
         [[*built.outputs, *([built.op] if built.op else [])] for built in builts], feeds
     )
-    if builts[0].decl.writes:
-        writes = sorted(builts[0].decl.writes)
+    if builts[0].decl.memory.writes:
+        writes = sorted(builts[0].decl.memory.writes)
         fetched = session.run([[built.inputs[slot] for slot in writes] for built in builts])
     return [[_as_array(item) for item in items if item is not None] for items in fetched]
 

@@ -81,7 +81,7 @@ def elementary_ops() -> list[Elementary]:
     ops: dict[str, Elementary] = {}
     for op_type, entry in sorted(TABLE.items()):
         decl = DECLARATIONS[op_type]
-        if op_type not in _SHAPED and not decl.writes and not decl.op_def.host_inputs:
+        if op_type not in _SHAPED and not decl.memory.writes and not decl.op_def.host_inputs:
             for sample in entry.samples:
                 ops |= {op.label: op for op in _in_all_dtypes(op_type, sample)}
     return list(ops.values())

@@ -251,9 +251,9 @@ def test_kernel_writes_all_its_outputs_and_no_input(op_type: str) -> None:
             for slot, (one, other) in enumerate(zip(results, others, strict=True)):
                 assert same_bits(one, other), f"the {device} kernel left parts of output {slot}"
             for slot, (value, array) in enumerate(zip(sample.flat, result.inputs, strict=True)):
-                if slot not in decl.writes:
+                if slot not in decl.memory.writes:
                     assert same_bits(value, array), f"the {device} kernel wrote input {slot}"
-            if op_type in RANDOM or decl.writes:
+            if op_type in RANDOM or decl.memory.writes:
                 continue
             for slot, (one, two) in enumerate(zip(results, again(), strict=True)):
                 assert same_bits(one, two), f"a second run gives another output {slot}"
@@ -266,8 +266,8 @@ def test_dtypes_are_those_of_the_signature(op_type: str) -> None:
     def check(sample: Sample) -> None:
         decl = DECLARATIONS[op_type]
         types = output_types(decl.op_def, sample.all_attrs(decl.op_def))
-        if decl.writes:
-            types = [tf.as_dtype(sample.flat[slot].dtype) for slot in sorted(decl.writes)]
+        if decl.memory.writes:
+            types = [tf.as_dtype(sample.flat[slot].dtype) for slot in sorted(decl.memory.writes)]
         results = [tf.as_dtype(result.dtype) for result in alone(op_type, sample)]
         assert results == [dtype.base_dtype for dtype in types], f"{results} instead of {types}"
 
@@ -334,7 +334,7 @@ def test_results_are_numpys(op_type: str) -> None:
     walk(op_type, check)
 
 
-ALIASED = [op_type for op_type in EVERY if DECLARATIONS[op_type].alias]
+ALIASED = [op_type for op_type in EVERY if DECLARATIONS[op_type].memory.alias]
 
 
 @pytest.mark.parametrize("op_type", ALIASED)
@@ -350,7 +350,7 @@ def test_output_may_take_an_inputs_memory(op_type: str) -> None:
         wanted, arrays = alone(op_type, sample), sample.flat
         args = args_by_slot(decl, sample)
         alike = len({arg.type_attr for arg in args}) == 1
-        for index in range(len(arrays)) if alike else [decl.alias[0]]:
+        for index in range(len(arrays)) if alike else [decl.memory.alias[0]]:
             fits = arrays[index].shape == wanted[0].shape
             if not fits or arrays[index].dtype.itemsize != wanted[0].dtype.itemsize:
                 continue
@@ -596,7 +596,7 @@ def gradients_are_slopes(op_type: str, samples: list[Sample]) -> None:
 @every_op
 def test_gradient_is_the_slope(op_type: str) -> None:
     """Against central differences of the kernel, with known and with unknown shapes."""
-    if not DECLARATIONS[op_type].writes:
+    if not DECLARATIONS[op_type].memory.writes:
         walk_together(gradients_are_slopes, op_type, precise_samples(op_type))
 
 
@@ -665,7 +665,7 @@ def test_second_gradient_is_the_slope_of_the_first(op_type: str) -> None:
     ("check", "op_types"),
     [
         *((check, EVERY) for check in (agree_on_cpu_and_gpu, *OPENED)),
-        (gradients_are_slopes, [op for op in EVERY if not DECLARATIONS[op].writes]),
+        (gradients_are_slopes, [op for op in EVERY if not DECLARATIONS[op].memory.writes]),
         (second_gradients_are_slopes, DIFFERENTIABLE),
     ],
     ids=["on devices", "sizes open", "rank open", "gradients", "second gradients"],

@@ -102,8 +102,8 @@ class Native:
         assert isinstance(decomposition, Decomposition)
         self.outputs = arrays[len(arrays) - len(context.output_shapes) :]
         self.inputs = arrays[: len(arrays) - len(self.outputs)]
-        if self.decl.writes:
-            self.outputs = tuple(self.inputs[index] for index in sorted(self.decl.writes))
+        if self.decl.memory.writes:
+            self.outputs = tuple(self.inputs[index] for index in sorted(self.decl.memory.writes))
         reason = not_native(*context.input_types, *context.output_types)
         if reason:
             raise NotNativeError(reason)

@@ -184,9 +184,9 @@ class Inference:
         """
         self.failing.add(node.id)
         decl = DECLARATIONS.get(node.type)
-        if decl is None or not decl.writes:
+        if decl is None or not decl.memory.writes:
             return [_UNKNOWN] * len(node.output_types)
-        edge = node.input_edge(min(decl.writes))
+        edge = node.input_edge(min(decl.memory.writes))
         variable = self.unit.shapes[edge.src.id][edge.src_output]
         return [variable if dtype.is_ref_dtype else _UNKNOWN for dtype in node.output_types]
 

@@ -44,7 +44,7 @@ def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
                 variables[node.id, 0] = first
         else:
             decl = DECLARATIONS.get(node.type)
-            for output, source in decl.view.items() if decl is not None else ():
+            for output, source in decl.memory.view.items() if decl is not None else ():
                 edge = node.input_edge(source)
                 variable = variables.get((edge.src.id, edge.src_output))
                 if variable is not None and node.output_types[output].is_ref_dtype:

@@ -167,7 +167,7 @@ class Binder(StepList):
         variables = self.refs(node)
         decl = DECLARATIONS.get(node.type)
         is_view = self.unit.modes.get(node.id, "").startswith("view")
-        if decl is not None and decl.view and is_view and not node.op_def.is_stateful:
+        if decl is not None and decl.memory.view and is_view and not node.op_def.is_stateful:
             return
         kernel = self.unit.kernel(node)
         run: Run
@@ -194,11 +194,11 @@ class Binder(StepList):
         except Exception as error:
             run, code = raising(error), plain_step("it raises an error")
         call = reference(kernel)
-        if decl is None or not decl.writes:
+        if decl is None or not decl.memory.writes:
             run = WaitingRun(run, self.access, self.clock) if call.waits else run
             self.add(node, run, "kernel", native, code=code)
             return
-        written = [variables[index] for index in decl.writes]
+        written = [variables[index] for index in decl.memory.writes]
         self.writes = True
         assigns = node.op_def.allows_uninitialized_input
         assigns = assigns and (native is None or not self.checked.issuperset(map(id, written)))
@@ -310,7 +310,7 @@ class Binder(StepList):
             arrays,
             len(slots),
             frozenset([index for index, kind in enumerate(kinds) if kind == "variable"]),
-            tuple(sorted(DECLARATIONS[node.type].writes)),
+            tuple(sorted(DECLARATIONS[node.type].memory.writes)),
             partial(bound.runner.bind, bound.kernel),
             None if self.unit.programs is None else self.unit.programs.get(node.id),
         )

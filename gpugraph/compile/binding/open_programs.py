@@ -49,7 +49,7 @@ def _program(unit: Unit, node: Node) -> Fused | None:
     slots = signature.device_inputs()
     types = [node.input_types[slot].base_dtype for slot in slots]
     inputs = [_Extent(signature.input_shapes[slot]) for slot in slots]
-    writes = sorted(DECLARATIONS[node.type].writes)
+    writes = sorted(DECLARATIONS[node.type].memory.writes)
     written: Sequence[_Extent] = (
         [inputs[slot] for slot in writes] if writes else list(map(_Extent, signature.output_shapes))
     )

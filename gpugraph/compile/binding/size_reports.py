@@ -116,7 +116,7 @@ class Reports:
             raise NotReportedError("no kernel reports a size")
         for node in self.unit.order[: self.flushes[-1].position]:
             decl = DECLARATIONS.get(node.type)
-            writes = decl is not None and bool(decl.writes)
+            writes = decl is not None and bool(decl.memory.writes)
             acts = node.op_def.is_stateful and node.node_class is NodeClass.OTHER
             if writes or (acts and node.type not in _HARMLESS):
                 raise NotReportedError(f"'{node.name}' ({node.type}) has an effect before")

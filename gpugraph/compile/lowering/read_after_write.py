@@ -96,7 +96,7 @@ class _Walk:
             key = None if edge.is_control else roots.get((edge.src.id, edge.src_output))
             if key is None or decl is None:
                 continue
-            if edge.dst_input in decl.writes:
+            if edge.dst_input in decl.memory.writes:
                 bit = 1 << len(self.writes)
                 self.writes.append(node)
                 self._written[node.id] = self._written.get(node.id, 0) | bit

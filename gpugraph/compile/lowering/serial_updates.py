@@ -52,7 +52,7 @@ def _writes_repeat(unit: Unit) -> bool:
     seen: set[Key] = set()
     for node in unit.graph.op_nodes():
         decl = DECLARATIONS.get(node.type)
-        for slot in decl.writes if decl is not None else ():
+        for slot in decl.memory.writes if decl is not None else ():
             variable = _variable_behind(node, slot)
             key = None if variable is None else variable_key(variable)
             if key is None or key in seen:
@@ -119,7 +119,7 @@ class _Serializer:
             decl = DECLARATIONS.get(node.type)
             if decl is None or node.node_class is NodeClass.VARIABLE:
                 continue
-            passed = {slot for output, slot in decl.view.items()
+            passed = {slot for output, slot in decl.memory.view.items()
                       if node.output_types[output].is_ref_dtype}  # fmt: skip
             for edge in node._in:
                 source = (
@@ -128,7 +128,7 @@ class _Serializer:
                 if source is None:
                     continue
                 variable = variables.setdefault(variable_key(source), _Variable())
-                if edge.dst_input in decl.writes:
+                if edge.dst_input in decl.memory.writes:
                     if node not in variable.writes[-1:]:
                         variable.writes.append(node)
                 elif edge.dst_input not in passed:

@@ -69,14 +69,14 @@ def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[
     it is in a branch or a loop, or its variable is unknown.
     """
     decl = DECLARATIONS.get(node.type)
-    if decl is None or not decl.writes:
+    if decl is None or not decl.memory.writes:
         return set()
     flow = unit.flow
     if flow is not None and (
         flow.frames.at(node) is not flow.frames.root or flow.guards[node.id] != ALWAYS
     ):
         return set()
-    edges = [node.input_edge(slot) for slot in decl.writes]
+    edges = [node.input_edge(slot) for slot in decl.memory.writes]
     keys = [refers.get((edge.src.id, edge.src_output)) for edge in edges]
     return {key for key in keys if key is not None} if None not in keys else set()
 

@@ -83,7 +83,7 @@ def _works_in_place(member: Member, value: int) -> bool:
     if isinstance(member.kernel.function, np.ufunc):
         return True  # it handles overlaps itself
     decl = DECLARATIONS.get(member.op_type)
-    if decl is None or 0 not in decl.alias:
+    if decl is None or 0 not in decl.memory.alias:
         return False
     readers = [slot for slot, source in enumerate(member.sources) if source == value]
-    return readers == [decl.alias[0]]
+    return readers == [decl.memory.alias[0]]

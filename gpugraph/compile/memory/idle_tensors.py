@@ -167,4 +167,4 @@ def view_input(node: Node, slot: int) -> int | None:
     output is not a view, return None.
     """
     decl = DECLARATIONS.get(node.type)
-    return decl.view.get(slot) if decl is not None and decl.view else None
+    return decl.memory.view.get(slot) if decl is not None and decl.memory.view else None

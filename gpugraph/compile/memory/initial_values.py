@@ -68,7 +68,7 @@ def writes_last(assign: Node) -> bool:
     while edge.src.node_class is NodeClass.IDENTITY:
         edge = edge.src.input_edge(0)
     decl = DECLARATIONS.get(edge.src.type)
-    return decl is not None and decl.writes_last
+    return decl is not None and decl.memory.writes_last
 
 
 def _sizes(unit: Unit, node: Node, slot: int) -> tuple[int, ...] | None:
@@ -162,8 +162,11 @@ class _Chains:
             len(users) == 1
             and node.node_class not in _WITHOUT_KERNEL
             and decl is not None
-            and not (decl.writes or (decl.view and node.node_class is not NodeClass.IDENTITY))
-            and (len(node.output_types) == 1 or decl.writes_last)
+            and not (
+                decl.memory.writes
+                or (decl.memory.view and node.node_class is not NodeClass.IDENTITY)
+            )
+            and (len(node.output_types) == 1 or decl.memory.writes_last)
             and node.output_types[slot] is variable.output_types[0].base_dtype
             and _sizes(self.unit, node, slot) == _sizes(self.unit, variable, 0)
             and node.assigned_device == variable.assigned_device
@@ -179,18 +182,18 @@ class _Chains:
         """
         node = edge.src
         decl = DECLARATIONS[node.type]
-        if decl.writes_last:
+        if decl.memory.writes_last:
             return
         if node.node_class is NodeClass.IDENTITY:
             slots = [0]
         elif node.type == "_Fused":
             slots = fused_in_place(node, 0)
-        elif 0 not in decl.alias:
+        elif 0 not in decl.memory.alias:
             slots = []
         elif isinstance(reference(self.unit.kernel(node)).function, np.ufunc):
             slots = list(range(len(node.input_types)))  # it handles overlaps itself
         else:
-            slots = [decl.alias[0]]
+            slots = [decl.memory.alias[0]]
         shape = _sizes(self.unit, node, 0)
         for slot in slots:
             source = node.input_edge(slot)

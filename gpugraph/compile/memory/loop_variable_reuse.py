@@ -36,7 +36,7 @@ class LoopVariables:
         if len(backs) != 1 or len(merge.input_types) != 2:
             return
         source, slot = backs[0].src, backs[0].src_output
-        while (view := DECLARATIONS[source.type].view) and slot in view:
+        while (view := DECLARATIONS[source.type].memory.view) and slot in view:
             if source.node_class is NodeClass.ENTER:
                 return
             edge = source.input_edge(view[slot])

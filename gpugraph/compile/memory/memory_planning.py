@@ -87,7 +87,7 @@ class _Output:
     def is_declared_view(self) -> bool:
         """Whether the op declares the output as a view of an input."""
         decl = DECLARATIONS.get(self.node.type)
-        return decl is not None and self.slot in decl.view
+        return decl is not None and self.slot in decl.memory.view
 
 
 class _Planner:
@@ -117,13 +117,13 @@ class _Planner:
         has run (`Flow.irregular`) shares nothing.
         """
         decl = DECLARATIONS.get(node.type)
-        if decl is None or not decl.view:
+        if decl is None or not decl.memory.view:
             return _NONE
         if self.unit.flow is not None and node.id in self.unit.flow.irregular:
             return _NONE
-        if not passes_whole(node) and any(self._is_cell(node, slot) for slot in decl.view):
+        if not passes_whole(node) and any(self._is_cell(node, slot) for slot in decl.memory.view):
             return _NONE
-        return decl.view
+        return decl.memory.view
 
     def _is_cell(self, node: Node, slot: int) -> bool:
         """Return whether output `slot` is a cell, which is allocated during the run."""
@@ -206,7 +206,7 @@ class _Planner:
     def _shared(self, output: _Output) -> Storage | None:
         """Return the storage of the viewed input. If the output can't share it, return None."""
         node, slot = output.node, output.slot
-        home = self._source(node, DECLARATIONS[node.type].view[slot])
+        home = self._source(node, DECLARATIONS[node.type].memory.view[slot])
         storage = home.storage
         if node.output_types[slot].is_ref_dtype:
             if passes_whole(node):
@@ -316,9 +316,9 @@ class _Planner:
             return fused_in_place(node, slot)
         if node.type in FUSED_PRODUCTS.values() and node.assigned_device not in self.with_kernels:
             return addend_input(node.attrs, self._source(node, 0).shape)
-        if decl is None or slot not in decl.alias:
+        if decl is None or slot not in decl.memory.alias:
             return ()
-        declared = decl.alias[slot]
+        declared = decl.memory.alias[slot]
         if not isinstance(reference(self.unit.kernel(node)).function, np.ufunc):
             return (declared,)
         return sorted(range(len(node.input_types)), key=lambda index: index != declared)

@@ -65,7 +65,10 @@ def _maker(node: Node, slot: int) -> tuple[Node, int]:
     """If a tensor is a view, follow the views and return the output that they view. Otherwise
     return the tensor itself.
     """
-    while slot in (view := DECLARATIONS[node.type].view) and node.node_class is not NodeClass.EXIT:
+    while (
+        slot in (view := DECLARATIONS[node.type].memory.view)
+        and node.node_class is not NodeClass.EXIT
+    ):
         edge = node.input_edge(view[slot])
         node, slot = edge.src, edge.src_output
     return node, slot

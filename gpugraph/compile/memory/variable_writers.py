@@ -32,7 +32,7 @@ def variable_writers(
             for key in by_handle:
                 writers.setdefault(key, []).append(position)
         decl = DECLARATIONS.get(node.type)
-        for slot in decl.writes if decl is not None else ():
+        for slot in decl.memory.writes if decl is not None else ():
             edge = node.input_edge(slot)
             variable = references.get((edge.src.id, edge.src_output))
             if variable is not None:

@@ -350,7 +350,7 @@ class _Copies:
 
 def _is_view(node: Node) -> bool:
     decl = DECLARATIONS.get(node.type)
-    return decl is not None and bool(decl.view)
+    return decl is not None and bool(decl.memory.view)
 
 
 def _is_read(node: Node) -> bool:

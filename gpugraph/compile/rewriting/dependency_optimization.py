@@ -61,7 +61,7 @@ def _is_idle(node: Node) -> bool:
     decl = DECLARATIONS.get(node.type)
     if decl is None or node.node_class not in (NodeClass.OTHER, NodeClass.IDENTITY):
         return False
-    if node.type == "NoOp" or decl.writes or not is_pure(node):
+    if node.type == "NoOp" or decl.memory.writes or not is_pure(node):
         return False
     if any(edge.src.output_types[edge.src_output].is_ref_dtype for edge in node.input_edges()):
         return False  # the read must fail if the variable has no value

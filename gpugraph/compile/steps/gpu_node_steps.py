@@ -131,7 +131,7 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
         axes = sorted(reduced_axes(context.value(1), arrays[0].ndim))
         if not _is_regular(arrays[0].shape, axes):
             return _transposed_reduction(launcher, native, context, arrays, axes, refused)
-    writes = sorted(DECLARATIONS[node.type].writes)
+    writes = sorted(DECLARATIONS[node.type].memory.writes)
     written = [arrays[slots.index(slot)] for slot in writes] if writes else results
     types = [node.input_types[slot].base_dtype for slot in slots]
     program, sizes = program_of(native, context, types, inputs, written, gpu=True)

@@ -69,7 +69,7 @@ class RunTimeNative:
         self._code = StepCode("waiting", delay)
         self._verifies = verifies
         self._spent = 0.0  # estimated nanoseconds in NumPy so far
-        self._writes = tuple(sorted(DECLARATIONS[bound.node.type].writes))
+        self._writes = tuple(sorted(DECLARATIONS[bound.node.type].memory.writes))
 
     @property
     def code(self) -> StepCode:

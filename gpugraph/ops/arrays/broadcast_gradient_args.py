@@ -11,7 +11,7 @@ import numpy as np
 from gpugraph.base.dtypes import int32, int64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -57,8 +57,7 @@ op(
     outputs="r0: T, r1: T",
     attrs={"T": (int32, int64)},
     infer=_infer,
-    host=[0, 1],
-    host_outputs=[0, 1],
+    memory=OpMemory(host_inputs=[0, 1], host_outputs=[0, 1]),
     **numpy_kernels(Call(make=_bind)),
     grad=NO_GRADIENT,
     doc="The axes to sum over so that the gradient of a broadcast op fits each of its inputs.",

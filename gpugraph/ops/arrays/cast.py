@@ -17,7 +17,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.composite_tensors import Composite
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
@@ -88,7 +88,7 @@ _cast = op(
     outputs="y: DstT",
     attrs={"SrcT": ALL, "DstT": ALL, "Truncate": Attr("bool", False)},
     infer=_infer,
-    alias={0: 0},
+    memory=OpMemory(alias={0: 0}),
     cpu=Call(make=_copy_unsafe, direct=True),
     elementwise="(U)x",
     grad=_cast_gradient,

@@ -19,7 +19,7 @@ from gpugraph.base.shapes import Dimension, TensorShape, shape_text
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
+from gpugraph.kernel import Call, KernelContext, OpMemory, Signature, ViewCopies
 from gpugraph.ops.arrays.joined_shapes import infer_concat, merge_all
 from gpugraph.ops.arrays.reshape_and_transpose import by_index, index_op
 from gpugraph.ops.framework.constant_value import constant_value
@@ -180,7 +180,7 @@ index_op(
     _infer_offsets,
     Call(make=_bind_offsets),
     "Where each of N tensors of these shapes begins in their concatenation.",
-    host=[0, 1],
+    memory=OpMemory(host_inputs=[0, 1], host_outputs=[0]),
     N=_PARTS,
 )
 

@@ -12,7 +12,7 @@ from gpugraph.base.dtypes import ALL, NUMERIC, DType, as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.kernel import Call, Elementwise, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
@@ -143,7 +143,7 @@ _fill = op(
     outputs="output: T",
     attrs={"T": ALL, "index_type": (dtypes.int32, dtypes.int64)},
     infer=_infer_fill,
-    host=[0],
+    memory=OpMemory(host_inputs=[0]),
     cpu=Call(make=_fill_with_value),
     gpu=Elementwise("x", Call(make=_fill_with_value)),
     grad=_fill_gradient,

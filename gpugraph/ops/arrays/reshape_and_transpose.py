@@ -16,7 +16,7 @@ from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.kernel import SEPARATE, Call, KernelContext, OpMemory, Signature
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints, numpy_kernels, same_bytes
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -28,8 +28,13 @@ from gpugraph.ops.framework.unbroadcasting import unbroadcast
 INDEX = (dtypes.int32, dtypes.int64)
 """The dtypes that sizes, axes and positions may have."""
 
+_INPUT_1_ON_HOST = OpMemory(host_inputs=[1])
+_VIEW_OF_INPUT_0 = OpMemory(view={0: 0}, host_inputs=[1])
 
-def by_index(inputs: str, outputs: str = "output: T", **attrs: Attr) -> dict[str, Any]:
+
+def by_index(
+    inputs: str, outputs: str = "output: T", memory: OpMemory = _INPUT_1_ON_HOST, **attrs: Attr
+) -> dict[str, Any]:
     """Return keyword arguments of `op` for an op on a tensor of any dtype whose second input has
     sizes or axes.
 
@@ -44,20 +49,18 @@ def by_index(inputs: str, outputs: str = "output: T", **attrs: Attr) -> dict[str
         "inputs": inputs,
         "outputs": outputs,
         "attrs": {"T": ALL, index_type: INDEX, **attrs},
-        "host": [1],
+        "memory": memory,
     }
 
 
 def index_op(
     op_type: str, inputs: str, output: str, infer: InferFunction, call: Call, doc: str,
-    host: Sequence[int] = (), **attrs: Attr,
+    memory: OpMemory = SEPARATE, **attrs: Attr,
 ) -> OpFunction:  # fmt: skip
     """Declare an op without a gradient whose output has a dtype of `INDEX`, as most of its inputs
     have.
 
     Args:
-      host: indices of the inputs that are in host memory; if there are any, the output is also in
-        host memory.
       attrs: additional attrs of the op.
     """
     return op(
@@ -66,8 +69,7 @@ def index_op(
         outputs=output,
         attrs={output.rpartition(" ")[2]: INDEX, **attrs},
         infer=infer,
-        host=host,
-        host_outputs=[0] if host else (),
+        memory=memory,
         **numpy_kernels(call),
         grad=NO_GRADIENT,
         doc=doc,
@@ -132,12 +134,12 @@ def _reshape_back(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.Reshape(dy, shape_of(op.inputs[0])), *rest]
 
 
-_RESHAPED: dict[str, Any] = {"view": {0: 0}, **same_bytes, "grad": _reshape_back}
+_RESHAPED: dict[str, Any] = {**same_bytes, "grad": _reshape_back}
 """Declaration keywords shared by the ops that change the shape of input 0."""
 
 _reshape = op(
     "Reshape",
-    **by_index("tensor: T, shape: Tshape"),
+    **by_index("tensor: T, shape: Tshape", memory=_VIEW_OF_INPUT_0),
     infer=_infer_reshape,
     **_RESHAPED,
     doc="The elements of the tensor in another shape; one size may be -1 and is inferred.",
@@ -178,7 +180,7 @@ def _infer_expand_dims(context: InferContext) -> Sequence[TensorShape]:
 
 _expand_dims = op(
     "ExpandDims",
-    **by_index("input: T, dim: Tdim"),
+    **by_index("input: T, dim: Tdim", memory=_VIEW_OF_INPUT_0),
     infer=_infer_expand_dims,
     **_RESHAPED,
     doc="The input with an axis of size 1 inserted at position `dim`.",
@@ -223,6 +225,7 @@ _squeeze = op(
     outputs="output: T",
     attrs={"T": ALL, "squeeze_dims": Attr("list(int)", [], minimum=0)},
     infer=_infer_squeeze,
+    memory=OpMemory(view={0: 0}),
     **_RESHAPED,
     doc=(
         "The input without axes of size 1: those in `squeeze_dims` or, if that is empty, "
@@ -368,7 +371,7 @@ _invert_permutation = index_op(
     _infer_invert,
     Call(make=_bind_invert),
     "The permutation that undoes x: y[x[i]] = i.",
-    host=[0],
+    memory=OpMemory(host_inputs=[0], host_outputs=[0]),
 )
 
 

@@ -11,7 +11,7 @@ from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Signature
+from gpugraph.kernel import OpMemory, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.op_declaration import op, raw_ops
@@ -67,7 +67,9 @@ _FEW = 4
 
 _reverse = op(
     "ReverseV2", inputs="tensor: T, axis: Tidx", outputs="output: T",
-    attrs={"Tidx": INDEX, "T": REVERSIBLE}, infer=_infer_reverse, host=[1], **copying(_reversed),
+    attrs={"Tidx": INDEX, "T": REVERSIBLE}, infer=_infer_reverse,
+    memory=OpMemory(host_inputs=[1]),
+    **copying(_reversed),
     grad=lambda op, dy: [raw_ops.ReverseV2(dy, op.inputs[1]), None],
     doc="The tensor with its elements in reverse order along the axes.",
 )  # fmt: skip

@@ -19,7 +19,7 @@ from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Signature
+from gpugraph.kernel import OpMemory, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
@@ -277,7 +277,7 @@ for _name, _inverse, _edges, _index, _to_batch, _what in (
         outputs="output: T",
         attrs={"T": ALL, "Tblock_shape": INDEX, f"T{_edges}": INDEX},
         infer=partial(_infer_blocks, _to_batch),
-        host=[1, 2],
+        memory=OpMemory(host_inputs=[1, 2]),
         **copying(partial(_block_views, _to_batch)),
         grad=_blocks_gradient(_inverse),
         doc=f"Blocks of the dimensions after the first {_what}.",
@@ -288,7 +288,7 @@ for _name, _inverse, _edges, _index, _to_batch, _what in (
         outputs="output: T",
         attrs={"T": ALL, _index: INDEX, "block_size": Attr("int", required=True, minimum=2)},
         infer=partial(_infer_images, _to_batch),
-        host=[1],
+        memory=OpMemory(host_inputs=[1]),
         **copying(partial(_block_views, _to_batch)),
         grad=_blocks_gradient(_inverse[:-2], "block_size"),
         doc=f"Squares of images, [batch, height, width, depth], {_what}.",

@@ -11,7 +11,7 @@ from gpugraph.base.dtypes import ALL
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import Dimension, TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Signature
+from gpugraph.kernel import OpMemory, Signature
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
@@ -164,7 +164,7 @@ _split = op(
     outputs="output: num_split * T",
     attrs={"num_split": Attr("int", required=True, minimum=1), "T": ALL},
     infer=_infer_parts(1, 0, _even_lengths),
-    host=[0],
+    memory=OpMemory(host_inputs=[0]),
     **copying(_cut_evenly),
     grad=lambda op, *dys: [None, concat(_filled_gradients(op, dys), op.inputs[0])],
     doc="The tensor cut into `num_split` equal parts along an axis.",
@@ -208,7 +208,7 @@ _split_v = op(
     outputs="output: num_split * T",
     attrs={"num_split": Attr("int", required=True, minimum=1), "T": ALL, "Tlen": INDEX},
     infer=_infer_parts(0, 2, _asked_lengths),
-    host=[1, 2],
+    memory=OpMemory(host_inputs=[1, 2]),
     **copying(_cut),
     grad=lambda op, *dys: [concat(_filled_gradients(op, dys), op.inputs[2]), None, None],
     doc="The tensor cut along an axis into parts of the given sizes, one of which may be -1.",

@@ -15,7 +15,7 @@ from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX, by_index
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
@@ -183,7 +183,7 @@ _PAD: dict[str, Any] = {
     "outputs": "output: T",
     "attrs": {"T": ALL, "Tpaddings": INDEX},
     "infer": _infer_pad,
-    "host": [1],
+    "memory": OpMemory(host_inputs=[1]),
     **copying(_padded),
     "grad": _pad_back,
 }
@@ -317,7 +317,7 @@ _MODE = Attr("string", required=True, allowed=("REFLECT", "SYMMETRIC"))
 _MIRROR: dict[str, Any] = {
     "inputs": "input: T, paddings: Tpaddings",
     "outputs": "output: T",
-    "host": [1],
+    "memory": OpMemory(host_inputs=[1]),
 }
 
 _mirror_pad = op(

@@ -26,7 +26,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
@@ -70,13 +70,24 @@ def _bind_exchanged(context: KernelContext, source: Any) -> Callable[[], Any]:
     return lambda: [give_early(context.attrs["op"], source)]
 
 
-_COPIES = {**_DECLARED, **numpy_kernels(Call(copy_array)), "infer": same_shape(0), "alias": {0: 0}}
+_COPIES = {
+    **_DECLARED,
+    **numpy_kernels(Call(copy_array)),
+    "infer": same_shape(0),
+    "memory": OpMemory(alias={0: 0}),
+}
 _CHECKED = {**_DECLARED, **numpy_kernels(Call(make=_bind_checked)), "infer": _declared_shape}
 _RECEIVES = {**_CHECKED, **numpy_kernels(Call(lambda out: None))}
 _GIVES = {**_DECLARED, **numpy_kernels(Call(make=_bind_given)), "infer": no_outputs}
 _WAITS = Call(make=_bind_exchanged, dynamic=True, late=True, waits=True, gives_up=True, direct=True)
 _HOST = HostOnly("tensors of other processes arrive on the host")
-_EXCHANGES = {**_DECLARED, "cpu": _WAITS, "gpu": _HOST, "host": (0,), "infer": unknown}
+_EXCHANGES = {
+    **_DECLARED,
+    "cpu": _WAITS,
+    "gpu": _HOST,
+    "memory": OpMemory(host_inputs=(0,)),
+    "infer": unknown,
+}
 _REDUCES = {
     **_KEYS,
     "merge_op": Attr("string", required=True, allowed=("Min", "Max", "Mul", "Add")),

@@ -17,7 +17,7 @@ import numpy as np
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import scalar
@@ -135,7 +135,7 @@ _op(
     outputs="optional: variant",
     attrs={"Toutput_types": Attr("list(type)", minimum=1, required=True)},
     cpu=Call(make=_from_value, late=True, direct=True),
-    host_outputs=(0,),
+    memory=OpMemory(host_outputs=(0,)),
     grad=_from_value_gradient,
     doc="An optional that holds the inputs.",
 )
@@ -144,7 +144,7 @@ _op(
     "OptionalNone",
     outputs="optional: variant",
     cpu=Call(make=_none, late=True, direct=True),
-    host_outputs=(0,),
+    memory=OpMemory(host_outputs=(0,)),
     grad=NO_GRADIENT,
     doc="An optional that holds nothing.",
 )
@@ -154,7 +154,7 @@ _op(
     inputs="optional: variant",
     outputs="has_value: bool",
     cpu=Call(make=_bind_has_value, late=True, direct=True),
-    host=(0,),
+    memory=OpMemory(host_inputs=(0,)),
     grad=NO_GRADIENT,
     doc="Whether an optional holds tensors.",
 )
@@ -169,7 +169,7 @@ _op(
     },
     infer=_infer_value,
     cpu=Call(make=_get_value, late=True, direct=True),
-    host=(0,),
+    memory=OpMemory(host_inputs=(0,)),
     grad=_value_gradient,
     doc="The tensors of an optional. Raises InvalidArgumentError if it is empty.",
 )

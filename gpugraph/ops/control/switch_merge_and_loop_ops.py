@@ -16,11 +16,10 @@ from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import OpMemory
 from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, no_outputs, of_rank, same_shape
-
-_FORWARD: dict[str, Any] = {**EMPTY_KERNELS, "view": {0: 0}}
 
 
 def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
@@ -157,9 +156,7 @@ for _ref in ("", "Ref"):
         outputs=f"output_false: {_type}, output_true: {_type}",
         attrs={"T": ALL},
         infer=_infer_switch,
-        view={0: 0, 1: 0},
-        host=(1,),
-        uninitialized=_is_ref,
+        memory=OpMemory(view={0: 0, 1: 0}, host_inputs=(1,), allows_uninitialized=_is_ref),
         grad=_switch_gradient,
         doc="`data`, by the output that `pred`, a scalar, selects. The other output is dead.",
         **EMPTY_KERNELS,
@@ -170,7 +167,7 @@ for _ref in ("", "Ref"):
         outputs=f"output: {_type}, value_index: int32",
         attrs={"T": ALL, "N": Attr("int", minimum=1)},
         infer=_infer_merge,
-        host_outputs=(1,),
+        memory=OpMemory(host_outputs=(1,)),
         grad=_merge_gradient,
         doc=(
             "The input that is alive, and its index. Raises InvalidArgumentError if two "
@@ -187,7 +184,8 @@ for _ref in ("", "Ref"):
             infer=_infer,
             grad=_gradient,
             doc=_doc,
-            **_FORWARD,
+            memory=OpMemory(view={0: 0}),
+            **EMPTY_KERNELS,
         )
 
 op(
@@ -196,21 +194,20 @@ op(
     outputs="output: Ref(T)",
     attrs={"T": ALL},
     infer=same_shape(0),
-    uninitialized=True,
+    memory=OpMemory(view={0: 0}, allows_uninitialized=True),
     grad=_forward_gradient,
     doc="The same reference to a variable.",
-    **_FORWARD,
+    **EMPTY_KERNELS,
 )
 op(
     "LoopCond",
     inputs="input: bool",
     outputs="output: bool",
     infer=_infer_condition,
-    host=(0,),
-    host_outputs=(0,),
+    memory=OpMemory(view={0: 0}, host_inputs=(0,), host_outputs=(0,)),
     grad=NO_GRADIENT,
     doc="The scalar that decides whether a loop continues.",
-    **_FORWARD,
+    **EMPTY_KERNELS,
 )
 op(
     "ControlTrigger",

@@ -14,7 +14,7 @@ from gpugraph.base.errors import FailedPreconditionError, OutOfRangeError, inval
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.control.optional_ops import Optional
 from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, HOST, TYPES
 from gpugraph.ops.datasets.elements.function_places import number_places
@@ -292,8 +292,9 @@ def declare_handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declar
     declaration = {"infer": infer_handle, **declaration}
     number = declaration.get("inputs", "").count(":")
     op(
-        op_type, cpu=Call(make=bind, late=True, direct=True), gpu=HOST, host=tuple(range(number)),
-        host_outputs=(0,), grad=NO_GRADIENT, stateful=True, doc=doc, **declaration,
+        op_type, cpu=Call(make=bind, late=True, direct=True), gpu=HOST,
+        memory=OpMemory(host_inputs=tuple(range(number)), host_outputs=(0,)),
+        grad=NO_GRADIENT, stateful=True, doc=doc, **declaration,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from gpugraph.base.bfloat16 import BFLOAT16
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import shape_text
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import no_outputs
 
@@ -96,7 +96,7 @@ op(
     inputs="condition: bool, data: T",
     attrs={"T": Attr("list(type)", required=True, minimum=1), "summarize": Attr("int", 3)},
     infer=no_outputs,
-    host=(0, 1),
+    memory=OpMemory(host_inputs=(0, 1)),
     cpu=Call(make=_check, late=True),
     gpu=Call(make=_check, late=True),
     grad=NO_GRADIENT,

@@ -15,7 +15,7 @@ import numpy as np
 from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.errors import invalid_argument
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, OpMemory, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
@@ -60,7 +60,7 @@ _check_numerics = op(
     outputs="output: T",
     attrs={"T": FLOATING, "message": Attr("string", required=True)},
     infer=same_shape(0),
-    view={0: 0},
+    memory=OpMemory(view={0: 0}),
     cpu=Call(make=_bind),
     gpu=Source("check_numerics.cu", _launch, Call(make=_bind)),
     grad=_gradient,

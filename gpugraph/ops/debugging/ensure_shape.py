@@ -17,7 +17,7 @@ from gpugraph.base.misfit import INPUT_NAME, Misfit, misfit_of
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Signature, Source
 from gpugraph.ops.framework.op_declaration import Attr, op
 from gpugraph.ops.framework.row_update_launches import copy_elements
 
@@ -64,7 +64,7 @@ _ensure_shape = op(
     outputs="output: T",
     attrs={"shape": Attr("shape", required=True), "T": ALL},
     infer=_infer,
-    view={0: 0},
+    memory=OpMemory(view={0: 0}),
     cpu=Call(make=_bind),
     gpu=Source("row_gather_and_put.cu", _launch, Call(make=_bind)),
     grad=lambda op, dy: dy,

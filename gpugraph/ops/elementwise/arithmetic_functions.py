@@ -32,7 +32,7 @@ from gpugraph.base.nest import flatten
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
+from gpugraph.kernel import Call, Elementwise, KernelContext, OpMemory, Signature
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
@@ -48,7 +48,7 @@ BINARY: dict[str, Any] = {
     "inputs": "x: T, y: T",
     "outputs": "z: T",
     "infer": broadcast,
-    "alias": {0: 0},
+    "memory": OpMemory(alias={0: 0}),
 }
 """Keywords of `op` that are common to binary elementwise ops whose operands have one dtype."""
 
@@ -282,7 +282,7 @@ _add_n = op(
     outputs="sum: T",
     attrs={"T": (*NUMERIC, variant)},
     infer=infer_one_shape,
-    alias={0: 0},
+    memory=OpMemory(alias={0: 0}),
     commutative=True,
     **numpy_kernels(Call(make=_sum_all)),
     native=decomposition(_sum_in_order),

@@ -12,7 +12,7 @@ from gpugraph.base.dtypes import ALL, NUMERIC, REAL, bool as boolean, string
 from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.kernel import SEPARATE, Call, KernelContext, OpMemory, Signature
 from gpugraph.ops.elementwise.arithmetic_functions import binary
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_registry import HostOnly, add_kernel
@@ -33,7 +33,7 @@ def _predicate(op_type: str, expression: str, doc: str, **declaration: Any) -> B
     """
     return binary(
         op_type,
-        **{"inputs": "x: T, y: T", "outputs": "z: bool", "alias": {}, **declaration},
+        **{"inputs": "x: T, y: T", "outputs": "z: bool", "memory": SEPARATE, **declaration},
         elementwise=expression,
         grad=NO_GRADIENT,
         doc=f"{doc}, elementwise: a bool tensor of the broadcast shape.",
@@ -109,7 +109,7 @@ not_equal = _equality("NotEqual", np.not_equal, "x != y", True)
 def _logical(
     op_type: str, function: Callable[..., Any], expression: str, doc: str
 ) -> BinaryFunction:
-    inputs = {"inputs": "x: bool, y: bool", "alias": {0: 0}}
+    inputs = {"inputs": "x: bool, y: bool", "memory": OpMemory(alias={0: 0})}
     return _predicate(op_type, expression, doc, **inputs, commutative=True, cpu=Call(function))
 
 
@@ -191,7 +191,7 @@ _select_op = op(
     "Select",
     **_CHOICE,
     infer=_infer_select,
-    alias={0: 2},
+    memory=OpMemory(alias={0: 2}),
     cpu=Call(make=_select),
     native=decomposition(_chosen),
     grad=lambda op, dy: _select_gradient(op, dy),

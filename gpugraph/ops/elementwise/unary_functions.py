@@ -16,7 +16,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, REAL, DType
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.kernel import Call, Elementwise, KernelContext, OpMemory
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.complex_parts import complex_abs
 from gpugraph.ops.elementwise.error_function import erf_into
@@ -62,7 +62,7 @@ def unary(
         outputs=output,
         attrs={"T": types},
         infer=same_shape(0),
-        alias={0: 0} if output == "y: T" else {},
+        memory=OpMemory(alias={0: 0} if output == "y: T" else {}),
         cpu=Call(function),
         elementwise=expression,
         grad=grad,

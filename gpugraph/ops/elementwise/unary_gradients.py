@@ -10,14 +10,14 @@ conjugate y themselves, as TensorFlow's do; `TanhGrad` and `SigmoidGrad` receive
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base.dtypes import COMPLEX, FLOATING, DType
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import SEPARATE, Call, KernelContext, OpMemory
 from gpugraph.ops.elementwise.arithmetic_functions import infer_one_shape
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.unary_functions import INEXACT
@@ -31,7 +31,7 @@ def _gradient_op(
     expression: str,
     grad: Any,
     doc: str,
-    alias: Mapping[int, int] | None = None,
+    memory: OpMemory = SEPARATE,
     of_conjugate: bool = True,
     inputs: str = "y: T, dy: T",
     output: str = "z: T",
@@ -43,7 +43,7 @@ def _gradient_op(
         outputs=output,
         attrs={"T": types},
         infer=infer_one_shape,
-        alias=alias,
+        memory=memory,
         cpu=Call(function),
         elementwise=expression,
         grad=grad,

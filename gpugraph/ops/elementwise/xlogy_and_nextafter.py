@@ -10,7 +10,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import COMPLEX, FLOATING
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import SEPARATE, Call, KernelContext, OpMemory
 from gpugraph.ops.elementwise.arithmetic_functions import BINARY, binary
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.element_launches import special_pair_source
@@ -85,7 +85,7 @@ def _times_log(op_type: str, log: np.ufunc, doc: str) -> BinaryFunction:
     return binary(
         op_type,
         attrs=_INEXACT,
-        alias={},
+        memory=SEPARATE,
         cpu=_unless_zero(0, compute),
         elementwise=f"x == (T)0 ? (T)0 : x * rounded({log.__name__}(y))",
         grad=_log_gradient,
@@ -129,7 +129,7 @@ nextafter: NextAfterFunction = public_function(
         inputs="x1: T, x2: T",
         outputs="output: T",
         infer=BINARY["infer"],
-        alias={0: 0},
+        memory=OpMemory(alias={0: 0}),
         attrs={"T": (dtypes.float32, dtypes.float64)},
         cpu=Call(np.nextafter),
         gpu=special_pair_source("gg_next", Call(np.nextafter)),

@@ -22,7 +22,7 @@ from gpugraph.formats.checkpoints.slice_tables import open_checkpoint
 from gpugraph.formats.checkpoints.slices import parse_slice_spec, shape_of_slice
 from gpugraph.formats.checkpoints.tensor_reader import TensorReader
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -212,7 +212,7 @@ restore_sized = _host_op(
     infer=_infer_sized,
     cpu=Call(make=_bind_restore_sized, direct=True),
     stateful=True,
-    writes_last=True,
+    memory=OpMemory(writes_last=True),
     doc=(
         "RestoreV2 for Assign operations, which have the names `takers`, to variables of "
         "these shapes."

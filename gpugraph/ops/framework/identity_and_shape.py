@@ -14,7 +14,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.resource_handles import handle_maker, value_static_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.composite_tensors import Composite, SparseTensorValue, of_parts
 from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
@@ -42,7 +42,7 @@ def _same(op_type: str, grad: Any, doc: str, **attrs: Any) -> OpFunction:
         outputs="output: T",
         attrs={"T": ALL, **attrs},
         infer=same_shape(0),
-        view={0: 0},
+        memory=OpMemory(view={0: 0}),
         cpu=Call(copy_array),
         elementwise="x",
         grad=grad,
@@ -129,7 +129,7 @@ def _shape_op(op_type: str, input: str, output: str, infer: Any, write: Any, doc
         attrs={"T": ALL, **({"out_type": _OUT_TYPE} if is_typed else {})},
         infer=infer,
         **numpy_kernels(_writes(write)),
-        host_outputs=[0],
+        memory=OpMemory(host_outputs=[0]),
         grad=NO_GRADIENT,
         doc=doc,
     )

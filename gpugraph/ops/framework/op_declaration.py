@@ -1,7 +1,7 @@
 """The declaration of an op, in one place: signature, inference, kernels, gradient.
 
     relu = op("Relu", inputs="features: T", outputs="activations: T", attrs={"T": REAL},
-              infer=same_shape(0), alias={0: 0}, cpu=Call(relu_host),
+              infer=same_shape(0), memory=OpMemory(alias={0: 0}), cpu=Call(relu_host),
               elementwise="x > 0 ? x : (T)0", grad=lambda op, dy: ..., doc="max(features, 0)")
 
 `op` rejects an incomplete declaration: each op has shape inference, a CPU kernel, a GPU kernel or
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, as_dtype, bfloat16, string
@@ -23,10 +22,12 @@ from gpugraph.graph.inference_context import InferFunction
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 from gpugraph.graph.op_library import OP_DEFS, OPERATORS, OpTable
 from gpugraph.kernel import (
+    SEPARATE,
     Call,
     Elementwise,
     Kernel,
     Native,
+    OpMemory,
     Reduction,
     Sized,
     Source,
@@ -73,13 +74,7 @@ class OpDecl(NamedTuple):
     """The declaration of an op type, without its kernels (see `kernel_registry`).
 
     Args:
-      alias: for each output, the input whose memory the output may overwrite if nothing reads that
-        input afterwards.
-      view: for each output, the input whose bytes it has. If both share memory, no kernel runs,
-        except for a stateful op: its kernel gets the same array as input and output.
-      writes: the indices of ref inputs whose variable this op changes.
       native: the source of its native code, besides its elementwise or reduction expression.
-      writes_last: whether the kernel writes outputs only after all steps that can fail.
       reaches_out: whether running it writes files or calls Python functions of the program. Loaders
         of files run no such op unless explicitly permitted.
       harmless_without: the index of a string input; without text there, the op does not reach out.
@@ -88,11 +83,8 @@ class OpDecl(NamedTuple):
     op_def: OpDef
     function: OpFunction
     grad: GradientFunction | _NoGradient
-    alias: Mapping[int, int] = MappingProxyType({})
-    view: Mapping[int, int] = MappingProxyType({})
-    writes: frozenset[int] = frozenset()
+    memory: OpMemory = SEPARATE
     native: Native | None = None
-    writes_last: bool = False
     reaches_out: bool = False
     harmless_without: int | None = None
 
@@ -105,6 +97,68 @@ for _table in (DECLARATIONS, OP_DEFS, OPERATORS):
 
 
 def op(
+    name: str,
+    *,
+    inputs: str | Sequence[str] = (),
+    outputs: str | Sequence[str] = (),
+    attrs: Mapping[str, Any] | None = None,
+    infer: InferFunction,
+    cpu: Call | HostOnly,
+    grad: GradientFunction | _NoGradient,
+    elementwise: str | None = None,
+    gpu: Kernel | HostOnly | None = None,
+    native: Native | None = None,
+    memory: OpMemory = SEPARATE,
+    stateful: bool = False,
+    commutative: bool = False,
+    reaches_out: bool = False,
+    harmless_without: int | None = None,
+    doc: str = "",
+) -> OpFunction:
+    """Declare an op type and return the function that adds such operations to graphs.
+
+    `inputs` and `outputs` are "name: type", where the type is a dtype's name, a type attr, `N*T` (N
+    tensors of one type), a list(type) attr, or `Ref(T)`. An input that must be of rank 0, 1 or 2 is
+    a "scalar T", "vector T" or "matrix T"; inference and kernels then never receive another rank.
+    `attrs` maps a type attr to its allowed dtypes, and any other attr to an `Attr`.
+
+    Raises InvalidArgumentError for an incomplete or contradictory declaration, and
+    AlreadyExistsError for an op type that is already declared.
+    """
+    if name in DECLARATIONS or (name in OP_DEFS and name != "Const"):
+        raise AlreadyExistsError(None, None, f"The op type '{name}' is already declared")
+    attr_defs = _attr_defs(attrs or {})
+    input_args = tuple(_arg(spec, attr_defs, name) for spec in _split_specs(inputs))
+    op_def = OpDef(
+        name,
+        input_args,
+        tuple(_arg(spec, attr_defs, name) for spec in _split_specs(outputs)),
+        attr_defs,
+        with_ranks(infer, input_args) if callable(infer) else infer,
+        stateful,
+        commutative,
+        memory.allows_uninitialized,
+        frozenset(memory.host_inputs),
+        frozenset(memory.host_outputs),
+        doc,
+        DEPRECATIONS.get(name),
+    )
+    if name == "Const":
+        op_def = OP_DEFS["Const"]
+    device_kernel = _device_kernel(name, cpu, elementwise, gpu)
+    _check(op_def, grad, doc)
+    _check_memory(op_def, memory)
+    function = OpFunction(op_def)
+    decl = OpDecl(op_def, function, grad, memory, native, reaches_out, harmless_without)
+    OP_DEFS[name] = op_def
+    DECLARATIONS[name] = decl
+    for device, kernel in (("CPU", cpu), ("GPU", device_kernel)):
+        kernel = _for_bfloat16(kernel, op_def, tuple(memory.writes))
+        add_kernel(name, device, kernel, is_ours=name in MODULE_OF)
+    return function
+
+
+def register_op(
     name: str,
     *,
     inputs: str | Sequence[str] = (),
@@ -131,53 +185,24 @@ def op(
 ) -> OpFunction:
     """Declare an op type and return the function that adds such operations to graphs.
 
-    `inputs` and `outputs` are "name: type", where the type is a dtype's name, a type attr, `N*T` (N
-    tensors of one type), a list(type) attr, or `Ref(T)`. An input that must be of rank 0, 1 or 2 is
-    a "scalar T", "vector T" or "matrix T"; inference and kernels then never receive another rank.
-    `attrs` maps a type attr to its allowed dtypes, and any other attr to an `Attr`. `host` has the
-    indices of inputs that the kernel reads in host memory, and `host_outputs` has the indices of
-    outputs that it writes there.
-
-    Raises InvalidArgumentError for an incomplete or contradictory declaration, and
-    AlreadyExistsError for an op type that is already declared.
+    This is `op`, by which the package declares its own ops, with the fields of `OpMemory` as
+    keywords: `host` is `host_inputs`, and `uninitialized` is `allows_uninitialized`.
     """
-    if name in DECLARATIONS or (name in OP_DEFS and name != "Const"):
-        raise AlreadyExistsError(None, None, f"The op type '{name}' is already declared")
-    attr_defs = _attr_defs(attrs or {})
-    input_args = tuple(_arg(spec, attr_defs, name) for spec in _split_specs(inputs))
-    op_def = OpDef(
-        name,
-        input_args,
-        tuple(_arg(spec, attr_defs, name) for spec in _split_specs(outputs)),
-        attr_defs,
-        with_ranks(infer, input_args) if callable(infer) else infer,
-        stateful,
-        commutative,
-        uninitialized,
-        frozenset(host),
-        frozenset(host_outputs),
-        doc,
-        DEPRECATIONS.get(name),
+    memory = OpMemory(
+        alias=alias or {},
+        view=view or {},
+        writes=writes,
+        host_inputs=host,
+        host_outputs=host_outputs,
+        allows_uninitialized=uninitialized,
+        writes_last=writes_last,
     )
-    if name == "Const":
-        op_def = OP_DEFS["Const"]
-    device_kernel = _device_kernel(name, cpu, elementwise, gpu)
-    _check(op_def, grad, doc)
-    _check_memory(op_def, alias or {}, view or {}, writes)
-    function = OpFunction(op_def)
-    memory = alias or {}, view or {}, frozenset(writes)
-    decl = OpDecl(
-        op_def, function, grad, *memory, native, writes_last, reaches_out, harmless_without
-    )
-    OP_DEFS[name] = op_def
-    DECLARATIONS[name] = decl
-    for device, kernel in (("CPU", cpu), ("GPU", device_kernel)):
-        kernel = _for_bfloat16(kernel, op_def, tuple(writes))
-        add_kernel(name, device, kernel, is_ours=name in MODULE_OF)
-    return function
-
-
-register_op = op
+    return op(
+        name, inputs=inputs, outputs=outputs, attrs=attrs, infer=infer, cpu=cpu, grad=grad,
+        elementwise=elementwise, gpu=gpu, native=native, memory=memory, stateful=stateful,
+        commutative=commutative, reaches_out=reaches_out, harmless_without=harmless_without,
+        doc=doc,
+    )  # fmt: skip
 
 
 def _device_kernel(
@@ -235,22 +260,20 @@ def _check(op_def: OpDef, grad: Any, doc: str) -> None:
             raise _refusal(op_def.name, f"'{name}' names two of its inputs and attrs")
 
 
-def _check_memory(
-    op_def: OpDef, alias: Mapping[int, int], view: Mapping[int, int], writes: Sequence[int]
-) -> None:
+def _check_memory(op_def: OpDef, memory: OpMemory) -> None:
     """Raise InvalidArgumentError for an index that no input or output has."""
     inputs, outputs = range(len(op_def.inputs)), range(len(op_def.outputs))
-    for index in (*op_def.host_inputs, *writes):
+    for index in (*memory.host_inputs, *memory.writes):
         if index not in inputs:
             raise _refusal(op_def.name, f"there is no input {index}")
-    for index in op_def.host_outputs:
+    for index in memory.host_outputs:
         if index not in outputs:
             raise _refusal(op_def.name, f"there is no output {index}")
-    for output, source in [*alias.items(), *view.items()]:
+    for output, source in [*memory.alias.items(), *memory.view.items()]:
         if output not in outputs or source not in inputs:
             why = f"output {output} can't share memory with input {source}: there is none"
             raise _refusal(op_def.name, why)
-    for index in writes:
+    for index in memory.writes:
         if not op_def.inputs[index].is_ref:
             raise _refusal(op_def.name, f"it writes input {index}, which is not a Ref")
 

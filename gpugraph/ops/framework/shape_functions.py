@@ -16,6 +16,7 @@ from gpugraph.graph.inference_context import (
     as_output_shape as as_output_shape,
 )
 from gpugraph.graph.op_def import ArgDef
+from gpugraph.kernel import OpMemory
 
 RANKS = {"scalar": 0, "vector": 1, "matrix": 2}
 """For each word in a declaration, as in `op(inputs="x: T, axis: scalar Tidx")`, the rank that it
@@ -31,7 +32,7 @@ def same_shape(index: int) -> InferFunction:
     return ShapeRule(itemgetter(index))
 
 
-IN_PLACE: dict[str, Any] = {"infer": same_shape(0), "alias": {0: 0}}
+IN_PLACE: dict[str, Any] = {"infer": same_shape(0), "memory": OpMemory(alias={0: 0})}
 """Arguments of `op` for ops whose output has the shape of input 0 and may overwrite its memory."""
 
 

@@ -18,7 +18,7 @@ from gpugraph.base.misfit import value_error
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
@@ -173,7 +173,7 @@ op(
     outputs="crops: float32",
     attrs={"T": _IMAGE_TYPES, "method": _METHOD, "extrapolation_value": Attr("float", 0.0)},
     infer=_infer_crops,
-    host=[3],
+    memory=OpMemory(host_inputs=[3]),
     cpu=Call(make=_bind_crops),
     gpu=_ON_HOST,
     native=cropped("gg_crop", images=0, crops=3),
@@ -212,7 +212,7 @@ op(
     outputs="output: T",
     attrs={"T": (float32, float16, float64), "method": _METHOD},
     infer=_infer_image_grad,
-    host=[3],
+    memory=OpMemory(host_inputs=[3]),
     cpu=Call(make=_bind_image_grad),
     gpu=_ON_HOST,
     native=cropped("gg_crop_back", images=3, crops=0),

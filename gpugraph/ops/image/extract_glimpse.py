@@ -15,7 +15,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -108,7 +108,7 @@ _extract_glimpse = op(
         "noise": Attr("string", "uniform"),
     },
     infer=_infer,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     cpu=Call(make=_bind),
     gpu=HostOnly("where it reads depends on offsets, which the host must read"),
     grad=NO_GRADIENT,

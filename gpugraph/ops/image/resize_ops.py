@@ -18,7 +18,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -214,7 +214,7 @@ for _kind, _taps in (("Bilinear", 2), ("Bicubic", 4)):
         outputs="resized_images: float32",
         attrs={"T": _REAL, **_MODES},
         infer=_infer_resized,
-        host=[1],
+        memory=OpMemory(host_inputs=[1]),
         cpu=Call(make=partial(_bind_resize, _kind)),
         gpu=resize_gpu(Call(make=partial(_bind_resize, _kind)), _taps, _scale),
         native=resized(_WEIGHTS[_kind]),
@@ -241,7 +241,7 @@ op(
     outputs="resized_images: float32",
     attrs={"T": _REAL, "align_corners": Attr("bool", False)},
     infer=_infer_resized,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     cpu=Call(make=partial(_bind_resize, "Area")),
     gpu=Call(make=partial(_bind_resize, "Area")),
     native=resized(_area),
@@ -295,7 +295,7 @@ op(
     outputs="resized_images: T",
     attrs={"T": _REAL, **_MODES},
     infer=_infer_resized,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     cpu=Call(make=_bind_nearest),
     gpu=nearest_gpu(Call(make=_bind_nearest), _scale),
     native=nearest_pixels(_nearest),
@@ -308,7 +308,7 @@ op(
     outputs="output: T",
     attrs={"T": (float64, float32, float16, bfloat16, int32, int8, uint8), **_MODES},
     infer=_infer_resized,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     cpu=Call(make=_bind_nearest_grad),
     gpu=resize_back_gpu(Call(make=_bind_nearest_grad), 1, _scale, 1),
     native=resized(_nearest_matrix, is_back=True),

@@ -21,7 +21,7 @@ from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import value_shape
@@ -323,7 +323,7 @@ scatter_nd: Callable[..., Tensor] = public_function(
         outputs="output: T",
         attrs={"T": NUMERIC, "Tindices": INDEX},
         infer=_infer_scatter_nd,
-        host=[2],
+        memory=OpMemory(host_inputs=[2]),
         cpu=scattering(np.add),
         gpu=Source("scatter_combine.cu", _launch_scatter_nd, scattering(np.add)),
         native=scattered_in_zeros(),

@@ -22,7 +22,7 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.resource_handles import value_static_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, OpMemory, Signature, Source
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.constant_value import constant_value
@@ -219,7 +219,7 @@ _gather = op(
     outputs="output: Tparams",
     attrs={"batch_dims": Attr("int", 0), "Tparams": ALL, "Tindices": INDEX, "Taxis": INDEX},
     infer=_infer_gather,
-    host=[2],
+    memory=OpMemory(host_inputs=[2]),
     cpu=Call(make=partial(_bind_gather, True)),
     gpu=Source("gather.cu", _launch_gather, Call(make=partial(_bind_gather, False))),
     native=gathered(_matrices),

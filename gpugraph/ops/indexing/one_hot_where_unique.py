@@ -17,7 +17,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
 from gpugraph.ops.framework.formula_terms import Term, decomposition
@@ -101,7 +101,7 @@ _one_hot = op(
         "TI": (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64),
     },
     infer=_infer_one_hot,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     cpu=Call(make=_bind_one_hot),
     gpu=Source("one_hot.cu", _launch_one_hot, Call(make=_bind_one_hot)),
     native=decomposition(_hot_terms),
@@ -395,7 +395,7 @@ lin_space: Callable[..., Tensor] = public_function(
         outputs="output: T",
         attrs={"T": FLOATING, "Tidx": INDEX},
         infer=_infer_lin_space,
-        host=[2],
+        memory=OpMemory(host_inputs=[2]),
         cpu=Call(make=_bind_lin_space),
         gpu=Call(make=_bind_lin_space),
         native=decomposition(_lin_space_terms),

@@ -15,7 +15,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX, reshape, transpose
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
@@ -80,7 +80,7 @@ roll: Callable[..., Tensor] = public_function(
         outputs="output: T",
         attrs={"T": ALL, "Tshift": INDEX, "Taxis": INDEX},
         infer=_infer_roll,
-        host=[1, 2],
+        memory=OpMemory(host_inputs=[1, 2]),
         **copying(_roll_views),
         grad=_roll_back,
         doc=(
@@ -219,7 +219,7 @@ op(
     outputs="values: T",
     attrs={"reverse": Attr("bool", False), "T": REAL},
     infer=_infer_nth,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     cpu=Call(make=_bind_nth),
     gpu=Source("sort_and_select.cu", _launch_nth, Call(make=_bind_nth)),
     grad=_nth_back,

@@ -15,7 +15,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_library import OPERATORS
-from gpugraph.kernel import Signature
+from gpugraph.kernel import OpMemory, Signature
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
@@ -104,7 +104,7 @@ _slice = op(
     outputs="output: T",
     attrs={"T": ALL, "Index": INDEX},
     infer=_infer_slice,
-    host=[1, 2],
+    memory=OpMemory(host_inputs=[1, 2]),
     **copying(_slice_views),
     grad=_slice_back,
     doc=(
@@ -191,7 +191,7 @@ _strided_slice = op(
     outputs="output: T",
     attrs={"T": ALL, "Index": INDEX, **_MASK_ATTRS},
     infer=_infer_strided_slice,
-    host=[1, 2, 3],
+    memory=OpMemory(host_inputs=[1, 2, 3]),
     **copying(_strided_views),
     grad=_strided_slice_back,
     doc="input[begin:end:strides], with the masks of `slice_spec`.",
@@ -209,7 +209,7 @@ op(
     outputs="output: T",
     attrs={"T": ALL, "Index": INDEX, **_MASK_ATTRS},
     infer=from_value(0),
-    host=[0, 1, 2, 3],
+    memory=OpMemory(host_inputs=[0, 1, 2, 3]),
     **copying(_among_zeros),
     grad=lambda op, dz: [
         *[None] * 4,

@@ -17,7 +17,7 @@ from gpugraph.base.dtypes import ALL, NUMERIC, REAL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Launch, Signature, Source
+from gpugraph.kernel import Arg, Launch, OpMemory, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.public_function import public_function
@@ -79,7 +79,7 @@ def _declare_tensor_scatter(
             outputs="output: T",
             attrs={"T": types, "Tindices": INDEX},
             infer=_infer_tensor_scatter,
-            alias={0: 0},
+            memory=OpMemory(alias={0: 0}),
             cpu=kernel,
             gpu=Source("scatter_combine.cu", partial(_launch_tensor_scatter, way), kernel),
             native=row_sources.scattered_in_tensor(_RULES[what]) if what in _RULES else None,

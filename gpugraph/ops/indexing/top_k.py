@@ -13,7 +13,7 @@ from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, RowSource, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, RowSource, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import THREADS
 from gpugraph.ops.framework.kernel_helpers import ints
@@ -126,7 +126,7 @@ _top_k = op(
     outputs="values: T, indices: int32",
     attrs={"sorted": Attr("bool", True), "T": REAL},
     infer=_infer_top_k,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     cpu=Call(make=_bind_top_k),
     gpu=Source("sort_and_select.cu", _launch_top_k, Call(make=_bind_top_k)),
     native=RowSource("host_top_k.h", "gg_top_k", _native_top_k),
@@ -209,7 +209,7 @@ _in_top_k = op(
     "InTopKV2",
     inputs="predictions: float32, targets: T, k: T",
     attrs={"T": INDEX},
-    host=[2],
+    memory=OpMemory(host_inputs=[2]),
     **_IN_TOP_K,
 )
 

@@ -14,7 +14,7 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros
@@ -336,7 +336,7 @@ _matrix_solve_ls = lapack_op(
     "The output that minimizes |matrix @ output - rhs|^2 + l2_regularizer |output|^2; of several "
     "the shortest. InvalidArgumentError, if fast, for matrices not of full rank.",
     inputs="matrix: T, rhs: T, l2_regularizer: double",
-    host=[2],
+    memory=OpMemory(host_inputs=[2]),
     T=LAPACK_TYPES,
     fast=Attr("bool", True),
 )

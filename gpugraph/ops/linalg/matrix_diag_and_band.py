@@ -18,7 +18,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import SEPARATE, Arg, Call, KernelContext, Launch, OpMemory, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
@@ -71,7 +71,7 @@ def diagonal_op(
     doc: str,
     output: str = "output",
     types: Sequence[DType] = ALL,
-    host: Sequence[int] = (),
+    memory: OpMemory = SEPARATE,
 ) -> OpFunction:
     """Declare an op that copies between diagonals and matrices.
 
@@ -84,7 +84,7 @@ def diagonal_op(
         outputs=f"{output}: T",
         attrs={"T": types},
         infer=infer,
-        host=host,
+        memory=memory,
         **copying(views),
         grad=grad,
         doc=doc,
@@ -225,7 +225,7 @@ _matrix_band_part = op(
     outputs="band: T",
     attrs={"T": ALL, "Tindex": INDEX},
     infer=_infer_band,
-    host=[1, 2],
+    memory=OpMemory(host_inputs=[1, 2]),
     cpu=Call(make=_bind_band),
     gpu=Source("matrix_band_part.cu", _launch_band, Call(make=_bind_band)),
     grad=_band_back,

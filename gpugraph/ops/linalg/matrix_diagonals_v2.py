@@ -15,7 +15,7 @@ import numpy as np
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Signature
+from gpugraph.kernel import OpMemory, Signature
 from gpugraph.ops.framework.kernel_helpers import Pairs, ints
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
@@ -135,7 +135,7 @@ matrix_diag_v2 = diagonal_op(
     _diag_v2_back,
     "Matrices with the given diagonals k[0] to k[1] (from the last row of `diagonal` up), "
     "each from its left end, and padding_value elsewhere.",
-    host=[1, 2, 3],
+    memory=OpMemory(host_inputs=[1, 2, 3]),
 )
 
 
@@ -167,7 +167,7 @@ matrix_diag_part_v2 = diagonal_op(
     "The diagonals k[1] down to k[0] of matrices, each from its left end; what is longer "
     "than a diagonal is padding_value.",
     output="diagonal",
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
 )
 
 
@@ -203,7 +203,7 @@ matrix_set_diag_v2 = diagonal_op(
     _set_diag_v2_views,
     _set_diag_v2_back,
     "The matrices with the given diagonals k[0] to k[1] in place of their own.",
-    host=[2],
+    memory=OpMemory(host_inputs=[2]),
 )
 
 

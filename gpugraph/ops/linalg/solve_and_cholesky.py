@@ -16,7 +16,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Call, KernelContext, RowSource
+from gpugraph.kernel import SEPARATE, Call, KernelContext, OpMemory, RowSource
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -51,7 +51,7 @@ def lapack_op(
     doc: str,
     inputs: str = "input: T",
     outputs: str = "output: T",
-    host: Sequence[int] = (),
+    memory: OpMemory = SEPARATE,
     native: RowSource | None = None,
     **attrs: Any,
 ) -> OpFunction:
@@ -67,7 +67,7 @@ def lapack_op(
         outputs=outputs,
         attrs={**attrs, "T": attrs.get("T", LAPACK_TYPES)},
         infer=infer,
-        host=host,
+        memory=memory,
         cpu=kernel,
         gpu=kernel,
         native=native,

@@ -12,7 +12,7 @@ from gpugraph.base.dtypes import ALL, INTEGRAL, NUMERIC
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.arrays.reverse import REVERSIBLE, backwards
 from gpugraph.ops.framework.kernel_helpers import ints
@@ -75,7 +75,7 @@ numpy_op(
     {"N": Attr("int", required=True, minimum=2), "T": ALL}, _infer_concat,
     Call(make=_bind_concat),
     "As ConcatV2, with the axis in front: the tensors joined along an axis.",
-    _concat_back, host=[0],
+    _concat_back, memory=OpMemory(host_inputs=[0]),
 )  # fmt: skip
 
 
@@ -128,7 +128,7 @@ numpy_op(
     lambda op, dy: [
         raw_ops.ConjugateTranspose(dy, raw_ops.InvertPermutation(op.inputs[1])),
         None,
-    ], host=[1],
+    ], memory=OpMemory(host_inputs=[1]),
 )  # fmt: skip
 
 
@@ -158,7 +158,7 @@ numpy_op(
     "Reverse", "tensor: T, dims: bool -> output: T", {"T": REVERSIBLE}, _infer_flagged,
     Call(make=_bind_flagged),
     "The tensor with its elements in reverse order along each axis whose entry of `dims` is true.",
-    lambda op, dy: [raw_ops.Reverse(dy, op.inputs[1]), None], host=[1],
+    lambda op, dy: [raw_ops.Reverse(dy, op.inputs[1]), None], memory=OpMemory(host_inputs=[1]),
 )  # fmt: skip
 
 
@@ -190,7 +190,7 @@ numpy_op(
     "TileGrad", "input: T, multiples: int32 -> output: T", {"T": NUMERIC}, _infer_tile_grad,
     Call(make=_bind_tile_grad),
     "The sum of the tiles of which the input has multiples[i] along dimension i.",
-    lambda op, dy: [raw_ops.Tile(dy, op.inputs[1]), None], host=[1],
+    lambda op, dy: [raw_ops.Tile(dy, op.inputs[1]), None], memory=OpMemory(host_inputs=[1]),
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import copy_array, ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
@@ -66,7 +66,7 @@ for _name, _change, _what in (
         _name, "x: T, i: int32, v: T -> y: T", {"T": ALL if _change is None else NUMERIC},
         _infer_rows,
         Call(make=_bind_rows(_change)),
-        f"x with its rows at `i` {_what} the rows of `v`, in order.", alias={0: 0},
+        f"x with its rows at `i` {_what} the rows of `v`, in order.", memory=OpMemory(alias={0: 0}),
     )  # fmt: skip
 
 numpy_op(
@@ -83,7 +83,7 @@ numpy_op(
     "Empty", "shape: int32 -> output: dtype", {"dtype": ALL, "init": Attr("bool", False)},
     from_value(0),
     Call(_fill_empty), "A tensor of this shape; its elements are 0, even without `init`.",
-    host=[0], stateful=True,
+    memory=OpMemory(host_inputs=[0]), stateful=True,
 )  # fmt: skip
 
 
@@ -125,5 +125,5 @@ numpy_op(
     {"T": ALL, "Index": INDEX, **{mask: Attr("int", 0) for mask in _MASKS}}, same_shape(0),
     Call(make=_bind_slice),
     "The input with the elements that StridedSlice takes replaced by `value`.", _slice_back,
-    host=[1, 2, 3],
+    memory=OpMemory(host_inputs=[1, 2, 3]),
 )  # fmt: skip

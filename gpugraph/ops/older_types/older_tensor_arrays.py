@@ -15,7 +15,7 @@ import numpy as np
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import KernelContext
+from gpugraph.kernel import KernelContext, OpMemory
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank
 from gpugraph.ops.older_types.numpy_op import like
@@ -90,7 +90,7 @@ for _version in ("", "V2"):
         outputs="handle: resource",
         attrs={"dtype": ALL, **(_SHAPE | _RULES if _version else _RULES | _SHAPE)},
         infer=_infer_array,
-        host_outputs=(0,),
+        memory=OpMemory(host_inputs=(0,), host_outputs=(0,)),
         doc="A new array of `size` elements that are written one by one.",
     )
     container_op(
@@ -100,7 +100,7 @@ for _version in ("", "V2"):
         outputs="grad_handle: resource",
         attrs={"source": Attr("string", required=True)},
         infer=lambda context: [HANDLE_SHAPE],
-        host_outputs=(0,),
+        memory=OpMemory(host_inputs=(0,), host_outputs=(0,)),
         doc=(
             "The array of the gradients of an array's elements, for the backward pass called "
             "`source`."

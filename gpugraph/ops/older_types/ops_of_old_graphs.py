@@ -25,7 +25,7 @@ from gpugraph.base.dtypes import (
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of
@@ -286,7 +286,7 @@ op(
     outputs="output: dtype",
     attrs={**SEED_ATTRS, "S": (int32, int64), "dtype": (float16, float32, float64)},
     infer=_infer_poisson,
-    host=[0],
+    memory=OpMemory(host_inputs=[0]),
     stateful=True,
     **numpy_kernels(Call(make=like("RandomPoissonV2"))),
     grad=NO_GRADIENT,

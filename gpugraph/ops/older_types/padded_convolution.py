@@ -14,7 +14,7 @@ from gpugraph.base.dtypes import FLOATING, float16, float32, float64
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -149,7 +149,8 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 numpy_op(
     "FusedPadConv2D", "input: T, paddings: int32, filter: T -> output: T",
     {"T": FLOATING, **_ATTRS}, _infer,
-    Call(make=_bind), "Conv2D of the input mirrored at its edges, as MirrorPad does.", host=[1],
+    Call(make=_bind), "Conv2D of the input mirrored at its edges, as MirrorPad does.",
+    memory=OpMemory(host_inputs=[1]),
 )  # fmt: skip
 numpy_op(
     "FusedResizeAndPadConv2D",
@@ -157,5 +158,6 @@ numpy_op(
     {"T": (float16, float32, float64), "resize_align_corners": Attr("bool", False), **_ATTRS},
     _infer,
     Call(make=_bind),
-    "Conv2D of the input resized, as ResizeBilinear does, and mirrored at its edges.", host=[1, 2],
+    "Conv2D of the input resized, as ResizeBilinear does, and mirrored at its edges.",
+    memory=OpMemory(host_inputs=[1, 2]),
 )  # fmt: skip

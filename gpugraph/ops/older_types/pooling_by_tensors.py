@@ -8,7 +8,7 @@ from typing import Any
 from gpugraph.base.dtypes import REAL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import ints, with_attrs
 from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, raw_ops
@@ -81,7 +81,7 @@ def _declare(name: str, like: str, inputs: str, first: int, grad: Callable[..., 
         _infer(like, first),
         Call(make=_bind(like, first)),
         f"As {like}, with windows and strides that are tensors of four numbers.",
-        grad, host=[first, first + 1],
+        grad, memory=OpMemory(host_inputs=[first, first + 1]),
     )  # fmt: skip
 
 

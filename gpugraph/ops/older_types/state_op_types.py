@@ -8,7 +8,7 @@ from typing import Any
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import KernelContext
+from gpugraph.kernel import KernelContext, OpMemory
 from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import UNKNOWN
@@ -48,10 +48,9 @@ def _bind_stack(context: KernelContext, handle: Any) -> Callable[[], Any]:
 container_op(
     "Stack",
     _bind_stack,
-    host=(),
+    memory=OpMemory(host_inputs=(), host_outputs=(0,)),
     outputs="handle: resource",
     attrs={"elem_type": ALL, "stack_name": Attr("string", "")},
     infer=lambda _: [HANDLE_SHAPE],
-    host_outputs=(0,),
     doc="A new stack of any number of elements, which lives as long as the run.",
 )

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs
@@ -75,7 +75,11 @@ def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: 
     By default, its inputs are in host memory.
     """
     number = len(str(declaration["inputs"]).split(","))
-    declaration = {"infer": no_outputs, "host": tuple(range(number)), **declaration}
+    declaration = {
+        "infer": no_outputs,
+        "memory": OpMemory(host_inputs=tuple(range(number))),
+        **declaration,
+    }
     kernel = Call(make=bind, dynamic=True, late=True, waits=True, gives_up=True, direct=True)
     op(op_type, cpu=kernel, gpu=HOST, grad=NO_GRADIENT, stateful=True, doc=doc, **declaration)
 
@@ -88,7 +92,9 @@ def resource_op(
     """
     op(
         op_type, cpu=Call(make=bind, late=True), gpu=HOST, grad=NO_GRADIENT, stateful=True,
-        outputs=f"{output}: resource", host_outputs=(0,), infer=infer_handle, doc=doc,
+        outputs=f"{output}: resource",
+        memory=OpMemory(host_outputs=(0,)),
+        infer=infer_handle, doc=doc,
         attrs={**attrs, **SHARING},
     )  # fmt: skip
 
@@ -98,7 +104,9 @@ def handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: A
     declaration = {"inputs": "handle: resource", "infer": no_outputs, **declaration}
     op(
         op_type, cpu=Call(make=bind, late=True, direct=True), gpu=HOST, grad=NO_GRADIENT,
-        stateful=True, host=tuple(range(declaration["inputs"].count(":"))), doc=doc,
+        stateful=True,
+        memory=OpMemory(host_inputs=tuple(range(declaration["inputs"].count(":")))),
+        doc=doc,
         **declaration,
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank, unknown
 from gpugraph.ops.queues.element_orders import ByPriority, Padding, Shuffled
@@ -128,7 +128,7 @@ for _type, _class, _attrs, _doc in (
         infer=infer_handle,
         cpu=_kernel,
         gpu=HOST,
-        host_outputs=(0,),
+        memory=OpMemory(host_outputs=(0,)),
         grad=NO_GRADIENT,
         stateful=True,
         doc=f"A queue whose elements leave {_doc}.",
@@ -225,7 +225,7 @@ _TIMEOUT = {"timeout_ms": Attr("int", -1)}
 _ENQUEUING: dict[str, Any] = {
     "inputs": "handle: resource, components: Tcomponents",
     "attrs": {"Tcomponents": Attr("list(type)", required=True, minimum=1), **_TIMEOUT},
-    "host": (0,),
+    "memory": OpMemory(host_inputs=(0,)),
 }
 _DEQUEUING: dict[str, Any] = {
     "outputs": "components: component_types",

@@ -11,7 +11,7 @@ import numpy as np
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, unknown
 from gpugraph.ops.queues.handle_ops import (
@@ -104,9 +104,16 @@ def _bind_peek(context: KernelContext, index: Any) -> Run:
 _TUPLE: dict[str, Any] = {"outputs": "values: dtypes", "infer": unknown, "attrs": _ATTRS}
 waiting_op(
     "Stage", _bind_stage, "Put a tuple, as soon as there is room.", inputs="values: dtypes",
-    attrs=_ATTRS, host=(),
+    attrs=_ATTRS, memory=OpMemory(host_inputs=()),
 )  # fmt: skip
-waiting_op("Unstage", _bind_unstage, "Take the first tuple.", inputs=(), host=(), **_TUPLE)
+waiting_op(
+    "Unstage",
+    _bind_unstage,
+    "Take the first tuple.",
+    inputs=(),
+    memory=OpMemory(host_inputs=()),
+    **_TUPLE,
+)
 waiting_op(
     "StagePeek", _bind_peek, "Return the tuple at an index.", inputs="index: int32", **_TUPLE
 )
@@ -163,7 +170,7 @@ for _prefix, _ordered in (("", False), ("Ordered", True)):
             "fake_dtypes": _TYPES,
             **SHARING,
         },
-        host=(0, 1),
+        memory=OpMemory(host_inputs=(0, 1)),
     )
     for _type, _keeps, _doc in (
         ("MapUnstage", False, "Take values of a key, as soon as it is complete."),

@@ -14,7 +14,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
@@ -70,7 +70,7 @@ def _gamma_back(op: Any, dy: Any) -> list[Any]:
     return [None, raw_ops.Sum(slope, raw_ops.Range(0, raw_ops.Size(sizes), 1))]
 
 
-_SHARED: dict[str, Any] = {"infer": _infer, "host": [0], "stateful": True}
+_SHARED: dict[str, Any] = {"infer": _infer, "memory": OpMemory(host_inputs=[0]), "stateful": True}
 _random_gamma = op(
     "RandomGamma",
     inputs="shape: S, alpha: T",

@@ -17,7 +17,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Scratch, Signature
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Scratch, Signature
 from gpugraph.ops.control.group_and_no_op import with_dependencies
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.identity_and_shape import shape
@@ -159,7 +159,7 @@ _multinomial_op = drawing_op(
     outputs="output: output_dtype",
     attrs={**SEED_ATTRS, "T": REAL, "output_dtype": Attr("type", dtypes.int64, allowed=INDEX)},
     infer=_infer_multinomial,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     stateful=True,
     doc="[batch, num_samples] classes, drawn by the log probabilities in each row of `logits`.",
 )
@@ -172,7 +172,7 @@ _stateless_op = drawing_op(
     outputs="output: output_dtype",
     attrs={"T": REAL, "Tseed": INDEX, "output_dtype": INDEX},
     infer=_infer_multinomial,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     doc="[batch, num_samples] classes, drawn by log probabilities and determined by `seed`.",
 )
 

@@ -19,7 +19,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Call, KernelContext, Launch, OpMemory, Signature, Source
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
@@ -62,7 +62,7 @@ def drawing_op(
 
     By default input 0, the shape, is the only input in host memory."""
     call = Call(make=bind, direct=direct)
-    declaration = {"host": [0], "grad": NO_GRADIENT, **declaration}
+    declaration = {"memory": OpMemory(host_inputs=[0]), "grad": NO_GRADIENT, **declaration}
     return op(op_type, cpu=call, gpu=Source(file, launches, call), **declaration)
 
 
@@ -140,7 +140,7 @@ _random_uniform_int = drawing_op(
     outputs="output: Tout",
     attrs={**SEED_ATTRS, "Tout": INDEX, "T": INDEX},
     infer=_infer_integers,
-    host=[0, 1, 2],
+    memory=OpMemory(host_inputs=[0, 1, 2]),
     stateful=True,
     doc="Uniform integers from minval up to, but not including, maxval.",
 )

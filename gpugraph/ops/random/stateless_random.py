@@ -16,7 +16,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import KernelContext, Launch, Signature
+from gpugraph.kernel import KernelContext, Launch, OpMemory, Signature
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -108,7 +108,7 @@ _uniform_int = drawing_op(
     outputs="output: dtype",
     attrs={"dtype": INDEX, "T": INDEX, "Tseed": INDEX},
     infer=_infer,
-    host=[0, 2, 3],
+    memory=OpMemory(host_inputs=[0, 2, 3]),
     doc="Uniform integers from minval up to, but not including, maxval, determined by `seed`.",
 )
 

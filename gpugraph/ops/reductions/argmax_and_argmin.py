@@ -17,7 +17,7 @@ from gpugraph.base.named_function import named
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Reduction, Signature
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Reduction, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
@@ -156,7 +156,7 @@ def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str)
             "output_type": Attr("type", dtypes.int64, allowed=(dtypes.int32, dtypes.int64)),
         },
         infer=_infer,
-        host=[1],
+        memory=OpMemory(host_inputs=[1]),
         **cuda_kernels("argmax_argmin.cu", partial(_launch, element == "largest"), cpu),
         native=decomposition(partial(_position_terms, best, worst)),
         grad=NO_GRADIENT,

@@ -15,7 +15,16 @@ from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Scratch, Signature
+from gpugraph.kernel import (
+    Arg,
+    Call,
+    ErrorFlag,
+    KernelContext,
+    Launch,
+    OpMemory,
+    Scratch,
+    Signature,
+)
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of
@@ -113,7 +122,7 @@ _bincount = op(
     outputs="bins: T",
     attrs={"T": _COUNTED},
     infer=_infer_bincount,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     **cuda_kernels("histogram.cu", _launch_bincount, Call(make=_bind_bincount), optional=[1]),
     grad=NO_GRADIENT,
     doc=(
@@ -234,7 +243,7 @@ _histogram = op(
         "dtype": Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64)),
     },
     infer=_infer_histogram,
-    host=[2],
+    memory=OpMemory(host_inputs=[2]),
     **cuda_kernels("histogram.cu", _launch_histogram, Call(make=_bind_histogram)),
     grad=NO_GRADIENT,
     doc=(

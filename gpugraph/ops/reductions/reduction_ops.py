@@ -22,7 +22,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, Decomposition, KernelContext, Reduction, Signature
+from gpugraph.kernel import Call, Decomposition, KernelContext, OpMemory, Reduction, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_registry import add_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
@@ -237,7 +237,7 @@ def _reduction(
         outputs=f"output: {element}",
         attrs={"keep_dims": Attr("bool", False), **element_attr, "Tidx": INDEX},
         infer=_infer,
-        host=[1],
+        memory=OpMemory(host_inputs=[1]),
         cpu=gpu if isinstance(gpu, Call) else gpu.host,
         gpu=gpu,
         native=native,

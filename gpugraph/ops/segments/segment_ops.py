@@ -22,7 +22,18 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit, value_error
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, RowSource, Signature, Sized, Source
+from gpugraph.kernel import (
+    SEPARATE,
+    Arg,
+    Call,
+    KernelContext,
+    Launch,
+    OpMemory,
+    RowSource,
+    Signature,
+    Sized,
+    Source,
+)
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr, op
@@ -135,7 +146,7 @@ def segment_op(
     gpu: Source | Sized,
     grad: Any,
     doc: str,
-    host: Sequence[int] = (),
+    memory: OpMemory = SEPARATE,
     native: RowSource | None = None,
 ) -> OpFunction:
     """Declare an op on segments.
@@ -152,7 +163,7 @@ def segment_op(
         outputs="output: T",
         attrs={"T": types, **index_types},
         infer=infer,
-        host=host,
+        memory=memory,
         cpu=gpu.host,
         gpu=gpu,
         native=native,
@@ -173,7 +184,7 @@ def _unsorted_op(
         kernel,
         grad,
         doc,
-        host=[2],
+        memory=OpMemory(host_inputs=[2]),
         native=native,
     )
 

@@ -21,7 +21,7 @@ from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, Source
+from gpugraph.kernel import Call, OpMemory, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
@@ -182,7 +182,7 @@ for _kind, (_types, _rule, _what) in _KINDS.items():
         partial(_back, _kind),
         f"The {_what} of the rows of data at the indices that share a segment id, of "
         "num_segments segments; zeros for empty ones.",
-        host=[3],
+        memory=OpMemory(host_inputs=[3]),
         native=ascending_segments(row_sources.ADD, True, 0, _rule.divided),
     )
 
@@ -233,7 +233,7 @@ for _kind in ("Mean", "SqrtN"):
         Source("segments.cu", _launches, _host, optional=[0, 1, 2]),
         partial(_grad_back, _kind),
         f"The gradient of SparseSegment{_kind} by its data, of output_dim0 rows.",
-        host=[3],
+        memory=OpMemory(host_inputs=[3]),
     )
 
 

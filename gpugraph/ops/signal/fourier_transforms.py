@@ -20,7 +20,7 @@ from gpugraph.base.misfit import value_error
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import op, raw_ops
@@ -249,7 +249,7 @@ def _declare_real(kind: str, axes: int) -> OpFunction:
         outputs=f"output: {default}",
         attrs={**types, default: dtypes.complex64 if forth else dtypes.float32},
         infer=_infer_real(kind, axes),
-        host=[1],
+        memory=OpMemory(host_inputs=[1]),
         cpu=kernel,
         gpu=kernel,
         grad=(_rfft_gradient if forth else _irfft_gradient)(axes),

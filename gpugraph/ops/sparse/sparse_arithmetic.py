@@ -12,7 +12,7 @@ from gpugraph.base.dtypes import NUMERIC, REAL, float32, float64
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
@@ -256,7 +256,7 @@ for _name, _reduction, _types, _back, _what in (
         f"SparseReduce{_name}", _infer_reduce, Call(make=partial(_bind_reduce, _reduction)), _back,
         **_declared,
         outputs="output: T",
-        host=[2, 3],
+        memory=OpMemory(host_inputs=[2, 3]),
         doc=f"{_doc}dense; 0 without elements.",
     )  # fmt: skip
     sparse_op(

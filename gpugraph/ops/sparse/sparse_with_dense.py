@@ -13,7 +13,7 @@ from gpugraph.base.dtypes import ALL, COMPLEX, NUMERIC, bfloat16, float16, float
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.kernel_helpers import ints
@@ -123,7 +123,7 @@ sparse_to_dense_op = op(
     outputs="dense: T",
     attrs={"validate_indices": Attr("bool", True), "T": ALL, "Tindices": INDEX},
     infer=_infer_to_dense,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     cpu=Call(make=_bind_to_dense),
     gpu=Source("row_gather_and_put.cu", _launch_to_dense, Call(make=_bind_to_dense)),
     native=to_dense(),
@@ -199,7 +199,7 @@ sparse_dense_matmul_op = sparse_op(
         "adjoint_a": Attr("bool", False),
         "adjoint_b": Attr("bool", False),
     },
-    host=[2],
+    memory=OpMemory(host_inputs=[2]),
     native=sparse_product(),
     doc=(
         "The product of a sparse and a dense matrix, or of their adjoints. Raises "
@@ -235,7 +235,7 @@ sparse_dense_add_op = sparse_op(
     inputs="a_indices: Tindices, a_values: T, a_shape: Tindices, b: T",
     outputs="output: T",
     attrs={"T": NUMERIC, "Tindices": INDEX},
-    host=[2],
+    memory=OpMemory(host_inputs=[2]),
     native=dense_sum(),
     doc="A dense tensor plus a sparse tensor of the same shape.",
 )  # fmt: skip
@@ -345,6 +345,6 @@ for _name, _combine, _back, _formula in (
         inputs=f"{PARTS.format('sp')}, dense: T",
         outputs="output: T",
         attrs={"T": NUMERIC},
-        host=[2],
+        memory=OpMemory(host_inputs=[2]),
         doc=f"{_formula} at the elements of a sparse tensor; the dense one is broadcast to it.",
     )  # fmt: skip

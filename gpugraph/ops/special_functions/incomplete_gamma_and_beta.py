@@ -19,6 +19,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import SEPARATE
 from gpugraph.ops.elementwise.arithmetic_functions import BINARY
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import op, raw_ops
@@ -324,6 +325,6 @@ betainc: Callable[..., Tensor] = public_function(
     outside of [0, 1]. Its gradient is by x only, as in TensorFlow.""",
         inputs="a: T, b: T, x: T",
         infer=_infer_beta,
-        alias={},
+        memory=SEPARATE,
     )
 )

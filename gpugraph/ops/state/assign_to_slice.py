@@ -23,7 +23,7 @@ from gpugraph.ops.framework.kernel_helpers import do_nothing, ints, numpy_kernel
 from gpugraph.ops.framework.op_declaration import Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index
-from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
+from gpugraph.ops.state.change_by_handle import change_variable, changes_reference
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -64,13 +64,12 @@ op(
     inputs="ref: Ref(T), begin: Index, end: Index, strides: Index, value: T",
     attrs={"T": ALL, "Index": INDEX, **{key: Attr("int", 0) for key in MASKS}},
     infer=_infer,
-    host=[1, 2, 3],
     **numpy_kernels(Call(make=_bind)),
     doc=(
         "ref[begin:end:strides] = value, with the masks of StridedSlice; the value is "
         "broadcast to the slice. Outputs the reference."
     ),
-    **CHANGES_REFERENCE,
+    **changes_reference(host_inputs=[1, 2, 3]),
 )
 
 

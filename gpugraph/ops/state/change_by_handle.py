@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from gpugraph.base.dtypes import DType, resource
 from gpugraph.graph.client.resource_handles import value_dtype
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import OpMemory
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
@@ -27,14 +28,19 @@ class ByHandle(NamedTuple):
 BY_HANDLE: dict[str, ByHandle] = {}
 """By op type for reference variables, the corresponding op for resource variables."""
 
-CHANGES_REFERENCE: dict[str, Any] = {
-    "outputs": "output_ref: Ref(T)",
-    "view": {0: 0},
-    "writes": [0],
-    "grad": NO_GRADIENT,
-    "stateful": True,
-}
-"""Arguments of `op` for ops that change a reference variable, their first input `ref`."""
+
+def changes_reference(**memory: Any) -> dict[str, Any]:
+    """Return arguments of `op` for an op that changes a reference variable, its first input `ref`.
+
+    Args:
+      memory: further fields of `OpMemory`.
+    """
+    return {
+        "outputs": "output_ref: Ref(T)",
+        "memory": OpMemory(view={0: 0}, writes=[0], **memory),
+        "grad": NO_GRADIENT,
+        "stateful": True,
+    }
 
 
 def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:

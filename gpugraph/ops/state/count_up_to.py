@@ -12,7 +12,7 @@ from gpugraph.base.errors import OutOfRangeError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
@@ -49,7 +49,7 @@ _count_up_to = op(
     outputs="output: T",
     attrs=_ATTRS,
     infer=_infer,
-    writes=[0],
+    memory=OpMemory(writes=[0]),
     **numpy_kernels(Call(make=_bind)),
     grad=NO_GRADIENT,
     stateful=True,

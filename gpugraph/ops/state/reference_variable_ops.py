@@ -18,14 +18,14 @@ from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.kernel import Call, Elementwise, KernelContext, OpMemory
 from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
 from gpugraph.ops.framework.kernel_helpers import do_nothing, numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import from_attr, scalar
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
+from gpugraph.ops.state.change_by_handle import change_variable, changes_reference
 
 _UNFIT_VALUES = (
     "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}",
@@ -97,7 +97,14 @@ def _declare_test(name: str, bind: Callable[..., Callable[[], Any]], **declared:
     Arguments: see `op`.
     """
     kernels = numpy_kernels(Call(make=bind))
-    return op(name, uninitialized=True, stateful=True, grad=NO_GRADIENT, **kernels, **declared)
+    return op(
+        name,
+        memory=OpMemory(allows_uninitialized=True),
+        stateful=True,
+        grad=NO_GRADIENT,
+        **kernels,
+        **declared,
+    )
 
 
 VARIABLE_ATTRS = {
@@ -123,11 +130,10 @@ op(
     inputs="ref: Ref(T), value: T",
     attrs={"T": ALL, "validate_shape": Attr("bool", True), "use_locking": Attr("bool", True)},
     infer=_infer_assign,
-    uninitialized=True,
     cpu=Call(make=_assign),
     gpu=Elementwise("y", Call(make=_assign)),
     doc="Writes `value` into the variable `ref` and outputs the reference.",
-    **CHANGES_REFERENCE,
+    **changes_reference(allows_uninitialized=True),
 )
 
 for _type, _sign, _function in (("AssignAdd", "+", _add), ("AssignSub", "-", _subtract)):
@@ -139,7 +145,7 @@ for _type, _sign, _function in (("AssignAdd", "+", _add), ("AssignSub", "-", _su
         cpu=Call(_function),
         gpu=Elementwise(f"x {_sign} y", Call(_function)),
         doc=f"ref {_sign}= value; outputs the reference.",
-        **CHANGES_REFERENCE,
+        **changes_reference(),
     )
 
 _declare_test(

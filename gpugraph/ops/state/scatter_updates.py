@@ -44,7 +44,7 @@ from gpugraph.ops.indexing.coordinate_gather_scatter import (
     combine_rows,
 )
 from gpugraph.ops.indexing.gather import check_inside
-from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
+from gpugraph.ops.state.change_by_handle import change_variable, changes_reference
 
 Combine = Callable[[Any, Any, Any], None]
 """A function (target, rows, values) that combines target[rows[i]] with values[i] in place; both are
@@ -230,7 +230,7 @@ for _name, _kind, _combine, _types, _formula in (
         gpu=Source("scatter_combine.cu", partial(_launch, _change), _kernel),
         native=_native(_change, _kind is _BY_COORDINATES),
         doc=f"{_formula} {_where}, in order; outputs the reference.",
-        **CHANGES_REFERENCE,
+        **changes_reference(),
     )
 
 

@@ -16,7 +16,7 @@ from gpugraph.graph.client.default_graph_functions import colocate_with, device
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, unknown
@@ -80,7 +80,7 @@ _session_op(
     attrs={"T": ALL},
     infer=_infer_handle,
 )
-_BY_HANDLE: dict[str, Any] = {"inputs": "handle: string", "host": (0,)}
+_BY_HANDLE: dict[str, Any] = {"inputs": "handle: string", "memory": OpMemory(host_inputs=(0,))}
 _session_op(
     "GetSessionTensor",
     Call(make=_bind_tensor, dynamic=True, direct=True),

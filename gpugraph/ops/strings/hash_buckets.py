@@ -13,7 +13,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
@@ -156,7 +156,7 @@ _fingerprint = op(
     outputs="fingerprint: uint8",
     attrs={"T": ALL},
     infer=_infer_fingerprint,
-    host=[1],
+    memory=OpMemory(host_inputs=[1]),
     cpu=Call(make=_bind_fingerprint),
     gpu=HostOnly("hashes are computed on the host"),
     grad=NO_GRADIENT,

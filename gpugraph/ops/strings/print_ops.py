@@ -21,7 +21,7 @@ from gpugraph.base.shapes import shape_text
 from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.debugging.assert_kernel import summarize as summary
 from gpugraph.ops.framework.kernel_registry import HostOnly, add_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
@@ -68,8 +68,7 @@ _print_op = op(
         "summarize": Attr("int", 3),
     },
     infer=same_shape(0),
-    view={0: 0},
-    host=(1,),
+    memory=OpMemory(view={0: 0}, host_inputs=(1,)),
     cpu=Call(make=_bind_print, late=True),
     gpu=Call(make=_bind_print, late=True),
     grad=lambda op, dy: [dy, *[None] * (len(op.inputs) - 1)],

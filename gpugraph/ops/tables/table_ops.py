@@ -15,7 +15,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import UNKNOWN, no_outputs, of_rank
 from gpugraph.ops.queues.handle_ops import (
@@ -89,9 +89,10 @@ def _declare_table(
     key = {"key_dtype": ALL if inputs else _TYPE}
     op(
         op_type, inputs=inputs or (), outputs="table_handle: resource", infer=infer_handle,
-        attrs={**_ATTRS, **key, "value_dtype": _TYPE, **attrs}, host=(0, 1) if inputs else (),
+        attrs={**_ATTRS, **key, "value_dtype": _TYPE, **attrs},
+        memory=OpMemory(host_inputs=(0, 1) if inputs else (), host_outputs=(0,)),
         cpu=Call(make=partial(_bind_table, make), late=True, direct=True), gpu=HOST,
-        host_outputs=(0,), grad=NO_GRADIENT, stateful=True, doc=doc,
+        grad=NO_GRADIENT, stateful=True, doc=doc,
     )  # fmt: skip
 
 
@@ -237,7 +238,8 @@ def _reading_op(op_type: str, bind: Callable[..., Run], signature: str, **declar
     kernel = Call(make=bind, late=True, dynamic=True, direct=True)
     host = tuple(range(inputs.count(":")))
     op(
-        op_type, inputs=inputs, outputs=outputs, cpu=kernel, gpu=HOST, host=host,
+        op_type, inputs=inputs, outputs=outputs, cpu=kernel, gpu=HOST,
+        memory=OpMemory(host_inputs=host),
         grad=NO_GRADIENT, stateful=True, **declaration,
     )  # fmt: skip
 

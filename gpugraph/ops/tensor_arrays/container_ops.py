@@ -12,7 +12,7 @@ from typing import Any, Literal
 from gpugraph.base.dtypes import ALL, DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank
 from gpugraph.ops.tensor_arrays.element_store import Kind
@@ -60,7 +60,7 @@ def container_op(op_type: str, bind: Callable[..., Run], **declaration: Any) -> 
     default, only this input is on the host.
     """
     call = Call(make=bind, late=True)
-    declaration = {"host": (0,), "grad": NO_GRADIENT, **declaration}
+    declaration = {"memory": OpMemory(host_inputs=(0,)), "grad": NO_GRADIENT, **declaration}
     op(op_type, cpu=call, gpu=call, stateful=True, **declaration)
 
 
@@ -109,8 +109,7 @@ def writing_op(
         inputs=f"handle: resource, {inputs}, flow_in: float32",
         outputs="flow_out: float32",
         attrs={"T": ALL},
-        view={0: 3},
-        host=(0, 3 - value),
+        memory=OpMemory(view={0: 3}, host_inputs=(0, 3 - value)),
         **declaration,
     )
 

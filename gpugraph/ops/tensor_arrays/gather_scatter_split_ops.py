@@ -8,7 +8,7 @@ from typing import Any
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import KernelContext
+from gpugraph.kernel import KernelContext, OpMemory
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank
 from gpugraph.ops.tensor_arrays.container_ops import Run, container_op, element_kind, writing_op
@@ -55,7 +55,7 @@ container_op(
     outputs="value: dtype",
     attrs={"dtype": ALL, "element_shape": Attr("shape", UNKNOWN)},
     infer=_infer_gather,
-    host=(0, 1),
+    memory=OpMemory(host_inputs=(0, 1)),
     grad=gather_gradient,
     doc=("The elements `indices`, which must have the same shape, stacked along a new first axis."),
 )
@@ -109,7 +109,7 @@ container_op(
     outputs="value: dtype, lengths: int64",
     attrs={"dtype": ALL, "element_shape_except0": Attr("shape", UNKNOWN)},
     infer=_infer_concat,
-    host_outputs=(1,),
+    memory=OpMemory(host_inputs=(0,), host_outputs=(1,)),
     grad=concat_gradient,
     doc=(
         "All elements joined along their first axis, in which their sizes may differ; and"

@@ -16,7 +16,7 @@ from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext, InferFunction, as_output_shape
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import GradientFunction, op
 from gpugraph.ops.framework.shape_functions import UNKNOWN, scalar
@@ -69,8 +69,9 @@ def list_op(
     op(
         op_type, inputs=inputs, outputs=outputs, infer=infer, grad=grad,
         attrs=ELEMENT if attrs is None else attrs,
-        cpu=Call(make=bind, late=True, direct=True), gpu=_HOST, host=tuple(range(len(are_lists))),
-        host_outputs=tuple(lists), stateful=stateful, doc=doc,
+        cpu=Call(make=bind, late=True, direct=True), gpu=_HOST,
+        memory=OpMemory(host_inputs=tuple(range(len(are_lists))), host_outputs=tuple(lists)),
+        stateful=stateful, doc=doc,
     )  # fmt: skip
 
 

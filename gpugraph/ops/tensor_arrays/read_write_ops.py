@@ -18,7 +18,7 @@ from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import KernelContext
+from gpugraph.kernel import KernelContext, OpMemory
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank, scalar
 from gpugraph.ops.tensor_arrays.container_ops import (
@@ -87,7 +87,7 @@ container_op(
         "tensor_array_name": Attr("string", ""),
     },
     infer=_infer_array,
-    host_outputs=(0,),
+    memory=OpMemory(host_inputs=(0,), host_outputs=(0,)),
     doc="A new array of `size` elements that are written one by one. It lives as long as the run.",
 )
 
@@ -138,9 +138,7 @@ for _type, _inputs, _host, _doc in (
         outputs="grad_handle: resource, flow_out: float32",
         attrs={"source": Attr("string", required=True)},
         infer=_infer_gradient,
-        view={1: 1},
-        host=_host,
-        host_outputs=(0,),
+        memory=OpMemory(view={1: 1}, host_inputs=_host, host_outputs=(0,)),
         doc=_doc,
     )
 
@@ -189,7 +187,7 @@ container_op(
     outputs="value: dtype",
     attrs={"dtype": ALL},
     infer=_infer_read,
-    host=(0, 1),
+    memory=OpMemory(host_inputs=(0, 1)),
     grad=read_gradient,
     doc=(
         "Element `index`, or zeros if it was not written but its shape is known. Raises "
@@ -213,7 +211,7 @@ container_op(
     inputs="handle: resource, flow_in: float32",
     outputs="size: int32",
     infer=scalar,
-    host_outputs=(0,),
+    memory=OpMemory(host_inputs=(0,), host_outputs=(0,)),
     doc="The number of elements, written or not.",
 )
 

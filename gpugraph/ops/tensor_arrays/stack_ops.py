@@ -12,7 +12,7 @@ from typing import Any
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import KernelContext
+from gpugraph.kernel import KernelContext, OpMemory
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank, same_shape
 from gpugraph.ops.tensor_arrays.container_ops import (
@@ -56,7 +56,7 @@ container_op(
     outputs="handle: resource",
     attrs={"elem_type": ALL, "stack_name": Attr("string", "")},
     infer=_infer_stack,
-    host_outputs=(0,),
+    memory=OpMemory(host_inputs=(0,), host_outputs=(0,)),
     doc=(
         "A new stack of at most `max_size` elements (any number if it is negative), which"
         " lives as long as the run."
@@ -88,7 +88,7 @@ container_op(
     outputs="output: T",
     attrs={"T": ALL, "swap_memory": Attr("bool", False)},
     infer=same_shape(1),
-    view={0: 1},
+    memory=OpMemory(host_inputs=(0,), view={0: 1}),
     doc=(
         "Pushes a copy of `elem` and outputs `elem`. Raises InvalidArgumentError if the "
         "stack is full."

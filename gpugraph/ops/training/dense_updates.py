@@ -17,7 +17,7 @@ from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.misfit import value_error
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
+from gpugraph.kernel import Call, Elementwise, KernelContext, OpMemory, Signature
 from gpugraph.ops.framework.formula_terms import Formula, Term, decomposition
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
@@ -113,8 +113,7 @@ def declare_update(
         outputs="out: Ref(T)",
         attrs={"T": FLOATING, "use_locking": Attr("bool", False), **attrs},
         infer=_infer(arrays),
-        writes=arrays[:-1],
-        view={0: 0},
+        memory=OpMemory(writes=arrays[:-1], view={0: 0}),
         cpu=cpu,
         gpu=Elementwise(gpu_expression, virtual_gpu) if gpu_expression else virtual_gpu,
         native=None if gpu_expression else decomposition(formula),

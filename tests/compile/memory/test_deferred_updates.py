@@ -106,7 +106,7 @@ def touches(unit: Unit) -> dict[str, list[tuple[str, bool]]]:
     mapping: dict[str, list[tuple[str, bool]]] = {}
     for node in unit.order:
         decl = DECLARATIONS.get(node.type)
-        writes = decl.writes if decl is not None else ()
+        writes = decl.memory.writes if decl is not None else ()
         for edge in node.input_edges():
             if edge.src.type == "VariableV2":
                 mapping.setdefault(edge.src.name, []).append((node.name, edge.dst_input in writes))

@@ -113,7 +113,7 @@ def test_a_kernel_of_several_passes_gets_only_what_it_declared():
     x, dy = fed(), fed(name="dy")
     y = raw_ops.EluGrad(tf.sqrt(x, name="root"), dy, name="y")
     unit = planned([y, tf.identity(tf.rsqrt(x) * 2.0)], {x: (4,), dy: (4,)})
-    assert DECLARATIONS["EluGrad"].alias == {0: 0}
+    assert DECLARATIONS["EluGrad"].memory.alias == {0: 0}
     assert share(unit, "root", "y")
     y = raw_ops.EluGrad(x, dy, name="kept")
     unit = planned([y, x], {x: (4,), dy: (4,)})
@@ -401,13 +401,13 @@ def may_overwrite(decl, kernel):
     """Slots whose memory the planner may give to output 0."""
     if isinstance(kernel.function, np.ufunc):
         return range(len(decl.op_def.inputs))
-    return [decl.alias[0]]
+    return [decl.memory.alias[0]]
 
 
 ALIASED = sorted(
     name
     for name, decl in DECLARATIONS.items()
-    if 0 in decl.alias
+    if 0 in decl.memory.alias
     and not any(arg.type is tf.resource for arg in decl.op_def.inputs)
     # whose inputs are of different shapes
     and not name.startswith(("TensorScatter", "ScatterNdNonAliasing"))

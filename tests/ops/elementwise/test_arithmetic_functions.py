@@ -151,7 +151,7 @@ IN_PLACE = [
     (name, index, dtype)
     for name, decl in sorted(DECLARATIONS.items())
     for index in range(len(decl.op_def.inputs))
-    if decl.alias and len({arg.type_attr for arg in decl.op_def.inputs}) == 1
+    if decl.memory.alias and len({arg.type_attr for arg in decl.op_def.inputs}) == 1
     if name == "AddN" or isinstance(find_kernel(name, "GPU", {}).kernel, Elementwise)
     for dtype in ("float32", "int32", "bool")
     if takes(decl.op_def, dtype)

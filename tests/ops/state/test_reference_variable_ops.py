@@ -63,7 +63,7 @@ def test_attrs_of_the_functions():
 
 
 def test_every_op_that_writes_is_stateful_and_runs_beside_its_variable():
-    writers = [decl for decl in DECLARATIONS.values() if decl.writes]
+    writers = [decl for decl in DECLARATIONS.values() if decl.memory.writes]
     assert {"Assign", "AssignAdd", "ApplyAdam"} <= {decl.op_def.name for decl in writers}
     for decl in writers:
         assert decl.op_def.is_stateful

@@ -106,8 +106,8 @@ def test_update(op_type, reference, attrs, options, numbers, shape, dtype, devic
 def test_declaration(case):
     decl = DECLARATIONS[case[0]]
     refs = [index for index, arg in enumerate(decl.op_def.inputs) if arg.is_ref]
-    assert sorted(decl.writes) == refs
-    assert dict(decl.view) == {0: 0}
+    assert sorted(decl.memory.writes) == refs
+    assert dict(decl.memory.view) == {0: 0}
     assert decl.op_def.is_stateful
 
 

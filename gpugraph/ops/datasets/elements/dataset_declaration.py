@@ -18,7 +18,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.datasets.elements.stage import Function, Stage, stage_in
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
@@ -146,7 +146,8 @@ def dataset_op(
         op(
             op_type, inputs=inputs, outputs="handle: variant", infer=_infer_of(inputs),
             attrs={**(attrs or {}), **(TYPES if has_types else {})},
-            host=tuple(range(inputs.count(":"))), host_outputs=(0,), stateful=True,
+            memory=OpMemory(host_inputs=tuple(range(inputs.count(":"))), host_outputs=(0,)),
+            stateful=True,
             cpu=Call(make=_binder(op_type, make, has_types), late=True, direct=True),
             gpu=HOST, grad=NO_GRADIENT, doc=doc,
             reaches_out=harmless_without is not None, harmless_without=harmless_without,

@@ -6,7 +6,7 @@ an inactive unit gives NaN in both libraries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from gpugraph.base.dtypes import FLOATING, REAL, DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
+from gpugraph.kernel import SEPARATE, Call, Elementwise, KernelContext, OpMemory, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.kernel_registry import add_kernel
@@ -47,7 +47,7 @@ def activation(
     grad: Callable[[Any, Any], Any],
     doc: str,
     types: Sequence[DType] = FLOATING,
-    alias: Mapping[int, int] | None = None,
+    memory: OpMemory = SEPARATE,
 ) -> FeaturesFunction:
     """Declare an activation op and return its public function.
 
@@ -55,10 +55,10 @@ def activation(
       kernel: the NumPy kernel.
       expression: C for one element, `x`.
       grad: the gradient function.
-      alias: the inputs whose memory an output may have.
+      memory: how the op uses memory.
     """
     declared = op(
-        name, **_FORWARD, attrs={"T": types}, alias=alias, cpu=kernel, elementwise=expression,
+        name, **_FORWARD, attrs={"T": types}, memory=memory, cpu=kernel, elementwise=expression,
         grad=grad, doc=doc,
     )  # fmt: skip
     function: FeaturesFunction = public_function(declared)
@@ -73,7 +73,7 @@ def activation_gradient(
     grad: Callable[[Any, Any], list[Any]],
     doc: str,
     types: Sequence[DType] = FLOATING,
-    alias: Mapping[int, int] | None = None,
+    memory: OpMemory = SEPARATE,
 ) -> None:
     """Declare the gradient op of an activation.
 
@@ -82,7 +82,7 @@ def activation_gradient(
         result.
     """
     op(
-        name, inputs=f"gradients: T, {source}: T", **_BACKWARD, attrs={"T": types}, alias=alias,
+        name, inputs=f"gradients: T, {source}: T", **_BACKWARD, attrs={"T": types}, memory=memory,
         cpu=kernel, elementwise=expression, grad=grad, doc=doc,
     )  # fmt: skip
 
@@ -124,11 +124,11 @@ def _bind_relu_grad(context: KernelContext, dy: Any, features: Any, out: Any) ->
 
 relu = activation(
     "Relu", Call(_relu), "x <= (T)0 ? (T)0 : x", lambda op, dy: raw_ops.ReluGrad(dy, op.outputs[0]),
-    "max(features, 0), elementwise, for real dtypes.", REAL, {0: 0},
+    "max(features, 0), elementwise, for real dtypes.", REAL, OpMemory(alias={0: 0}),
 )  # fmt: skip
 activation_gradient(
     "ReluGrad", "features", Call(make=_bind_relu_grad), "x * (T)(y > (T)0)", _relu_grad_back,
-    "gradients where features > 0, else 0", REAL, {0: 0},
+    "gradients where features > 0, else 0", REAL, OpMemory(alias={0: 0}),
 )  # fmt: skip
 
 
@@ -156,11 +156,11 @@ def _bind_relu6_grad(context: KernelContext, dy: Any, features: Any, out: Any) -
 relu6 = activation(
     "Relu6", Call(_relu6), "x <= (T)0 ? (T)0 : (x > (T)6 ? (T)6 : x)",
     lambda op, dy: raw_ops.Relu6Grad(dy, op.outputs[0]),
-    "min(max(features, 0), 6), elementwise, for real dtypes.", REAL, {0: 0},
+    "min(max(features, 0), 6), elementwise, for real dtypes.", REAL, OpMemory(alias={0: 0}),
 )  # fmt: skip
 activation_gradient(
     "Relu6Grad", "features", Call(make=_bind_relu6_grad), "x * (T)(y > (T)0 && y < (T)6)",
-    _relu_grad_back, "gradients where 0 < features < 6, else 0", REAL, {0: 0},
+    _relu_grad_back, "gradients where 0 < features < 6, else 0", REAL, OpMemory(alias={0: 0}),
 )  # fmt: skip
 
 
@@ -298,5 +298,5 @@ elu = activation(
 activation_gradient(
     "EluGrad", "outputs", Call(make=_bind_elu_grad), "x * rounded((y < (T)0 ? y : (T)0) + (T)1)",
     exponential_grad_back, "gradients where outputs >= 0, else gradients * (outputs + 1)",
-    alias={0: 0},
+    memory=OpMemory(alias={0: 0}),
 )  # fmt: skip

@@ -17,7 +17,7 @@ from gpugraph.base.dtypes import FLOATING, DType
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext, Misfit
-from gpugraph.kernel import Call, CSource, Source, SourceStages
+from gpugraph.kernel import Call, CSource, OpMemory, Source, SourceStages
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of
@@ -204,7 +204,7 @@ def declare_convolution(
         outputs="output: T",
         attrs={"T": FLOATING, **sizes, **attrs},
         infer=partial(_infer_input_gradient, layout, outputs_of),
-        host=[0],
+        memory=OpMemory(host_inputs=[0]),
         grad=gradient_by_input,
         doc=f"The gradient of {forward.op_type} by its {layout.noun}, of the sizes `input_sizes`.",
         **by_input.kernels(layout),
@@ -215,7 +215,7 @@ def declare_convolution(
         outputs="output: T",
         attrs={"T": FLOATING, **attrs},
         infer=partial(_infer_filter_gradient, layout, outputs_of),
-        host=[1],
+        memory=OpMemory(host_inputs=[1]),
         grad=gradient_by_filter,
         doc=f"The gradient of {forward.op_type} by its filter, of the sizes `filter_sizes`.",
         **by_filter.kernels(layout),

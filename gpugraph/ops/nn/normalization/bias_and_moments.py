@@ -16,7 +16,7 @@ from gpugraph.base.dtypes import NUMERIC
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
+from gpugraph.kernel import Call, Elementwise, KernelContext, OpMemory, Signature
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
@@ -75,7 +75,7 @@ _bias_add = op(
     outputs="output: T",
     attrs=_BIAS_ATTRS,
     infer=_infer_bias_add,
-    alias={0: 0},
+    memory=OpMemory(alias={0: 0}),
     **numpy_kernels(Call(make=_bind_bias_add), decomposition(_bias_terms)),
     grad=_bias_add_back,
     doc=(

@@ -17,7 +17,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -279,7 +279,7 @@ _BACKWARD: tuple[dict[str, Any], ...] = (
         "name": "FractionalAvgPoolGrad",
         "inputs": "orig_input_tensor_shape: vector int64",
         "infer": _infer_mean_grad,
-        "host": [0],
+        "memory": OpMemory(host_inputs=[0]),
         "doc": "equally to the elements of each window.",
         **numpy_kernels(Call(make=_mean_grad)),
     },

@@ -19,7 +19,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, REAL, DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import SEPARATE, Call, KernelContext, Launch, OpMemory, Signature, Source
 from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -298,13 +298,13 @@ def _op(
     native: tuple[str, Shapes],
     grad: Callable[..., Any],
     doc: str,
-    host: Sequence[int] = (),
+    memory: OpMemory = SEPARATE,
     more_types: Mapping[str, Any] = MappingProxyType({}),
 ) -> OpFunction:
     """Declare a pooling op, or the gradient of a pooling op.
 
     Args:
-      host: the indices of the inputs that are in host memory.
+      memory: how the op uses memory.
       more_types: further attrs for dtypes.
     """
     kernel = Call(make=unless_empty(partial(bind, layout)))
@@ -314,7 +314,7 @@ def _op(
         outputs="output: T",
         attrs={"T": types, **_attrs(layout), **more_types},
         infer=partial(infer, layout),
-        host=host,
+        memory=memory,
         cpu=kernel,
         gpu=Source("pooling.cu", partial(launches, layout), kernel),
         native=pooling_source(*native) if layout is IMAGES else VOLUME_POOLING.get(native[0]),
@@ -391,7 +391,7 @@ def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) ->
         infer=_infer_mean_back, bind=_bind_mean_back, launches=mean_gradient_launches,
         native=("gg_mean_pool_back", _mean_gradient_shapes), grad=gradient_of_gradient,
         doc=f"The gradient of {name}: each window's is divided equally among its elements.",
-        host=[0],
+        memory=OpMemory(host_inputs=[0]),
     )  # fmt: skip
     return avg_pool
 
