@@ -16,12 +16,13 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, REAL, DType
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import Call, Elementwise, KernelContext, OpMemory
+from gpugraph.kernel import Call, Elementwise, OpMemory
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.complex_parts import complex_abs
 from gpugraph.ops.elementwise.error_function import erf_into
 from gpugraph.ops.framework.composite_tensors import of_values
 from gpugraph.ops.framework.kernel_registry import add_kernel
+from gpugraph.ops.framework.numpy_derivation.numpy_terms import numpy_elementwise
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import FeaturesFunction, UnaryFunction, public_function
@@ -36,7 +37,7 @@ INEXACT = FLOATING + COMPLEX
 
 def unary(
     op_type: str,
-    function: Callable[..., Any],
+    function: Callable[..., Any] | None,
     expression: str,
     grad: Any,
     doc: str,
@@ -49,7 +50,7 @@ def unary(
     """Declare an elementwise op of one input. Return its public function.
 
     Args:
-      function: the NumPy kernel.
+      function: the NumPy kernel, by default derived from `expression`.
       expression: C for one element, of `x`.
       doc: a description in words.
       grad: the gradient function.
@@ -63,7 +64,7 @@ def unary(
         attrs={"T": types},
         infer=same_shape(0),
         memory=OpMemory(alias={0: 0} if output == "y: T" else {}),
-        cpu=Call(function),
+        cpu=numpy_elementwise(expression) if function is None else Call(function),
         elementwise=expression,
         grad=grad,
         doc=f"{doc}, elementwise.",
@@ -208,28 +209,6 @@ tan = unary("Tan", np.tan, "tan(x)", from_slope(_tan_slope), "tan(x)", sparse=Tr
 # -- activations
 
 
-def _sigmoid(x: Any, out: Any) -> None:
-    np.negative(x, out=out)
-    np.exp(out, out=out)
-    np.add(out, 1, out=out)
-    np.reciprocal(out, out=out)
-
-
-def _softplus(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """Bind max(x, 0) + log1p(exp(-|x|)), which does not overflow."""
-    tail = context.scratch(context.output_shapes[0], context.output_types[0])
-
-    def run() -> None:
-        np.absolute(x, out=tail)
-        np.negative(tail, out=tail)
-        np.exp(tail, out=tail)
-        np.log1p(tail, out=tail)
-        np.maximum(x, 0, out=out)
-        np.add(out, tail, out=out)
-
-    return run
-
-
 def _erf_slope(x: Any) -> Any:
     return raw_ops.Mul(raw_ops.Exp(raw_ops.Neg(raw_ops.Square(x))), 2 / math.sqrt(math.pi))
 
@@ -237,11 +216,12 @@ def _erf_slope(x: Any) -> Any:
 tanh = unary("Tanh", np.tanh, "tanh(x)", _from_conjugate("TanhGrad"), "tanh(x)", sparse=True)
 sigmoid = unary(
     "Sigmoid",
-    _sigmoid,
+    None,
     "(T)1 / rounded((T)1 + rounded(exp(-x)))",
     _from_conjugate("SigmoidGrad"),
     "1 / (1 + exp(-x))",
 )
+_SOFTPLUS = "fmax(x, (T)0) + rounded(log1p(rounded(exp(-fabs(x)))))"
 softplus: FeaturesFunction = public_function(
     op(
         "Softplus",
@@ -249,8 +229,8 @@ softplus: FeaturesFunction = public_function(
         outputs="activations: T",
         attrs={"T": FLOATING},
         **IN_PLACE,
-        cpu=Call(make=_softplus),
-        elementwise="fmax(x, (T)0) + rounded(log1p(rounded(exp(-fabs(x)))))",
+        cpu=numpy_elementwise(_SOFTPLUS),
+        elementwise=_SOFTPLUS,
         grad=lambda op, dy: raw_ops.SoftplusGrad(dy, op.inputs[0]),
         doc="log(exp(features) + 1), elementwise, without overflow.",
     )

@@ -22,21 +22,27 @@ from gpugraph.ops.elementwise.arithmetic_functions import infer_one_shape
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.unary_functions import INEXACT
 from gpugraph.ops.framework.kernel_registry import add_kernel
+from gpugraph.ops.framework.numpy_derivation.numpy_terms import numpy_elementwise
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 
 
 def _gradient_op(
     name: str,
-    function: Callable[..., Any],
+    function: Callable[..., Any] | None,
     expression: str,
     grad: Any,
     doc: str,
     memory: OpMemory = SEPARATE,
-    of_conjugate: bool = True,
     inputs: str = "y: T, dy: T",
     output: str = "z: T",
     types: Sequence[DType] = INEXACT,
 ) -> None:
+    """Declare the gradient op of an elementwise op.
+
+    Args:
+      function: the NumPy kernel, which receives the conjugate of complex y; by default the kernel
+        is derived from `expression`.
+    """
     op(
         name,
         inputs=inputs,
@@ -44,13 +50,14 @@ def _gradient_op(
         attrs={"T": types},
         infer=infer_one_shape,
         memory=memory,
-        cpu=Call(function),
+        cpu=numpy_elementwise(expression) if function is None else Call(function),
         elementwise=expression,
         grad=grad,
         doc=doc,
     )
-    for device in ("CPU", "GPU") if of_conjugate else ():
-        add_kernel(name, device, _of_conjugate(function), types={"T": COMPLEX}, priority=1)
+    if function is not None:
+        for device in ("CPU", "GPU"):
+            add_kernel(name, device, _of_conjugate(function), types={"T": COMPLEX}, priority=1)
 
 
 def _of_conjugate(function: Callable[..., Any]) -> Call:
@@ -180,31 +187,18 @@ for _name in ("ReciprocalGrad", "InvGrad"):
     )
 
 
-def _tanh_grad(y: Any, dy: Any, out: Any) -> None:
-    np.multiply(y, y, out=out)
-    np.subtract(1, out, out=out)
-    np.multiply(out, dy, out=out)
-
-
 _gradient_op(
     "TanhGrad",
-    _tanh_grad,
+    None,
     "y * rounded((T)1 - rounded(x * x))",
     _by_both("TanhGrad", _holomorphic_parts, _minus_two_y),
     "dy (1 - y y): the gradient of y = tanh(x).",
-    of_conjugate=False,
 )
-
-
-def _sigmoid_grad(y: Any, dy: Any, out: Any) -> None:
-    np.subtract(1, y, out=out)
-    np.multiply(out, y, out=out)
-    np.multiply(out, dy, out=out)
 
 
 _gradient_op(
     "SigmoidGrad",
-    _sigmoid_grad,
+    None,
     "y * rounded(x * rounded((T)1 - x))",
     _by_both(
         "SigmoidGrad",
@@ -212,15 +206,7 @@ _gradient_op(
         lambda y, both: raw_ops.Mul(both, raw_ops.Sub(1, raw_ops.Mul(y, 2))),
     ),
     "dy y (1 - y): the gradient of y = sigmoid(x).",
-    of_conjugate=False,
 )
-
-
-def _softplus_grad(gradients: Any, features: Any, out: Any) -> None:
-    np.negative(features, out=out)
-    np.exp(out, out=out)
-    np.add(out, 1, out=out)
-    np.divide(gradients, out, out=out)
 
 
 def _softplus_grad_gradient(op: Any, dz: Any) -> list[Any]:
@@ -231,11 +217,10 @@ def _softplus_grad_gradient(op: Any, dz: Any) -> list[Any]:
 
 _gradient_op(
     "SoftplusGrad",
-    _softplus_grad,
+    None,
     "x / rounded((T)1 + rounded(exp(-y)))",
     _softplus_grad_gradient,
     "gradients / (1 + exp(-features)): the gradient of softplus(features).",
-    of_conjugate=False,
     inputs="gradients: T, features: T",
     output="backprops: T",
     types=FLOATING,

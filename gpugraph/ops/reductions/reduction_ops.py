@@ -25,6 +25,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Decomposition, KernelContext, OpMemory, Reduction, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_registry import add_kernel
+from gpugraph.ops.framework.numpy_derivation.numpy_terms import LARGER, SMALLER
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import UNKNOWN, scalar
@@ -248,8 +249,6 @@ def _reduction(
 
 _LOWEST = "(T)-1 > (T)0 ? (T)0 : (T)(1ull << (8 * sizeof(T) - 1))"
 _HIGHEST = "(T)-1 > (T)0 ? (T)-1 : (T)((1ull << (8 * sizeof(T) - 1)) - 1)"
-_LARGER = "a >= b || a != a ? a : b"
-_SMALLER = "a <= b || a != a ? a : b"
 
 _SUM = _adding(np.add)
 _MEAN = Call(make=_mean)
@@ -257,13 +256,10 @@ _MAX = _extreme(np.maximum, lowest=True)
 _MIN = _extreme(np.minimum, lowest=False)
 
 SUM = Reduction("(T)0", "a + b", _SUM)
-MAX, MIN = (
-    Reduction("(T)(-1.0 / 0.0)", _LARGER, _MAX),
-    Reduction("(T)(1.0 / 0.0)", _SMALLER, _MIN),
-)
+MAX, MIN = (Reduction("(T)(-1.0 / 0.0)", LARGER, _MAX), Reduction("(T)(1.0 / 0.0)", SMALLER, _MIN))
 """The maximum and minimum of floating point numbers."""
 
-INTEGER_MIN = Reduction(_HIGHEST, _SMALLER, _MIN)
+INTEGER_MIN = Reduction(_HIGHEST, SMALLER, _MIN)
 
 sum_op = _reduction("Sum", NUMERIC, SUM, sum_gradient, "The sum")
 mean_op = _reduction(
@@ -278,7 +274,7 @@ prod_op = _reduction(
     "Prod", NUMERIC, Reduction("(T)1", "a * b", _adding(np.multiply)), prod_gradient, "The product"
 )
 max_op = _reduction("Max", REAL, MAX, chosen_gradient, "The largest element")
-add_kernel("Max", "GPU", Reduction(_LOWEST, _LARGER, _MAX), types={"T": INTEGRAL}, priority=1)
+add_kernel("Max", "GPU", Reduction(_LOWEST, LARGER, _MAX), types={"T": INTEGRAL}, priority=1)
 min_op = _reduction("Min", REAL, MIN, chosen_gradient, "The smallest element")
 add_kernel("Min", "GPU", INTEGER_MIN, types={"T": INTEGRAL}, priority=1)
 

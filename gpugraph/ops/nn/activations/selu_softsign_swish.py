@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from gpugraph.base import dtypes
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
@@ -32,75 +27,20 @@ _SLOPE, _LIMIT = f"rounded((T){_SCALE})", f"rounded((T){_ALPHA})"
 # -- selu
 
 
-def _bind_selu(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
-    scale, alpha = (features.dtype.type(value) for value in (_SCALE, _ALPHA))
-    is_other = context.scratch(features.shape, dtypes.bool)
-
-    def run() -> None:
-        np.less(features, 0, out=is_other)
-        np.logical_not(is_other, out=is_other)
-        np.minimum(features, 0, out=out)
-        np.exp(out, out=out)
-        np.subtract(out, 1, out=out)
-        np.multiply(out, alpha, out=out)
-        np.multiply(features, scale, out=out, where=is_other)
-
-    return run
-
-
-def _bind_selu_grad(context: KernelContext, dy: Any, outputs: Any, out: Any) -> Callable[[], Any]:
-    scale, alpha = (outputs.dtype.type(value) for value in (_SCALE, _ALPHA))
-    slope = context.scratch(outputs.shape, context.input_types[1].base_dtype)
-    below = context.scratch(outputs.shape, dtypes.bool)
-
-    def run() -> None:
-        slope.fill(scale)
-        np.less(outputs, 0, out=below)
-        np.add(outputs, alpha, out=slope, where=below)
-        np.multiply(dy, slope, out=out)
-
-    return run
-
-
 selu = activation(
-    "Selu", Call(make=_bind_selu),
+    "Selu", None,
     f"x < (T)0 ? {_LIMIT} * rounded(rounded(exp(x)) - (T)1) : {_SLOPE} * x",
     lambda op, dy: raw_ops.SeluGrad(dy, op.outputs[0]),
     "scale * features where positive, else scale * alpha * (exp(features) - 1), for floats.",
 )  # fmt: skip
 activation_gradient(
-    "SeluGrad", "outputs", Call(make=_bind_selu_grad),
+    "SeluGrad", "outputs", None,
     f"y < (T)0 ? x * rounded(y + {_LIMIT}) : x * {_SLOPE}", exponential_grad_back,
     "gradients * (outputs + scale * alpha) where outputs are negative, else times scale",
 )  # fmt: skip
 
 
 # -- softsign
-
-
-def _bind_softsign(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
-    divisor = context.scratch(features.shape, context.input_types[0].base_dtype)
-
-    def run() -> None:
-        np.abs(features, out=divisor)
-        np.add(divisor, 1, out=divisor)
-        np.divide(features, divisor, out=out)
-
-    return run
-
-
-def _bind_softsign_grad(
-    context: KernelContext, dy: Any, features: Any, out: Any
-) -> Callable[[], Any]:
-    divisor = context.scratch(features.shape, context.input_types[0].base_dtype)
-
-    def run() -> None:
-        np.abs(features, out=divisor)
-        np.add(divisor, 1, out=divisor)
-        np.multiply(divisor, divisor, out=divisor)
-        np.divide(dy, divisor, out=out)
-
-    return run
 
 
 def _softsign_grad_back(op: Any, ddy: Any) -> list[Any]:
@@ -113,12 +53,12 @@ def _softsign_grad_back(op: Any, ddy: Any) -> list[Any]:
 
 
 softsign = activation(
-    "Softsign", Call(make=_bind_softsign), "x / rounded((T)1 + fabs(x))",
+    "Softsign", None, "x / rounded((T)1 + fabs(x))",
     lambda op, dy: raw_ops.SoftsignGrad(dy, op.inputs[0]),
     "features / (|features| + 1), elementwise, for floats.",
 )  # fmt: skip
 activation_gradient(
-    "SoftsignGrad", "features", Call(make=_bind_softsign_grad),
+    "SoftsignGrad", "features", None,
     "x / rounded(rounded((T)1 + fabs(y)) * rounded((T)1 + fabs(y)))", _softsign_grad_back,
     "gradients / (|features| + 1) ** 2",
 )  # fmt: skip

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from math import prod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import FLOATING, float16
+from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef
-from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.kernel import Signature
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.kernel_helpers import do_nothing, numpy_kernels, run_all
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
+from gpugraph.ops.framework.numpy_derivation.numpy_terms import numpy_rows
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
@@ -31,102 +30,6 @@ from gpugraph.ops.reductions.reduction_ops import MAX, SUM
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [context.shapes[0].with_rank_at_least(1)]
-
-
-_NARROW = 32
-"""The maximum row size at which matrices are processed transposed.
-
-NumPy reduces and broadcasts long rows faster.
-"""
-
-
-class Rows:
-    """A (count, width) matrix in the layout that NumPy processes fastest, and one number per row.
-
-    The layout is the matrix itself or its transpose. `view` returns a matrix in this layout;
-    `column` is scratch memory for the numbers, in a shape that broadcasts against the layout.
-    """
-
-    def __init__(self, context: KernelContext, count: int, width: int) -> None:
-        self.context = context
-        self.transposed = width <= _NARROW and width < count
-        self.shape = (width, count) if self.transposed else (count, width)
-        self.axis = 0 if self.transposed else 1
-        self.dtype = context.output_types[0].base_dtype
-        self.column = context.scratch((1, count) if self.transposed else (count, 1), self.dtype)
-
-    def view(self, array: Any) -> Any:
-        """Return `array` as a matrix in this layout. Its shape is the tensor's, or broadcasts to
-        it.
-        """
-        matrix = array.reshape(-1, array.shape[-1])
-        return matrix.T if self.transposed else matrix
-
-    def scratch(self) -> Any:
-        """Allocate scratch memory in this layout."""
-        return self.context.scratch(self.shape, self.dtype)
-
-    def scratch_unless(self, result: Any) -> Any:
-        """Return memory for intermediate values: `result` itself unless it is transposed, in which
-        case new scratch memory.
-        """
-        return self.scratch() if self.transposed else result
-
-    def shift(self, source: Any, work: Any) -> list[Callable[[], Any]]:
-        """Return calls that compute work = source - the maximum of each row."""
-        column = self.column
-        if not self.transposed:
-            largest = partial(source.max, self.axis, column, True)
-            return [largest, partial(np.subtract, source, column, work)]
-        return [
-            partial(np.copyto, work, source),
-            partial(work.max, self.axis, column, True),
-            partial(np.subtract, work, column, work),
-        ]
-
-    def total(self, array: Any) -> Callable[[], Any]:
-        """Return the call that stores the sum of each row of `array` in `column`."""
-        if self.transposed or self.dtype is float16:
-            return partial(array.sum, self.axis, None, self.column, True)
-        ones = np.ones(self.shape[1], array.dtype, like=array)
-        return partial(np.matmul, array, ones, self.column.reshape(-1))
-
-
-def _rows_of(context: KernelContext, array: Any) -> Rows:
-    return Rows(context, prod(array.shape[:-1]), array.shape[-1])
-
-
-def _bind_softmax(context: KernelContext, logits: Any, out: Any) -> Callable[[], Any]:
-    if out.size == 0:
-        return do_nothing
-    rows = _rows_of(context, out)
-    result = rows.view(out)
-    work = rows.scratch_unless(result)
-    return run_all(
-        [
-            *rows.shift(rows.view(logits), work),
-            partial(np.exp, work, work),
-            rows.total(work),
-            partial(np.divide, work, rows.column, result),
-        ]
-    )
-
-
-def _bind_log_softmax(context: KernelContext, logits: Any, out: Any) -> Callable[[], Any]:
-    if out.size == 0:
-        return do_nothing
-    rows = _rows_of(context, out)
-    result, powers = rows.view(out), rows.scratch()
-    work = rows.scratch_unless(result)
-    return run_all(
-        [
-            *rows.shift(rows.view(logits), work),
-            partial(np.exp, work, powers),
-            rows.total(powers),
-            partial(np.log, rows.column, rows.column),
-            partial(np.subtract, work, rows.column, result),
-        ]
-    )
 
 
 def shifted_and_powers(logits: Term) -> tuple[Term, Term, Term]:
@@ -160,29 +63,26 @@ def _log_softmax_back(op: Any, dy: Any) -> Any:
     return raw_ops.Sub(dy, raw_ops.Mul(total, raw_ops.Exp(op.outputs[0])))
 
 
-def _declare(name: str, output: str, bind: Any, terms: Any, grad: Any, doc: str) -> OpFunction:
-    """Declare an op on the rows of `logits`.
-
-    `bind` is its NumPy kernel, `terms` its decomposition.
-    """
+def _declare(name: str, output: str, terms: Any, grad: Any, doc: str) -> OpFunction:
+    """Declare an op on the rows of `logits`, whose formula is `terms`."""
     return op(
         name,
         inputs="logits: T",
         outputs=f"{output}: T",
         attrs={"T": FLOATING},
         infer=_infer,
-        **numpy_kernels(Call(make=bind), decomposition(terms)),
+        **numpy_kernels(numpy_rows(terms), decomposition(terms)),
         grad=grad,
         doc=doc,
     )
 
 
 _softmax_op = _declare(
-    "Softmax", "softmax", _bind_softmax, _softmax_terms, _softmax_back,
+    "Softmax", "softmax", _softmax_terms, _softmax_back,
     "exp(logits) / sum(exp(logits)) along the last axis.",
 )  # fmt: skip
 _log_softmax_op = _declare(
-    "LogSoftmax", "logsoftmax", _bind_log_softmax, _log_softmax_terms, _log_softmax_back,
+    "LogSoftmax", "logsoftmax", _log_softmax_terms, _log_softmax_back,
     "logits - log(sum(exp(logits))) along the last axis.",
 )  # fmt: skip
 

@@ -23,13 +23,14 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.kernel_helpers import numpy_kernels, run_all
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
+from gpugraph.ops.framework.numpy_derivation.numpy_terms import bind_rows, numpy_rows
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of, size_at
 from gpugraph.ops.framework.shape_functions import merge_sizes, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
-from gpugraph.ops.nn.activations.softmax import Rows, axis_moved_to_end, shifted_and_powers
+from gpugraph.ops.nn.activations.softmax import axis_moved_to_end, shifted_and_powers
 from gpugraph.ops.reductions.reduction_functions import either
 from gpugraph.ops.reductions.reduction_ops import SUM
 
@@ -40,43 +41,6 @@ def _infer_dense(context: InferContext) -> Sequence[TensorShape]:
     both = broadcast_shapes(*context.shapes)
     sizes = of_rank(both, 2, "logits and labels")
     return [TensorShape.of(sizes[:1]), TensorShape.of(sizes)]
-
-
-def _start(rows: Rows, features: Any, shifted: Any, powers: Any) -> list[Callable[[], Any]]:
-    """Return calls for the first steps of both losses.
-
-    They compute shifted = features - row maximum, powers = softmax and, in the column of `rows`,
-    log(sum(exp(shifted))).
-    """
-    return [
-        *rows.shift(features, shifted),
-        partial(np.exp, shifted, powers),
-        rows.total(powers),
-        partial(np.divide, powers, rows.column, powers),
-        partial(np.log, rows.column, rows.column),
-    ]
-
-
-def _bind_dense(
-    context: KernelContext, features: Any, labels: Any, loss: Any, backprop: Any
-) -> Callable[[], Any]:
-    if backprop.size == 0:
-        return partial(loss.fill, 0)
-    rows = Rows(context, *backprop.shape)
-    logits, targets = (
-        rows.view(np.broadcast_to(matrix, backprop.shape)) for matrix in (features, labels)
-    )
-    result, powers = rows.view(backprop), rows.scratch()
-    shifted = rows.scratch_unless(result)
-    return run_all(
-        [
-            *_start(rows, logits, shifted, powers),
-            partial(np.subtract, rows.column, shifted, shifted),
-            partial(np.multiply, targets, shifted, shifted),
-            partial(shifted.sum, rows.axis, None, loss),
-            partial(np.subtract, powers, targets, result),
-        ]
-    )
 
 
 def _dense_terms(signature: Signature, features: Term, labels: Term) -> list[Term]:
@@ -138,7 +102,7 @@ _dense = op(
     outputs="loss: T, backprop: T",
     attrs={"T": FLOATING},
     infer=_infer_dense,
-    **numpy_kernels(Call(make=_bind_dense), decomposition(_dense_terms)),
+    **numpy_kernels(numpy_rows(_dense_terms), decomposition(_dense_terms)),
     grad=_dense_back,
     doc="By row: loss = -sum(labels * log(softmax(features))); backprop = softmax - labels.",
 )
@@ -179,22 +143,23 @@ def _bind_sparse(
     count, classes = backprop.shape
     if backprop.size == 0:
         return partial(_check_labels, labels, classes)
-    rows = Rows(context, count, classes)
-    result, shifted = rows.view(backprop), rows.scratch()
-    powers = rows.scratch_unless(result)
-    by_row = shifted.T if rows.transposed else shifted
-    sums, lines = rows.column.reshape(-1), np.arange(count, like=labels)
-    start = run_all(_start(rows, rows.view(features), shifted, powers))
+    dtype = context.output_types[0].base_dtype
+    shifted, log_total = context.scratch((count, classes), dtype), context.scratch((count,), dtype)
+    start = bind_rows(_softmax_terms, context, [features], [shifted, log_total, backprop])
+    lines = np.arange(count, like=labels)
 
     def run() -> None:
         _check_labels(labels, classes)
         start()
-        np.subtract(sums, by_row[lines, labels], out=loss)
-        if powers is not result:
-            np.copyto(result, powers)
+        np.subtract(log_total, shifted[lines, labels], out=loss)
         backprop[lines, labels] -= 1
 
     return run
+
+
+def _softmax_terms(_: Signature, features: Term) -> list[Term]:
+    shifted, powers, total = shifted_and_powers(features)
+    return [shifted, total.log(), powers / total]
 
 
 def _sparse_terms(signature: Signature, features: Term, labels: Term) -> list[Term]:
@@ -202,10 +167,9 @@ def _sparse_terms(signature: Signature, features: Term, labels: Term) -> list[Te
     outside = f"Received a label value which is outside the valid range of [0, {classes})"
     checked = labels.expanded((count, 1)).apply("x", fails=(f"x < 0 || x >= {classes}", outside))
     hit = checked.index(classes, checked.dtype).apply("x == y", checked, dtype=dtypes.bool)
-    shifted, powers, total = shifted_and_powers(features)
+    shifted, log_total, softmax = _softmax_terms(signature, features)
     chosen = shifted.apply("y ? x : (T)0", hit).reduced(SUM, [-1])
-    softmax = powers / total
-    return [total.log() - chosen, softmax.apply("y ? x - (T)1 : x", hit)]
+    return [log_total - chosen, softmax.apply("y ? x - (T)1 : x", hit)]
 
 
 _sparse = op(

@@ -1,0 +1,94 @@
+"""The C expressions of elementwise kernels as trees."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import NamedTuple
+
+
+class Node(NamedTuple):
+    """A node of an expression: `kind` is "name", "number", "?", a cast such as "(T)", an operator
+    with one or two operands, or the name of a function.
+
+    Args:
+      text: the text of a name or a number.
+    """
+
+    kind: str
+    operands: tuple[Node, ...] = ()
+    text: str = ""
+
+
+_TOKEN = re.compile(
+    r"\s*(\(\s*[TU]\s*\)|\d+\.?\d*(?:[eE][+-]?\d+)?|\w+|&&|\|\||[<>=!]=|[-+*/<>!?:(),])"
+)
+_BINARY = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/"))
+"""The operators with two operands, from the weakest binding to the strongest."""
+
+
+@functools.cache
+def parse(expression: str) -> Node:
+    """Return the tree of an expression, in which `rounded(x)` is `x`.
+
+    Raises ValueError for other syntax than that of elementwise kernels.
+    """
+    tokens = _Tokens(expression)
+    node = tokens.choice()
+    if tokens.rest:
+        raise ValueError(f"Unexpected '{tokens.rest[0]}' in the C expression '{expression}'")
+    return node
+
+
+class _Tokens:
+    """The tokens of an expression that are not parsed yet."""
+
+    def __init__(self, expression: str) -> None:
+        self.rest = _TOKEN.findall(expression)
+        if "".join(self.rest) != re.sub(r"\s+", "", expression):
+            raise ValueError(f"'{expression}' is no C expression of an elementwise kernel")
+
+    def accept(self, *tokens: str) -> str:
+        """Remove and return the next token if it is one of `tokens`; otherwise return ""."""
+        return self.rest.pop(0) if self.rest and self.rest[0] in tokens else ""
+
+    def choice(self) -> Node:
+        """Parse `condition ? a : b`, or an expression without it."""
+        condition = self.binary(0)
+        if not self.accept("?"):
+            return condition
+        first = self.choice()
+        self.accept(":")
+        return Node("?", (condition, first, self.choice()))
+
+    def binary(self, level: int) -> Node:
+        """Parse operators of this level of `_BINARY` and of those that bind more strongly."""
+        if level == len(_BINARY):
+            return self.unary()
+        node = self.binary(level + 1)
+        while operator := self.accept(*_BINARY[level]):
+            node = Node(operator, (node, self.binary(level + 1)))
+        return node
+
+    def unary(self) -> Node:
+        """Parse casts and operators before an operand."""
+        if operator := self.accept("-", "!", "(T)", "(U)"):
+            return Node(operator, (self.unary(),))
+        return self.operand()
+
+    def operand(self) -> Node:
+        """Parse a name, a number, a call, or an expression in parentheses."""
+        if self.accept("("):
+            node = self.choice()
+            self.accept(")")
+            return node
+        if not self.rest:
+            raise ValueError("A C expression ends before its last operand")
+        text = self.rest.pop(0)
+        if not self.accept("("):
+            return Node("number" if text[0].isdigit() else "name", text=text)
+        operands = [self.choice()]
+        while self.accept(","):
+            operands.append(self.choice())
+        self.accept(")")
+        return operands[0] if text == "rounded" else Node(text, tuple(operands))

@@ -1,0 +1,330 @@
+"""NumPy kernels that are derived from an op's formula, so that its arithmetic is written once.
+
+    op("Softsign", ..., cpu=numpy_elementwise("x / rounded((T)1 + fabs(x))"))
+    op("Softmax", ..., cpu=numpy_rows(formula), native=decomposition(formula))
+
+A formula is traced into NumPy calls when the kernel is bound. Equal values are computed once. A
+result replaces an operand that is no longer needed, or is written to scratch memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from gpugraph.base.dtypes import (
+    DType,
+    as_dtype,
+    bool as bool_type,
+    float16,
+    float32,
+    float64,
+    int16,
+    int32,
+    int64,
+)
+from gpugraph.kernel import Call, Elementwise, KernelContext, Reduction
+from gpugraph.ops.framework.formula_terms import Formula, Term
+from gpugraph.ops.framework.kernel_helpers import run_all
+from gpugraph.ops.framework.numpy_derivation.c_expressions import Node, parse
+
+LARGER = "a >= b || a != a ? a : b"
+SMALLER = "a <= b || a != a ? a : b"
+"""The expressions by which maxima and minima are reduced. NaN is the result if there is one."""
+
+_REDUCTIONS = {"a + b": np.add, "a * b": np.multiply, LARGER: np.maximum, SMALLER: np.minimum}
+_TESTS = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
+_TESTS |= {"==": "equal", "!=": "not_equal", "&&": "logical_and", "||": "logical_or"}
+_FUNCTIONS = {"+": "add", "- ": "negative", "-": "subtract", "*": "multiply", "/": "divide"}
+_FUNCTIONS |= {"fabs": "abs", "fmax": "maximum", "!": "logical_not", **_TESTS}
+
+_NARROW = 32
+"""The maximum row size at which scratch memory of rows is transposed.
+
+NumPy reduces and broadcasts long rows faster.
+"""
+
+Scratch = Callable[[tuple[int, ...], DType], Any]
+"""A function that allocates memory for a shape and a dtype."""
+
+
+def _choose(condition: Any, x: Any, y: Any, out: Any) -> None:
+    if out is not y:
+        np.copyto(out, y)
+    np.copyto(out, x, where=condition)
+
+
+def _choose_bits(mask: Any, x: Any, y: Any, out: Any) -> None:
+    """Write x where all bits of `mask` are set, and y where none is."""
+    bits, y_bits = out.view(mask.dtype), y.view(mask.dtype)
+    np.bitwise_xor(x.view(mask.dtype), y_bits, bits)
+    np.bitwise_and(bits, mask, bits)
+    np.bitwise_xor(bits, y_bits, bits)
+
+
+def _all_bits(condition: Any, out: Any) -> None:
+    np.multiply(condition, -1, out, dtype=out.dtype)
+
+
+_LATE: dict[Any, slice] = {_choose: slice(1, 2), _choose_bits: slice(2, 3)}
+"""The operands that a function reads after it has written a part of the result."""
+
+_BITS = {float16: int16, float32: int32, float64: int64}
+_MANY = 2048
+"""The number of elements above which bits are chosen. A masked copy is up to ten times slower if
+the processor cannot predict the mask.
+"""
+
+
+def _copy(x: Any, out: Any) -> None:
+    np.copyto(out, x)
+
+
+def _reduce(ufunc: Any, axes: tuple[int, ...], x: Any, out: Any) -> None:
+    ufunc.reduce(x, axes, None, out, True)
+
+
+def _sum_rows(ones: Any, x: Any, out: Any) -> None:
+    np.matmul(x, ones, out.reshape(-1))
+
+
+class _Value(NamedTuple):
+    """A value of a program: the result of a NumPy function of other values, given by number."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    function: Callable[..., Any] | None = None
+    operands: tuple[int, ...] = ()
+
+
+class NumpyTerms:
+    """A builder (`Builder`) of a program of NumPy calls.
+
+    Args:
+      inputs: the arrays of the inputs, which are the first values.
+      sums_rows: whether to sum the last axis of matrices as a matrix product.
+      transposed: whether the arrays are transposed, with regard to the axes of reductions.
+    """
+
+    def __init__(
+        self, inputs: Sequence[Any], sums_rows: bool = False, transposed: bool = False
+    ) -> None:
+        self.sums_rows, self.transposed = sums_rows, transposed
+        self.values = [_Value(array.shape, as_dtype(array.dtype)) for array in inputs]
+        self.arrays = dict(enumerate(inputs))
+        self._known: dict[Any, int] = {}
+
+    def _add(self, key: Any, value: _Value) -> int:
+        """Add a value unless one with this key is known; return its number."""
+        if key not in self._known:
+            self._known[key] = len(self.values)
+            self.values.append(value)
+        return self._known[key]
+
+    def shape(self, value: int) -> tuple[int, ...]:
+        """Return a value's shape."""
+        return self.values[value].shape
+
+    def dtype(self, value: int) -> DType:
+        """Return a value's dtype."""
+        return self.values[value].dtype
+
+    def constant(self, value: Any, dtype: DType) -> int:
+        """Add a number."""
+        scalar = dtype.as_numpy_dtype(value)
+        number = self._add((repr(scalar), dtype), _Value((), dtype))
+        self.arrays[number] = scalar
+        return number
+
+    def index(self, size: int, dtype: DType) -> int:
+        """Raise NotImplementedError: no formula of a NumPy kernel has indices."""
+        raise NotImplementedError("NumPy kernels of formulas have no indices")
+
+    def expand(self, value: int, shape: Sequence[int]) -> int:
+        """Raise NotImplementedError: the values of a NumPy kernel broadcast as they are."""
+        raise NotImplementedError("NumPy kernels of formulas do not change shapes")
+
+    def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
+        """Add a sum, product, maximum or minimum over axes, which remain with size 1."""
+        shape, dtype, *_ = self.values[value]
+        over = tuple(axis % len(shape) for axis in (range(len(shape)) if axes is None else axes))
+        over = tuple(len(shape) - 1 - axis for axis in over) if self.transposed else over
+        reduced = tuple(1 if axis in over else size for axis, size in enumerate(shape))
+        function = partial(_reduce, _REDUCTIONS[kernel.combine], over)
+        if self.sums_rows and kernel.combine == "a + b":
+            ones = np.ones(shape[-1], dtype.as_numpy_dtype, like=self.arrays[0])
+            function = partial(_sum_rows, ones)
+        return self._add((kernel.combine, over, value), _Value(reduced, dtype, function, (value,)))
+
+    def apply(
+        self,
+        kernel: Elementwise | str,
+        inputs: Sequence[int],
+        dtype: DType,
+        type: DType | None = None,
+        fails: tuple[str, str] = ("", ""),
+    ) -> int:
+        """Add an elementwise expression of values, which broadcast."""
+        tree = parse(kernel if isinstance(kernel, str) else kernel.expression)
+        shape = np.broadcast_shapes(*(self.shape(value) for value in inputs))
+        number = self._walk(tree, dict(zip("xyz", inputs)), type or self.dtype(inputs[-1]))
+        return number if self.shape(number) == shape else self.copy(number, shape)
+
+    def copy(self, value: int, shape: tuple[int, ...]) -> int:
+        """Add a copy of a value, which broadcasts to `shape`."""
+        return self._add((value, shape), _Value(shape, self.dtype(value), _copy, (value,)))
+
+    def _walk(self, node: Node, names: dict[str, int], element: DType) -> int:
+        """Add the operations of an expression. `element` is its `T`."""
+        kind, operands, text = node
+        if kind == "name":
+            return names[text]
+        if kind == "number":
+            return self.constant(text, element)
+        numbers = tuple(self._walk(operand, names, element) for operand in operands)
+        if kind == "(T)":  # NumPy converts bools that it multiplies
+            return numbers[0]
+        name = f"{kind} " if kind == "-" and len(operands) == 1 else kind
+        function = _choose if kind == "?" else getattr(np, _FUNCTIONS.get(name, name))
+        dtype = bool_type if kind in _TESTS or kind == "!" else element
+        if all(isinstance(self.arrays.get(number), np.generic) for number in numbers):
+            constants = [self.arrays[number] for number in numbers]
+            if kind == "?":
+                return numbers[1 if constants[0] else 2]
+            return self.constant(function(*constants), dtype)
+        shape = np.broadcast_shapes(*(self.shape(number) for number in numbers))
+        if kind == "?" and dtype in _BITS and prod(shape) > _MANY:
+            function, condition = _choose_bits, numbers[0]
+            mask = _Value(self.shape(condition), _BITS[dtype], _all_bits, (condition,))
+            numbers = (self._add(("mask", condition, dtype), mask), *numbers[1:])
+        return self._add((name, numbers), _Value(shape, dtype, function, numbers))
+
+
+class _Binding:
+    """The calls of a program, with the memory of its values.
+
+    Args:
+      terms: the program.
+      results: (number, array) of each output.
+      scratch: allocates scratch memory.
+    """
+
+    def __init__(
+        self, terms: NumpyTerms, results: Sequence[tuple[int, Any]], scratch: Scratch
+    ) -> None:
+        self.terms, self.scratch, self.arrays = terms, scratch, dict(terms.arrays)
+        self.homes = {number: _in_shape(array, terms.shape(number)) for number, array in results}
+        self.shared = [
+            home
+            for home in self.homes.values()
+            if any(np.may_share_memory(home, array) for array in terms.arrays.values())
+        ]
+        order = self._needed()
+        self.last = {n: number for number in order for n in terms.values[number].operands}
+        self.last |= dict.fromkeys(self.homes, len(terms.values))
+        self.calls = [self._call(number) for number in order]
+        for number, home in self.homes.items():
+            if self.arrays[number] is not home:
+                self.calls.append(partial(np.copyto, home, self.arrays[number]))
+
+    def _needed(self) -> list[int]:
+        """Return the values without arrays on which the outputs depend, in order."""
+        needed: set[int] = set()
+        pending = list(self.homes)
+        while pending:
+            number = pending.pop()
+            if number not in needed and number not in self.arrays:
+                needed.add(number)
+                pending += self.terms.values[number].operands
+        return sorted(needed)
+
+    def _call(self, number: int) -> Callable[[], Any]:
+        _, _, function, operands = self.terms.values[number]
+        values = [self.arrays[operand] for operand in operands]
+        is_reduction = isinstance(function, partial)
+        late = values if is_reduction else values[_LATE.get(function, slice(0))]
+        target = self.arrays[number] = self._target(number, late)
+        return partial(cast(Any, function), *values, out=target)
+
+    def _target(self, number: int, late: Sequence[Any]) -> Any:
+        """Return the memory for a value: its output's, that of values that are not needed any more,
+        that of an output whose value comes later, or new scratch memory.
+        """
+        shape, dtype, function, _ = self.terms.values[number]
+        computed = [n for n in self.arrays if n not in self.terms.arrays]
+        used = [*late, *(self.arrays[n] for n in computed if self.last[n] > number)]
+        if number in self.homes:
+            candidates = [self.homes[number]]
+            used += [] if isinstance(function, np.ufunc) else self.shared
+        else:
+            homes = [] if self.terms.transposed else self.homes.values()
+            candidates = [*(self.arrays[n] for n in computed), *homes]
+            used += self.shared
+            used += [home for n, home in self.homes.items() if n < self.last[number]]
+        numpy_type = dtype.as_numpy_dtype
+        for array in candidates:
+            if (array.shape, array.dtype) == (shape, numpy_type) and not _is_in(array, used):
+                return array
+        return self.scratch(shape, dtype)
+
+
+def _is_in(array: Any, others: Sequence[Any]) -> bool:
+    return any(array is other for other in others)
+
+
+def _in_shape(array: Any, shape: tuple[int, ...]) -> Any:
+    return array if array.shape == shape else array.reshape(shape)
+
+
+def bind_rows(
+    formula: Formula, context: KernelContext, inputs: Sequence[Any], outputs: Sequence[Any]
+) -> Callable[[], Any]:
+    """Return the function that computes a formula of matrices, along their rows.
+
+    Scratch memory of many narrow rows is transposed. Without elements, the results are 0.
+    """
+    if not all(array.size for array in inputs):
+        return run_all([partial(out.fill, 0) for out in outputs])
+    matrices = [array.reshape(-1, array.shape[-1]) for array in inputs]
+    count, width = shape = np.broadcast_shapes(*(matrix.shape for matrix in matrices))
+    is_narrow = width <= _NARROW and width < count
+    if is_narrow:
+        matrices = [matrix.T for matrix in matrices]
+        outputs = [out.reshape(shape).T if out.size > count else out for out in outputs]
+    is_exact = context.output_types[0].base_dtype is not float16
+    terms = NumpyTerms(matrices, is_exact and not is_narrow, is_narrow)
+    numbers = range(len(matrices))
+    sources = [terms.copy(n, shape[::-1]) if is_narrow else n for n in numbers]
+    results = formula(context, *(Term(terms, number) for number in sources))
+    pairs = [(term.value, out) for term, out in zip(results, outputs)]
+    return run_all(_Binding(terms, pairs, context.scratch).calls)
+
+
+def numpy_rows(formula: Formula) -> Call:
+    """Return the NumPy kernel of a formula on rows, as `bind_rows` computes it."""
+
+    def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        count = len(context.output_types)
+        return bind_rows(formula, context, arrays[:-count], arrays[-count:])
+
+    return Call(make=bind)
+
+
+def numpy_kernel(formula: Formula) -> Call:
+    """Return the NumPy kernel of a formula with one result."""
+
+    def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        terms = NumpyTerms(arrays[:-1])
+        [result] = formula(context, *(Term(terms, number) for number in terms.arrays))
+        return run_all(_Binding(terms, [(result.value, arrays[-1])], context.scratch).calls)
+
+    return Call(make=bind)
+
+
+def numpy_elementwise(expression: str) -> Call:
+    """Return the NumPy kernel of a C expression of the inputs `x`, `y` and `z`."""
+    return numpy_kernel(lambda _, *terms: [terms[0].apply(expression, *terms[1:])])
