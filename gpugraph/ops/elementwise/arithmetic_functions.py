@@ -37,6 +37,7 @@ from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.kernel_registry import HostOnly, add_kernel
+from gpugraph.ops.framework.numpy_derivation.numpy_terms import numpy_elementwise
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import BinaryFunction, public_function
@@ -110,23 +111,19 @@ multiply = binary(
 )
 
 
-def _squared_difference(x: Any, y: Any, out: Any) -> None:
-    np.subtract(x, y, out=out)
-    np.square(out, out=out)
-
-
 def _squared_difference_gradient(op: Any, dz: Any) -> list[Any]:
     x, y = op.inputs
     x_grad = raw_ops.Mul(dz, raw_ops.Mul(raw_ops.Sub(x, y), 2))
     return unbroadcast_pair(op, x_grad, raw_ops.Neg(x_grad))
 
 
+_SQUARED_DIFFERENCE = "rounded(x - y) * rounded(x - y)"
 _squared_difference_op = binary(
     "SquaredDifference",
     attrs={"T": (*FLOATING, int32, int64)},
     commutative=True,
-    cpu=Call(_squared_difference),
-    elementwise="rounded(x - y) * rounded(x - y)",
+    cpu=numpy_elementwise(_SQUARED_DIFFERENCE),
+    elementwise=_SQUARED_DIFFERENCE,
     grad=_squared_difference_gradient,
     doc="(x - y)(x - y), elementwise.",
 )

@@ -160,12 +160,7 @@ sqrt = unary(
 )
 
 
-def _rsqrt(x: Any, out: Any) -> None:
-    np.sqrt(x, out=out)
-    np.reciprocal(out, out=out)
-
-
-rsqrt = unary("Rsqrt", _rsqrt, "(T)1 / rounded(sqrt(x))", _from_output("RsqrtGrad"), "1 / sqrt(x)")
+rsqrt = unary("Rsqrt", None, "(T)1 / rounded(sqrt(x))", _from_output("RsqrtGrad"), "1 / sqrt(x)")
 reciprocal, _inv = (
     unary(op_type, np.reciprocal, "(T)1 / x", _from_output(f"{op_type}Grad"), "1 / x")
     for op_type in ("Reciprocal", "Inv")

@@ -113,22 +113,12 @@ def _relu(features: Any, out: Any) -> None:
     np.maximum(features, 0, out=out)
 
 
-def _bind_relu_grad(context: KernelContext, dy: Any, features: Any, out: Any) -> Callable[[], Any]:
-    alive = context.scratch(features.shape, dtypes.bool)
-
-    def run() -> None:
-        np.greater(features, 0, out=alive)
-        np.multiply(dy, alive, out=out)
-
-    return run
-
-
 relu = activation(
     "Relu", Call(_relu), "x <= (T)0 ? (T)0 : x", lambda op, dy: raw_ops.ReluGrad(dy, op.outputs[0]),
     "max(features, 0), elementwise, for real dtypes.", REAL, OpMemory(alias={0: 0}),
 )  # fmt: skip
 activation_gradient(
-    "ReluGrad", "features", Call(make=_bind_relu_grad), "x * (T)(y > (T)0)", _relu_grad_back,
+    "ReluGrad", "features", None, "x * (T)(y > (T)0)", _relu_grad_back,
     "gradients where features > 0, else 0", REAL, OpMemory(alias={0: 0}),
 )  # fmt: skip
 
