@@ -20,7 +20,7 @@ from cpu_numpy import expression_into
 from gpugraph.base.dtypes import float32
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.native import (
-    Function,
+    CompiledFunction,
     Fused,
     Fusion,
     compiled_functions as function_module,
@@ -46,7 +46,7 @@ def fused(size: int) -> Fused:
     return fusion.finish()
 
 
-def compiled(program: Fused) -> Function:
+def compiled(program: Fused) -> CompiledFunction:
     [prepared] = prepare([program.program])
     function = prepared.get(wait=True)
     if function is None:
@@ -54,7 +54,7 @@ def compiled(program: Fused) -> Function:
     return function
 
 
-def bound(function: Function, x: Any, out: Any, threads: int) -> Callable[[], Any]:
+def bound(function: CompiledFunction, x: Any, out: Any, threads: int) -> Callable[[], Any]:
     os.environ["GPUGRAPH_THREADS"] = str(threads)
     return function.bind([x], [out], [x.size])
 
@@ -71,7 +71,7 @@ def least(runs: Sequence[Callable[[], Any]], rounds: int, repeat: int = 1) -> li
     return least_s
 
 
-def large(function: Function, size: int, rounds: int, most: int) -> None:
+def large(function: CompiledFunction, size: int, rounds: int, most: int) -> None:
     x = np.random.default_rng(0).standard_normal(size).astype(np.float32)
     results = [np.empty_like(x) for _ in range(2 + most)]
     names = ["copy", "NumPy", *(f"native, {count} threads" for count in range(1, most + 1))]
@@ -83,7 +83,7 @@ def large(function: Function, size: int, rounds: int, most: int) -> None:
     print(f"largest difference from NumPy: {error:.1e}")
 
 
-def small(function: Function, rounds: int, most: int) -> None:
+def small(function: CompiledFunction, rounds: int, most: int) -> None:
     function_module.THREAD_NANOSECONDS = 1  # as many threads as are allowed
     print(f"\n{'elements':>10} {'one thread':>12} {most:>4} threads")
     for size in (8, 1024, 16_384, 32_768, 65_536, 131_072, 262_144, 1_048_576):

@@ -16,7 +16,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_and_write
+from gpugraph.cli.program_process import (
+    ProgramFile,
+    add_program,
+    answer_imports,
+    listen,
+    run_and_write,
+)
 from gpugraph.cli.results import Results, add_results
 from gpugraph.compile import pass_names
 from gpugraph.plan import Placement
@@ -109,7 +115,7 @@ class _Program:
 
 def explain_command(options: argparse.Namespace) -> int:
     """Run the program, write how its plans run, and return the program's exit status."""
-    seen, program = _Program(), Program.of(options)
+    seen, program = _Program(), ProgramFile.of(options)
 
     def write() -> bool:
         sys.stdout.flush()

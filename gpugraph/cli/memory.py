@@ -6,7 +6,13 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_and_write
+from gpugraph.cli.program_process import (
+    ProgramFile,
+    add_program,
+    answer_imports,
+    listen,
+    run_and_write,
+)
 from gpugraph.cli.results import Results, add_results
 from gpugraph.memory import AllocationTrace, Lifetime, comparison_table
 from gpugraph.plan import ArenaRecord
@@ -44,7 +50,7 @@ def memory_command(options: argparse.Namespace) -> int:
     exit status.
     """
     plans: list[Explanation] = []
-    program = Program.of(options)
+    program = ProgramFile.of(options)
 
     def write() -> bool:
         return Results.of(options).write(_texts(plans, options.compare), lambda: _record(plans))

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gpugraph.cli.program_process import (
-    Program,
+    ProgramFile,
     add_program,
     answer_imports,
     listen,
@@ -75,7 +75,7 @@ def plan_command(options: argparse.Namespace) -> int:
         text = forecast.text(limits)
         print(f"-- step {count}: {title}\n{text}\n", file=sys.stderr, flush=True)
 
-    program = Program.of(options)
+    program = ProgramFile.of(options)
     try:
         with (
             answer_imports(program),

@@ -41,7 +41,7 @@ _FAULTS_OF_PYTHON_2 = (
 """First words of the errors of Python 3 for print statements, octal numbers, `except E, e`, 1L."""
 
 
-class Program(NamedTuple):
+class ProgramFile(NamedTuple):
     """The program to run: a file, a folder or zip file with `__main__.py`, or the name of a module.
 
     Args:
@@ -60,9 +60,9 @@ class Program(NamedTuple):
     prints_apart: bool = False
 
     @staticmethod
-    def of(options: argparse.Namespace) -> Program:
+    def of(options: argparse.Namespace) -> ProgramFile:
         """Return the program that the parsed arguments of a command name."""
-        return Program(
+        return ProgramFile(
             options.program,
             options.arguments,
             options.is_module,
@@ -98,7 +98,7 @@ def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]
 
 
 @contextmanager
-def answer_imports(program: Program) -> Iterator[MissingNames]:
+def answer_imports(program: ProgramFile) -> Iterator[MissingNames]:
     """Make `import tensorflow` give gpugraph within the block.
 
     In a process that exists only for the program, imports are answered until the process ends, and
@@ -118,7 +118,7 @@ def _dropped_names() -> AbstractContextManager[None]:
     return dropped_names() if is_on("GPUGRAPH_DROPPED_NAMES") else nullcontext()
 
 
-def run_program(program: Program) -> int:
+def run_program(program: ProgramFile) -> int:
     """Run the program and return its exit status.
 
     If the program raises, its traceback is printed and the status is 1. SystemExit is passed on to
@@ -152,7 +152,7 @@ def gpu_count(text: str) -> int:
     raise argparse.ArgumentTypeError(f"a number of GPUs is 0 or more, but it is {text!r}")
 
 
-def run_and_write(program: Program, write: Callable[[], bool]) -> int:
+def run_and_write(program: ProgramFile, write: Callable[[], bool]) -> int:
     """Run the program as `run_program` does, then call `write`, however the program ends.
 
     Return the exit status. It is 2 if the program succeeded (or called `sys.exit` with success) and
@@ -168,7 +168,7 @@ def run_and_write(program: Program, write: Callable[[], bool]) -> int:
     return status if write() else status or 2
 
 
-def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
+def _status_and_error(program: ProgramFile) -> tuple[int, BaseException | None]:
     """Run the program. Return its exit status, and the error that it raised or None.
 
     The error is returned instead of raised, because `sys.excepthook` must be called while no
@@ -183,7 +183,7 @@ def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
         return 1, error
 
 
-def _end(program: Program, error: BaseException) -> int:
+def _end(program: ProgramFile, error: BaseException) -> int:
     """Print an error that the program did not catch, and return the exit status.
 
     KeyboardInterrupt is raised again, so that the process ends as under plain Python.
@@ -205,7 +205,7 @@ def _is_of_python_2(error: SyntaxError) -> bool:
     return isinstance(error, TabError) or str(error.msg).startswith(_FAULTS_OF_PYTHON_2)
 
 
-def _run(program: Program) -> int:
+def _run(program: ProgramFile) -> int:
     sys.argv = [program.name, *program.arguments]
     if program.is_python_2:
         install_translation(
@@ -261,7 +261,7 @@ def _code_of(file: str, is_python_2: bool) -> CodeType:
     return code
 
 
-def _run_module(program: Program, folder: str, name: str) -> int:
+def _run_module(program: ProgramFile, folder: str, name: str) -> int:
     """Run a module, or the `__main__` of a folder, by the function that `python -m` uses.
 
     Args:
@@ -274,7 +274,7 @@ def _run_module(program: Program, folder: str, name: str) -> int:
     return 0
 
 
-def _enter(program: Program, folder: str) -> None:
+def _enter(program: ProgramFile, folder: str) -> None:
     """Put `folder` first in `sys.path`, where the program's own folder belongs.
 
     In a process that runs only the program, it replaces the entry that Python added for the command

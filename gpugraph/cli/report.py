@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, field
 
 from gpugraph.cli.program_process import (
-    Program,
+    ProgramFile,
     add_program,
     answer_imports,
     listen,
@@ -83,7 +83,7 @@ def report_command(options: argparse.Namespace) -> int:
 
     Return the program's exit status. If that is 0 but no page was written, return 2.
     """
-    program = Program.of(options)
+    program = ProgramFile.of(options)
     choice = _RunChoice(options.run)
     with answer_imports(program), listen(RUN_LISTENERS, choice.consider):
         return run_and_write(program, lambda: _write(choice, options.output))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gpugraph.cli.program_process import (
-    Program,
+    ProgramFile,
     add_program,
     answer_imports,
     gpu_count,
@@ -53,7 +53,7 @@ def run_command(options: argparse.Namespace) -> int:
     If it failed, or if `--missing` is set, the TensorFlow names that it used and gpugraph does not
     have are listed.
     """
-    program = Program.of(options)
+    program = ProgramFile.of(options)
     with _virtual_gpus(options.virtual_gpus), answer_imports(program) as missing:
         report = _Report(missing, options.missing)
         if program.is_process:

@@ -9,7 +9,13 @@ from typing import Any
 from gpugraph.building.variable_scope import explain_variables
 from gpugraph.building.variable_scope.explain_variables import VariablesExplanation
 from gpugraph.building.variables.variable import VARIABLE_LISTENERS, Variable
-from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_and_write
+from gpugraph.cli.program_process import (
+    ProgramFile,
+    add_program,
+    answer_imports,
+    listen,
+    run_and_write,
+)
 from gpugraph.cli.results import Results, add_results
 from gpugraph.graph.client.client_graph import Graph
 
@@ -35,7 +41,7 @@ def scopes_command(options: argparse.Namespace) -> int:
         explained = [explain_variables(graph) for graph in graphs]
         return Results.of(options).write(_texts(explained), lambda: [*map(_record, explained)])
 
-    program = Program.of(options)
+    program = ProgramFile.of(options)
     with answer_imports(program), listen(VARIABLE_LISTENERS, note):
         return run_and_write(program, write)
 

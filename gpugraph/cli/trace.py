@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from gpugraph.cli.program_process import (
-    Program,
+    ProgramFile,
     add_program,
     answer_imports,
     listen,
@@ -49,7 +49,7 @@ def trace_command(options: argparse.Namespace) -> int:
     """Trace the program's runs, write the most recent ones, and return the program's exit
     status.
     """
-    program = Program.of(options)
+    program = ProgramFile.of(options)
     runs: deque[tuple[StepTrace, GraphRecord, list[Span]]] = deque(maxlen=options.runs)
 
     def keep(runner: DirectRunner, execution: TracedExecution) -> None:

@@ -31,7 +31,7 @@ _MIN_KEY = 16
 _MAX_PORTS_TRIED = 100
 
 
-class Access(NamedTuple):
+class Credentials(NamedTuple):
     """The credentials that this process presents to other processes and requires of them: a key,
     TLS, or neither.
 
@@ -48,7 +48,7 @@ class Access(NamedTuple):
         return not self.key and self.tls is None
 
 
-def access_of_environment() -> Access:
+def access_of_environment() -> Credentials:
     """Return the access that GPUGRAPH_CLUSTER_KEY and GPUGRAPH_CLUSTER_TLS define.
 
     A key may be `@` and the path of a file with the key. Raises InvalidArgumentError for a key of
@@ -68,7 +68,7 @@ def access_of_environment() -> Access:
             f"GPUGRAPH_CLUSTER_KEY has {len(key)} bytes; it needs {_MIN_KEY} or more, as of "
             "`openssl rand -hex 32`"
         )
-    return Access(key, None if files is None else (files[0], files[1], files[2]))
+    return Credentials(key, None if files is None else (files[0], files[1], files[2]))
 
 
 def is_loopback(host: str) -> bool:
@@ -81,7 +81,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def check_listening(address: str, access: Access) -> None:
+def check_listening(address: str, access: Credentials) -> None:
     """Raise FailedPreconditionError if other machines can reach the address and `access` is
     open.
     """
@@ -90,7 +90,7 @@ def check_listening(address: str, access: Access) -> None:
         raise FailedPreconditionError.of_no_node(_OPEN.format(address=address))
 
 
-def open_channel(address: str, access: Access, options: Any) -> Any:
+def open_channel(address: str, access: Credentials, options: Any) -> Any:
     """Return a gRPC channel to the server at `address`, encrypted if `access` has TLS files."""
     if access.tls is None:
         return grpc().insecure_channel(address, options)
@@ -125,7 +125,7 @@ def _free_port(host: str, port: int) -> int:
     return number
 
 
-def add_port(server: Any, address: str, access: Access) -> int:
+def add_port(server: Any, address: str, access: Credentials) -> int:
     """Make a gRPC server listen at `host:port`, at all addresses of the host, and return the port.
 
     If the port in `address` is 0, any free port is used. Raises RuntimeError for a malformed

@@ -23,7 +23,7 @@ from gpugraph.base.errors import (
     invalid_argument,
 )
 from gpugraph.base.version import VERSION
-from gpugraph.cluster.access import Access, add_port
+from gpugraph.cluster.access import Credentials, add_port
 from gpugraph.cluster.call_streams import (
     NUMBERS,
     Caller,
@@ -81,7 +81,7 @@ class Listener:
       clients: the object to notify of all streams that callers open.
     """
 
-    def __init__(self, access: Access, clients: SessionClients) -> None:
+    def __init__(self, access: Credentials, clients: SessionClients) -> None:
         self.parcels = Parcels()
         self._clients = clients
         clients.on_disconnect = self.parcels.expire

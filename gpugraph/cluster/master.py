@@ -26,7 +26,7 @@ from gpugraph.cluster.collectives.collective_buckets import (
 )
 from gpugraph.cluster.master_steps import MasterStep
 from gpugraph.cluster.part_specs import Begin, PartSpec, PartStep, StageSpec, StepNames, StepOptions
-from gpugraph.cluster.run_stages import Stage, cut_into_stages
+from gpugraph.cluster.run_stages import RunStage, cut_into_stages
 from gpugraph.cluster.task_sessions import SessionGraph, session_of
 from gpugraph.cluster.worker_links import WorkerLink
 from gpugraph.cluster.worker_sessions import may_wait
@@ -303,7 +303,7 @@ def _is_joined_by_others(graph: Graph, tasks: Mapping[str, str]) -> bool:
     return any(group.is_spread for group in groups.values())
 
 
-def _spec(stage: Stage, collectives: Sequence[CollectiveSpec]) -> StageSpec:
+def _spec(stage: RunStage, collectives: Sequence[CollectiveSpec]) -> StageSpec:
     """Return a StageSpec for the stage, in which names replace tensors and operations."""
     return StageSpec(
         [(tensor.name, key) for tensor, key in stage.feeds.items()],

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
-from gpugraph.cluster.shared_segments import Lease
+from gpugraph.cluster.shared_segments import SegmentLease
 
 
 class StepNames(NamedTuple):
@@ -75,7 +75,7 @@ class StepOptions(NamedTuple):
 
     timeout_ms: int = 0
     trace: list[bytes] | None = None
-    leases: list[Lease] | None = None
+    leases: list[SegmentLease] | None = None
     graphs: list[bytes] | None = None
 
     def take_reports(self, answer: Any) -> None:

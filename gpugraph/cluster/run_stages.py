@@ -38,7 +38,7 @@ from gpugraph.session.partial_run_graph import PartialRunGraph, is_in_each_part,
 
 
 @dataclass
-class Stage:
+class RunStage:
     """The work of a task at one level.
 
     Args:
@@ -71,7 +71,7 @@ def cut_into_stages(
     fetches: Sequence[Tensor],
     targets: Sequence[Operation],
     task_of: Callable[[Operation], str],
-) -> tuple[dict[str, list[Stage]], dict[Operation, CollectiveGroup]]:
+) -> tuple[dict[str, list[RunStage]], dict[Operation, CollectiveGroup]]:
     """Return the stages of each task, in the order of their levels, and the collectives of the run.
 
     Raises UnimplementedError if a group of inseparable operations and another task would wait for
@@ -101,12 +101,12 @@ class _Cutter:
         self.levels: dict[Operation, int] = {}
         self.writes: list[tuple[Operation, Operation]] = []  # each with the written variable
         self.after: dict[Operation, int] = {}  # bit n: depends on write n
-        self.stages: dict[tuple[str, int], Stage] = {}
+        self.stages: dict[tuple[str, int], RunStage] = {}
         self.own_reads: dict[int, list[Tensor]] = {}
         self.collectives = collective_groups(self.graph.operations, self.task_of.__getitem__)
         self._note_inside()
 
-    def cut(self) -> dict[str, list[Stage]]:
+    def cut(self) -> dict[str, list[RunStage]]:
         """Return the stages by task."""
         self._find_levels()
         for op in self.graph.operations:
@@ -122,15 +122,15 @@ class _Cutter:
                 self._result_home(tensor.op)
             else:
                 self._home(tensor, self._last_level(tensor)).fetches[tensor.name] = tensor
-        parts: dict[str, list[Stage]] = {}
+        parts: dict[str, list[RunStage]] = {}
         for stage in sorted(self.stages.values(), key=lambda stage: stage.level):
             parts.setdefault(stage.task, []).append(stage)
         return parts
 
-    def _stage(self, task: str, level: int) -> Stage:
+    def _stage(self, task: str, level: int) -> RunStage:
         key = task, level
         if key not in self.stages:
-            self.stages[key] = Stage(task, level)
+            self.stages[key] = RunStage(task, level)
         return self.stages[key]
 
     # -- collectives over processes
@@ -163,7 +163,7 @@ class _Cutter:
                 )
             self.collectives[op] = group._replace(is_inside=True)
 
-    def _result_home(self, op: Operation) -> Stage:
+    def _result_home(self, op: Operation) -> RunStage:
         """Return the first stage of the collective's task that can send the result to other
         tasks.
         """
@@ -171,7 +171,7 @@ class _Cutter:
         stage.takes[op.name] = None
         return stage
 
-    def _take_result(self, stage: Stage, tensor: Tensor) -> None:
+    def _take_result(self, stage: RunStage, tensor: Tensor) -> None:
         """Add the result of a collective over processes to the inputs of a stage."""
         stage.feeds[tensor] = tensor.name
         if self.task_of[tensor.op] == stage.task:
@@ -276,12 +276,12 @@ class _Cutter:
         task = self.task_of[tensor.op]
         return max((level for name, level in self.stages if name == task), default=0)
 
-    def _home(self, tensor: Tensor, level: int) -> Stage:
+    def _home(self, tensor: Tensor, level: int) -> RunStage:
         return self._stage(self.task_of[tensor.op], level)
 
     # -- transfers between stages
 
-    def _connect(self, stage: Stage) -> None:
+    def _connect(self, stage: RunStage) -> None:
         """Set the inputs and targets of a stage, and add the inputs to the outputs of the stages
         that compute them."""
         members = set(stage.operations)
@@ -299,7 +299,7 @@ class _Cutter:
         for tensor in self.own_reads.pop(id(stage), ()):
             stage.feeds.pop(tensor, None)
 
-    def _take(self, stage: Stage, op: Operation, tensor: Tensor) -> None:
+    def _take(self, stage: RunStage, op: Operation, tensor: Tensor) -> None:
         """Add an operation's input from another stage to the inputs of the operation's stage."""
         if self._is_spread(tensor.op):
             self._take_result(stage, tensor)
@@ -318,7 +318,7 @@ class _Cutter:
         else:
             self._take_far(stage, tensor, self.levels[tensor.op])
 
-    def _take_value(self, stage: Stage, tensor: Tensor, written: Operation) -> None:
+    def _take_value(self, stage: RunStage, tensor: Tensor, written: Operation) -> None:
         """Feed a stage the value that the variable has at the end of the stage that writes it."""
         variable = _read_variable(tensor)
         assert variable is not None
@@ -333,7 +333,7 @@ class _Cutter:
             self._receive(stage, home, f"{key}>{stage.task}", key)
 
     def _connect_control(
-        self, stage: Stage, op: Operation, other: Operation, members: Collection[Operation]
+        self, stage: RunStage, op: Operation, other: Operation, members: Collection[Operation]
     ) -> None:
         """Make `stage` wait until `other`, a control input of `op`, has run, unless `other` runs in
         `stage`.
@@ -353,7 +353,7 @@ class _Cutter:
         elif is_far and other not in self.shared:
             self._wait_for(stage, self.stages[self.task_of[other], self.levels[other]])
 
-    def _take_near(self, stage: Stage, tensor: Tensor) -> None:
+    def _take_near(self, stage: RunStage, tensor: Tensor) -> None:
         """Add a tensor of an earlier stage of the same task to the inputs of a stage."""
         if tensor._dtype.is_ref_dtype or tensor._dtype is resource:
             stage.connections[tensor] = variable_of(tensor)
@@ -361,7 +361,7 @@ class _Cutter:
         self.stages[stage.task, self.levels[tensor.op]].fetches[tensor.name] = tensor
         stage.feeds.setdefault(tensor, tensor.name)
 
-    def _take_far(self, stage: Stage, tensor: Tensor, level: int) -> None:
+    def _take_far(self, stage: RunStage, tensor: Tensor, level: int) -> None:
         """Add a tensor of another task to the inputs of a stage; it is sent once to each task."""
         if tensor._dtype is resource:
             raise UnimplementedError(
@@ -377,11 +377,11 @@ class _Cutter:
             return  # the stage has another reader, which depends on a write
         self._receive(stage, home, f"{key}>{stage.task}", key)
 
-    def _wait_for(self, stage: Stage, other: Stage) -> None:
+    def _wait_for(self, stage: RunStage, other: RunStage) -> None:
         """Make a stage wait until a stage of another task has ended."""
         self._receive(stage, other, f"^{other.task} {other.level}>{stage.task}", "")
 
-    def _receive(self, stage: Stage, home: Stage, meeting: str, key: str) -> None:
+    def _receive(self, stage: RunStage, home: RunStage, meeting: str, key: str) -> None:
         """Make `stage` receive a value from `home`, a stage of another task, unless an earlier
         stage of its task receives it already. If later stages of its task receive the value, they
         no longer do so.

@@ -146,7 +146,7 @@ def mapped(name: SegmentName) -> Any | None:
     return None
 
 
-class Lease:
+class SegmentLease:
     """The beginning part of a segment, shared by several holders. The last `drop` returns the
     segment to its pool.
 
@@ -160,7 +160,7 @@ class Lease:
         self._pool, self._segment, self._num_holders = pool, segment, 1
         self._lock = new_lock()
 
-    def hold(self) -> Lease:
+    def hold(self) -> SegmentLease:
         """Add a holder."""
         with self._lock:
             self._num_holders += 1
@@ -182,7 +182,7 @@ class SegmentPool:
         self._free: OrderedDict[int, list[Segment]] = OrderedDict()  # in the order of last use
         self._free_bytes = 0
         self._mapped: OrderedDict[SegmentName, _Mapping] = OrderedDict()
-        self._leases: WeakValueDictionary[int, Lease] = WeakValueDictionary()  # by address
+        self._leases: WeakValueDictionary[int, SegmentLease] = WeakValueDictionary()  # by address
         self._probe: Segment | None = None
         self._has_warned = False
         self._lock = new_lock()
@@ -198,7 +198,7 @@ class SegmentPool:
                 self._probe = Segment(1)
         return SegmentName() if self._probe is None else self._probe.name
 
-    def lend(self, size: int) -> Lease | None:
+    def lend(self, size: int) -> SegmentLease | None:
         """Return a lease of `size` bytes, held by the caller. If shared memory is not available,
         return None.
         """
@@ -206,11 +206,11 @@ class SegmentPool:
         segment = self.take(-(-size // step) * step)
         if segment is None:
             return None
-        lease = Lease(self, segment, size)
+        lease = SegmentLease(self, segment, size)
         self._leases[address_of(lease.content)] = lease
         return lease
 
-    def lease_of(self, memory: Any) -> Lease | None:
+    def lease_of(self, memory: Any) -> SegmentLease | None:
         """Return the lease of exactly this memory, after adding one holder to it. Return None if
         this memory has no lease.
 
@@ -219,7 +219,7 @@ class SegmentPool:
         lease = self._leases.get(address_of(memory))
         return None if lease is None or lease.content.nbytes != memory.nbytes else lease.hold()
 
-    def end_lease(self, lease: Lease, segment: Segment) -> None:
+    def end_lease(self, lease: SegmentLease, segment: Segment) -> None:
         """Take back the segment of a lease that has no holders left."""
         self._leases.pop(address_of(lease.content), None)
         self.give_back(segment)

@@ -24,7 +24,7 @@ from gpugraph.base.errors import (
 )
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.base.version import VERSION
-from gpugraph.cluster.access import Access, open_channel
+from gpugraph.cluster.access import Credentials, open_channel
 from gpugraph.cluster.call_streams import CallStream, sealed
 from gpugraph.cluster.calls.answers import (
     PendingCall,
@@ -100,7 +100,7 @@ OPTIONS = (
 class Peer:
     """The connection to one server: sends requests and receives answers."""
 
-    def __init__(self, address: str, access: Access) -> None:
+    def __init__(self, address: str, access: Credentials) -> None:
         self.address = address
         self._access = access
         self._channel = open_channel(address, access, OPTIONS)

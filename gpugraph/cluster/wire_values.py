@@ -22,7 +22,7 @@ import numpy as np
 from gpugraph.base.dtypes import DType, as_dtype, resource, string
 from gpugraph.base.errors import NotFoundError, ResourceExhaustedError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.cluster.shared_segments import Lease, SegmentName, SegmentPool
+from gpugraph.cluster.shared_segments import SegmentLease, SegmentName, SegmentPool
 from gpugraph.formats.tensor_bytes import decoded_strings, encoded_strings
 
 INLINE_BYTES = 1 << 20
@@ -231,7 +231,9 @@ class _Parcel:
       lease: the lease of shared memory, else None.
     """
 
-    def __init__(self, memory: Memory, came: float, owners: Owners, lease: Lease | None) -> None:
+    def __init__(
+        self, memory: Memory, came: float, owners: Owners, lease: SegmentLease | None
+    ) -> None:
         self.memory, self.came, self.owners, self.lease = memory, came, owners, lease
 
 
@@ -251,7 +253,9 @@ class Parcels:
         self._lock = new_lock()
         self._timer: threading.Timer | None = None
 
-    def put(self, memory: Memory, owners: Owners = NO_OWNERS, lease: Lease | None = None) -> str:
+    def put(
+        self, memory: Memory, owners: Owners = NO_OWNERS, lease: SegmentLease | None = None
+    ) -> str:
         """Store memory and return its ticket. Raises ResourceExhaustedError if the parcels exceed
         `MAX_PARCEL_BYTES`.
 

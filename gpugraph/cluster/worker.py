@@ -17,11 +17,11 @@ from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.collectives.collective_runs import BucketRun, CollectiveStep
 from gpugraph.cluster.part_specs import PartStep, StageSpec, StepOptions
 from gpugraph.cluster.peer_tasks import PeerTasks, SeenByTask
-from gpugraph.cluster.shared_segments import Lease
+from gpugraph.cluster.shared_segments import SegmentLease
 from gpugraph.cluster.step_mailbox import SLICE_S, StepLimit, StepMailbox, StepMailboxes
 from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, from_task, session_of
 from gpugraph.cluster.wire_values import INLINE_BYTES
-from gpugraph.cluster.worker_sessions import CLIENT, CompiledStage, Part, WorkerSession
+from gpugraph.cluster.worker_sessions import CLIENT, CompiledStage, TaskPart, WorkerSession
 from gpugraph.config import ConfigProto
 from gpugraph.devices import KeptTensors, MemoryUse, memory_use
 from gpugraph.plan import FetchDestination
@@ -97,7 +97,7 @@ class Worker:
         part.check(len(values), len(part_step.rounds))
         return partial(self._run, part, dict(zip(part.feeds, values)), part_step)
 
-    def _run(self, part: Part, fed: dict[str, Any], part_step: PartStep) -> list[Any]:
+    def _run(self, part: TaskPart, fed: dict[str, Any], part_step: PartStep) -> list[Any]:
         step, options = part_step.step, part_step.options
         if part.is_alone and not part.waits and options[:2] == _PLAIN[:2]:
             return self._run_at_once(part, fed, options.leases)
@@ -132,7 +132,7 @@ class Worker:
         return [store[key] for key in part.fetches]
 
     def _note_kept(
-        self, step: int, part: Part, store: Mapping[str, Any], failure: OpError | None
+        self, step: int, part: TaskPart, store: Mapping[str, Any], failure: OpError | None
     ) -> None:
         """Record the tensors that a step keeps for the session. If the step failed, drop them,
         since the client gets no handles."""
@@ -158,7 +158,7 @@ class Worker:
             tensors.discard(tensor)
 
     def _collectives(
-        self, handle: str, part: Part, step: int, rounds: Sequence[int]
+        self, handle: str, part: TaskPart, step: int, rounds: Sequence[int]
     ) -> CollectiveStep | None:
         """Return the object that executes a run's collectives over processes, if it has any."""
         if not part.collectives:
@@ -174,7 +174,7 @@ class Worker:
                 buckets.append(begin())
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
-    def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:
+    def _fail(self, part: TaskPart, step: int, mailbox: StepMailbox, error: OpError) -> None:
         """End a step on this task and on the part's other tasks, unless another task has already
         ended it.
         """
@@ -189,7 +189,7 @@ class Worker:
             self._others.abort(task, step, error)
 
     def _run_at_once(
-        self, part: Part, fed: dict[str, Any], leases: list[Lease] | None
+        self, part: TaskPart, fed: dict[str, Any], leases: list[SegmentLease] | None
     ) -> list[Any]:
         """Run a part that has a single stage and exchanges no tensors with other tasks."""
         try:
@@ -204,7 +204,7 @@ class Worker:
 
     def _run_stages(
         self,
-        part: Part,
+        part: TaskPart,
         store: dict[str, Any],
         part_step: PartStep,
         mailbox: StepMailbox,
@@ -248,7 +248,7 @@ class Worker:
     def _take_results(
         self,
         spec: StageSpec,
-        part: Part,
+        part: TaskPart,
         collectives: CollectiveStep,
         store: dict[str, Any],
         limit: StepLimit,
@@ -310,7 +310,7 @@ class Worker:
         return partial(self._place, wanted, shared.leases) if wanted else None
 
     def _place(
-        self, wanted: Collection[int], leases: list[Lease], position: int, array: Any
+        self, wanted: Collection[int], leases: list[SegmentLease], position: int, array: Any
     ) -> Any | None:
         if position not in wanted or array.nbytes <= INLINE_BYTES or array.dtype.hasobject:
             return None
@@ -402,7 +402,7 @@ class _SharedMemory(NamedTuple):
     """
 
     seen: SeenByTask
-    leases: list[Lease]
+    leases: list[SegmentLease]
     has_client: bool
 
 

@@ -55,7 +55,7 @@ class CompiledStage(NamedTuple):
     handles: Mapping[str, KeptTensors | None]
 
 
-class Part(NamedTuple):
+class TaskPart(NamedTuple):
     """The work of this task in the steps of one set of feeds and fetches.
 
     Args:
@@ -90,7 +90,7 @@ class WorkerSession:
     def __init__(self, task: TaskDevices, config: ConfigProto, graph: SessionGraph) -> None:
         self.graph = graph
         self.direct = TaskSession(task, config, graph.graph)
-        self._parts: OrderedDict[int, Part] = OrderedDict()
+        self._parts: OrderedDict[int, TaskPart] = OrderedDict()
         self._numbers = itertools.count(1)
         self._lock = new_lock()
 
@@ -112,7 +112,7 @@ class WorkerSession:
         sent = {key for stage in stages for _, key in stage.sends}
         is_alone = not (others or collectives)
         waits = may_wait(self.graph.graph) or bool(collectives)
-        part = Part(
+        part = TaskPart(
             *(compiled, feeds, fetches, others, is_alone, waits, collectives),
             *(results & sent.union(fetches), frozenset(fetches)),
         )
@@ -123,7 +123,7 @@ class WorkerSession:
                 self._parts.popitem(last=False)
         return number
 
-    def part(self, number: int) -> Part:
+    def part(self, number: int) -> TaskPart:
         """Return the part with this number. Raises AbortedError if it does not exist."""
         with self._lock:
             part = self._parts.get(number)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gpugraph.base.errors import invalid_argument
 
 
-class Variable(NamedTuple):
+class EnvironmentVariable(NamedTuple):
     """An environment variable.
 
     Args:
@@ -28,19 +28,19 @@ class Variable(NamedTuple):
     default: str = ""
 
 
-VARIABLES: Mapping[str, Variable] = {
-    "GPUGRAPH_GPU": Variable(
+VARIABLES: Mapping[str, EnvironmentVariable] = {
+    "GPUGRAPH_GPU": EnvironmentVariable(
         "CUDA GPUs", {"0": "none is used", "1": "all available ones are used"}, "1"
     ),
-    "GPUGRAPH_VIRTUAL_GPUS": Variable(
+    "GPUGRAPH_VIRTUAL_GPUS": EnvironmentVariable(
         "the devices that `GPUOptions.virtual_gpus` requests",
         {"numpy": "they run NumPy kernels", "emulated": "they run CUDA kernels on the host"},
         "numpy",
     ),
-    "GPUGRAPH_VIRTUAL_GPU_COUNT": Variable(
+    "GPUGRAPH_VIRTUAL_GPU_COUNT": EnvironmentVariable(
         "the number of virtual GPUs of sessions whose `GPUOptions` request none", {}, "0"
     ),
-    "GPUGRAPH_NATIVE": Variable(
+    "GPUGRAPH_NATIVE": EnvironmentVariable(
         "native code of the CPU",
         {
             "0": "no compiler is called and no compiled object is loaded",
@@ -49,91 +49,91 @@ VARIABLES: Mapping[str, Variable] = {
         },
         "1",
     ),
-    "GPUGRAPH_CC": Variable("the C compiler: a name on the `PATH`, or a path", {}, "cc"),
-    "GPUGRAPH_CXX": Variable(
+    "GPUGRAPH_CC": EnvironmentVariable("the C compiler: a name on the `PATH`, or a path", {}, "cc"),
+    "GPUGRAPH_CXX": EnvironmentVariable(
         "the C++ compiler that compiles CUDA sources for emulated GPUs", {}, "c++"
     ),
-    "GPUGRAPH_THREADS": Variable(
+    "GPUGRAPH_THREADS": EnvironmentVariable(
         "the number of threads of a kernel; unset, one for each processor of the process"
     ),
-    "GPUGRAPH_CAPTURE": Variable(
+    "GPUGRAPH_CAPTURE": EnvironmentVariable(
         "CUDA graphs",
         {"0": "steps of a GPU are not captured", "1": "steps of a GPU are captured"},
         "1",
     ),
-    "GPUGRAPH_JOIN": Variable(
+    "GPUGRAPH_JOIN": EnvironmentVariable(
         "small launches of one kernel",
         {"0": "launches of a GPU are not joined", "1": "independent ones are joined into one"},
         "1",
     ),
-    "GPUGRAPH_CUDNN": Variable(
+    "GPUGRAPH_CUDNN": EnvironmentVariable(
         "convolutions by cuDNN on GPUs",
         {"0": "gpugraph's kernels compute them", "1": "cuDNN does, if it is installed"},
         "1",
     ),
-    "GPUGRAPH_DROPPED_NAMES": Variable(
+    "GPUGRAPH_DROPPED_NAMES": EnvironmentVariable(
         "names that Python, NumPy and others have dropped, in `gpugraph run`",
         {"0": "the program does not get them", "1": "the program gets them"},
         "1",
     ),
-    "GPUGRAPH_VERIFY": Variable(
+    "GPUGRAPH_VERIFY": EnvironmentVariable(
         "checks of the graph between compiler passes, and of each step's first native run against "
         "NumPy",
         {"0": "off", "1": "on"},
         "0",
     ),
-    "GPUGRAPH_CUDA_SANITIZE": Variable(
+    "GPUGRAPH_CUDA_SANITIZE": EnvironmentVariable(
         "AddressSanitizer in the kernels of emulated GPUs", {"0": "off", "1": "on"}, "0"
     ),
-    "GPUGRAPH_CUDA_CHECKS": Variable(
+    "GPUGRAPH_CUDA_CHECKS": EnvironmentVariable(
         "checks of kernels on emulated GPUs, several of `races`, `contraction`, `noise`, `shuffle`"
     ),
-    "GPUGRAPH_CLUSTER_KEY": Variable(
+    "GPUGRAPH_CLUSTER_KEY": EnvironmentVariable(
         "the secret of a cluster, required by servers that other machines can reach; or `@` and "
         "the path of a file that holds it"
     ),
-    "GPUGRAPH_CLUSTER_TLS": Variable(
+    "GPUGRAPH_CLUSTER_TLS": EnvironmentVariable(
         "a folder with `ca.pem`, `cert.pem` and `key.pem`, with which the processes of a cluster "
         "identify each other and encrypt their messages"
     ),
-    "GPUGRAPH_CLUSTER_WAIT": Variable(
+    "GPUGRAPH_CLUSTER_WAIT": EnvironmentVariable(
         "the seconds that a session waits for servers that do not answer yet", {}, "60"
     ),
-    "GPUGRAPH_SESSION_GC": Variable(
+    "GPUGRAPH_SESSION_GC": EnvironmentVariable(
         "the seconds after which a server closes a session whose client is gone; 0: never",
         {},
         "300",
     ),
-    "GPUGRAPH_COLLECTIVE_WAIT": Variable(
+    "GPUGRAPH_COLLECTIVE_WAIT": EnvironmentVariable(
         "the seconds that a member of a collective waits for the other members; 0: for ever",
         {},
         "600",
     ),
-    "GPUGRAPH_COLLECTIVE_BUCKET": Variable(
+    "GPUGRAPH_COLLECTIVE_BUCKET": EnvironmentVariable(
         "the bytes of reductions that `scoped_allocator_optimization` does at once", {}, "8388608"
     ),
-    "CUDA_VISIBLE_DEVICES": Variable("CUDA's: the GPUs that the process sees"),
-    "CUDA_PATH": Variable("CUDA's: a folder with CUDA's libraries and headers"),
-    "CUDA_HOME": Variable("CUDA's: the same, if CUDA_PATH has none"),
-    "CUDA_LAUNCH_BLOCKING": Variable(
+    "CUDA_VISIBLE_DEVICES": EnvironmentVariable("CUDA's: the GPUs that the process sees"),
+    "CUDA_PATH": EnvironmentVariable("CUDA's: a folder with CUDA's libraries and headers"),
+    "CUDA_HOME": EnvironmentVariable("CUDA's: the same, if CUDA_PATH has none"),
+    "CUDA_LAUNCH_BLOCKING": EnvironmentVariable(
         "CUDA's: anything but `0` makes each launch wait for its end, so that an error names its op"
     ),
-    "NVIDIA_TF32_OVERRIDE": Variable(
+    "NVIDIA_TF32_OVERRIDE": EnvironmentVariable(
         "NVIDIA's: `0` forbids TF32 in float32 matrix products, `1` demands it"
     ),
-    "TF_FORCE_GPU_ALLOW_GROWTH": Variable(
+    "TF_FORCE_GPU_ALLOW_GROWTH": EnvironmentVariable(
         "TensorFlow's: `true` or `false` overrides `GPUOptions.allow_growth`"
     ),
-    "TF_ENABLE_GPU_GARBAGE_COLLECTION": Variable(
+    "TF_ENABLE_GPU_GARBAGE_COLLECTION": EnvironmentVariable(
         "TensorFlow's: `false` keeps free regions when GPU memory runs out"
     ),
-    "TF_CONFIG": Variable(
+    "TF_CONFIG": EnvironmentVariable(
         "TensorFlow's: the cluster and this process's task in it, as JSON, for strategies"
     ),
-    "TEST_TMPDIR": Variable(
+    "TEST_TMPDIR": EnvironmentVariable(
         "TensorFlow's: the folder of `tf.test.get_temp_dir`; unset, a temporary one"
     ),
-    "XDG_CACHE_HOME": Variable(
+    "XDG_CACHE_HOME": EnvironmentVariable(
         "the folder in which `gpugraph/` holds compiled kernels; unset, `~/.cache`"
     ),
 }

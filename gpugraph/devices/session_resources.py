@@ -22,7 +22,7 @@ from gpugraph.devices.kept_tensors import KeptTensors
 from gpugraph.devices.variable_access import AccessTable
 
 
-class Watcher(Protocol):
+class BoundPlan(Protocol):
     """A plan that is bound to a variable's memory. A plan whose `stale` is set must not run
     again.
     """
@@ -47,7 +47,7 @@ class VariableState:
         self.by_handle = False  # True for a resource variable
         self.block: Block | None = None
         self.initialized = False
-        self.watchers: dict[int, Watcher] = {}
+        self.watchers: dict[int, BoundPlan] = {}
         self.lock = new_rlock()  # held by writes with `use_locking`
         self.resizing = new_lock()
 

@@ -30,7 +30,7 @@ _ENTRY, _VALUE = 0x0A, 0x12  # tags in a map: of an entry and of its key; of its
 _LISTS = frozenset((0x0A, 0x12, 0x1A))  # tags of the lists of a feature
 
 
-class Feature(NamedTuple):
+class ExampleFeature(NamedTuple):
     """A feature: the kind of its list, and its values: a list of bytes, or a vector.
 
     Vectors are of float32 or int64.
@@ -43,7 +43,7 @@ class Feature(NamedTuple):
         return len(self.values)
 
 
-_EMPTY = Feature(NOTHING, ())
+_EMPTY = ExampleFeature(NOTHING, ())
 
 
 def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
@@ -170,12 +170,12 @@ def list_of_features(content: bytes, span: Span) -> list[Span]:
     return [(first, last) for number, first, last in _parts(content, *span) if number == 1]
 
 
-def read_feature(content: bytes, span: Span) -> Feature:
+def read_feature(content: bytes, span: Span) -> ExampleFeature:
     """Return the feature in a span; if it has several lists, the last one."""
     first, last = span
     if last - first > 2 and content[first] in _LISTS and first + 2 + content[first + 1] == last:
         number = content[first] >> 3  # the usual case: one list with a length below 128
-        return Feature(number, _READERS[number](content, first + 2, last))
+        return ExampleFeature(number, _READERS[number](content, first + 2, last))
     chosen = None
     for number, first, last in _parts(content, *span):
         if number in _READERS:
@@ -183,7 +183,7 @@ def read_feature(content: bytes, span: Span) -> Feature:
     if chosen is None:
         return _EMPTY
     number, first, last = chosen
-    return Feature(number, _READERS[number](content, first, last))
+    return ExampleFeature(number, _READERS[number](content, first, last))
 
 
 def _read_strings(content: bytes, start: int, end: int) -> list[bytes]:

@@ -4,7 +4,7 @@ session.
 A call uses an idle `_Instance` of the function, or creates another. So several threads can call the
 function at the same time, and it can call itself. An instance has a runner with plans by shapes,
 like the fetches of a session. They use the session's variables, tables and queues. Other states,
-such as positions in random streams, are separate. A `FunctionCall` with states reserves an
+such as positions in random streams, are separate. A `KernelFunction` with states reserves an
 instance, so each iterator of a dataset draws the same numbers again.
 """
 
@@ -54,12 +54,12 @@ class GraphFunctions:
         if self.is_closed:
             raise CancelledError.of_no_node("Session has been closed.")
 
-    def bound(self, function: GraphFunction) -> FunctionCall:
+    def bound(self, function: GraphFunction) -> KernelFunction:
         """Return a new call of the function, for one iterator."""
         self.check_open()
         with self._lock:
             idle = self._idle.setdefault(function, [])
-        return FunctionCall(self, function, idle)
+        return KernelFunction(self, function, idle)
 
     def new_instance(self, function: GraphFunction) -> _Instance:
         """Return a new copy of a function's plans."""
@@ -77,7 +77,7 @@ class GraphFunctions:
         wait_for(running)
 
 
-class FunctionCall:
+class KernelFunction:
     """A function in the form in which kernels call it: with arrays for `graph.fed`, returning
     arrays of the results.
 
@@ -96,11 +96,11 @@ class FunctionCall:
         self._exclusive: _Instance | None = None
         self._lock = new_lock() if function.graph.has_seeds else None
 
-    def again(self) -> FunctionCall:
+    def again(self) -> KernelFunction:
         """Return a new call of this function, for another iterator."""
-        return FunctionCall(self._functions, self.function, self._idle)
+        return KernelFunction(self._functions, self.function, self._idle)
 
-    def of(self, function: GraphFunction) -> FunctionCall:
+    def of(self, function: GraphFunction) -> KernelFunction:
         """Return a call of another function in the same session."""
         return self._functions.bound(function)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.cluster.access import Access
+from gpugraph.cluster.access import Credentials
 from gpugraph.cluster.calls.answers import message_of
 from gpugraph.cluster.transport import Peer
 
@@ -46,7 +46,7 @@ def test_two_sessions_of_one_graph() -> None:
 
 def test_two_clients_of_one_session() -> None:
     server = tf.train.Server.create_local_server()
-    peer = Peer(server.target.removeprefix("grpc://"), Access())
+    peer = Peer(server.target.removeprefix("grpc://"), Credentials())
     handle = peer.call("CreateSession", message_of("CreateSession")).handle
     with tf.Graph().as_default() as graph:
         tf.constant(1.0, name="one")

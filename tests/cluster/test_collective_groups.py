@@ -12,10 +12,10 @@ import pytest
 import gpugraph as tf
 from gpugraph.cluster.collectives.collective_groups import CollectiveGroups
 from gpugraph.cluster.collectives.collective_meetings import (
-    Attempt,
     Joining,
     Meeting,
-    Member,
+    MeetingMember,
+    Participation,
     Round,
 )
 
@@ -28,8 +28,8 @@ def task(number: int) -> str:
     return f"/job:worker/replica:0/task:{number}"
 
 
-def member(number: int, session: str = "s") -> Member:
-    return Member(task(number), f"{session}{number}", (f"{task(number)}/device:CPU:0",))
+def member(number: int, session: str = "s") -> MeetingMember:
+    return MeetingMember(task(number), f"{session}{number}", (f"{task(number)}/device:CPU:0",))
 
 
 class Leader:
@@ -63,17 +63,17 @@ class Leader:
         limit = limit_s, attempt.round._replace(turn=turn)
         return self.groups.join(Joining(KEY, size, SIGNATURE, wait, who, *limit))
 
-    def last(self, number: int, session: str = "s") -> Attempt:
+    def last(self, number: int, session: str = "s") -> Participation:
         step = self.steps.get(f"{session}{number}", 0)
-        return Attempt(member(number).devices[0], f"{session}{number}", Round(step, 0, step))
+        return Participation(member(number).devices[0], f"{session}{number}", Round(step, 0, step))
 
-    def attempt(self, number: int, session: str = "s") -> Attempt:
+    def attempt(self, number: int, session: str = "s") -> Participation:
         """Return the next step of a session, which fails before it joins."""
         name = f"{session}{number}"
         self.steps[name] = self.steps.get(name, 0) + 1
         return self.last(number, session)
 
-    def fails(self, number: int, session: str = "s", attempt: Attempt | None = None) -> None:
+    def fails(self, number: int, session: str = "s", attempt: Participation | None = None) -> None:
         """A member's own step fails before it joins."""
         self.groups.leave(KEY, "", FAILURE, attempt or self.attempt(number, session), True)
 
@@ -125,7 +125,7 @@ def test_a_stranger_is_refused_and_so_are_too_many() -> None:
     assert isinstance(leader.settled["again"], tf.errors.InvalidArgumentError)
     leader.join(0, session="t")  # of a new session: another program
     assert leader.join(2, session="t") is not None
-    wide = Member(task(1), "u", (f"{task(1)}/device:CPU:0", f"{task(1)}/device:CPU:1"))
+    wide = MeetingMember(task(1), "u", (f"{task(1)}/device:CPU:0", f"{task(1)}/device:CPU:1"))
     leader.join(0, session="u")
     with pytest.raises(tf.errors.InvalidArgumentError, match="3 devices joined a group of 2"):
         leader.groups.join(Joining(KEY, 2, SIGNATURE, "wide", wide))

@@ -10,7 +10,12 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.cluster.collectives.collective_groups import CollectiveGroups
-from gpugraph.cluster.collectives.collective_meetings import Attempt, Joining, Member, Round
+from gpugraph.cluster.collectives.collective_meetings import (
+    Joining,
+    MeetingMember,
+    Participation,
+    Round,
+)
 
 KEYS = [(0, f"group 1, instance {instance}") for instance in (1, 2)]
 NUM_TURNS, NUM_FAILING_TURNS = 300, 150
@@ -25,9 +30,9 @@ class Client:
         self.wait = ""
         self.kept_back: list[Callable[[], None]] = []  # departures to report
 
-    def attempt(self) -> Attempt:
+    def attempt(self) -> Participation:
         name = f"{self.number} in {self.session}"
-        return Attempt(f"device {self.number}", name, Round(self.step, 0, self.step))
+        return Participation(f"device {self.number}", name, Round(self.step, 0, self.step))
 
 
 class Clients:
@@ -40,7 +45,7 @@ class Clients:
         tasks = [f"/job:worker/replica:0/task:{number}" for number in range(count)]
         self.groups = CollectiveGroups(tasks, lambda task: True, self.settle)
         self.news: list[Callable[[], None]] = []
-        self.met: dict[Any, dict[int, dict[int, Attempt]]] = {key: {} for key in KEYS}
+        self.met: dict[Any, dict[int, dict[int, Participation]]] = {key: {} for key in KEYS}
         self.num_met = 0
 
     def settle(self, task: str, wait: str, outcome: Any) -> None:
@@ -88,7 +93,7 @@ class Clients:
         client.key, client.num_waits = key, client.num_waits + 1
         client.wait = f"wait {client.num_waits} of {client.number}"
         device, session, round = client.attempt()
-        member = Member(f"/job:worker/replica:0/task:{client.number}", session, (device,))
+        member = MeetingMember(f"/job:worker/replica:0/task:{client.number}", session, (device,))
         joining = Joining(KEYS[key], self.count, ["x"], client.wait, member, 0.0, round)
         try:
             meeting = self.groups.join(joining)
@@ -166,7 +171,7 @@ def test_nobody_waits_in_vain_and_steps_stay_side_by_side(
                 assert len({distances(met) for met in whole}) == 1, seed
 
 
-def distances(meeting: dict[int, Attempt]) -> tuple[int, ...]:
+def distances(meeting: dict[int, Participation]) -> tuple[int, ...]:
     """By how many steps the members of a meeting are ahead of the first."""
     return tuple(meeting[number].round.step - meeting[0].round.step for number in sorted(meeting))
 
@@ -183,14 +188,14 @@ class Two:
     def settle(self, task: str, wait: str, outcome: Any) -> None:
         self.settled[wait] = outcome
 
-    def attempt(self, number: int, session: str, step: int) -> Attempt:
-        return Attempt(f"device {number}", f"{session} of {number}", Round(step, 0, step))
+    def attempt(self, number: int, session: str, step: int) -> Participation:
+        return Participation(f"device {number}", f"{session} of {number}", Round(step, 0, step))
 
     def join(self, number: int, session: str, step: int) -> str:
         """Join, and return the name of the member's wait, which may have ended by now."""
         self.num_waits += 1
         wait, attempt = f"wait {self.num_waits}", self.attempt(number, session, step)
-        member = Member(self.tasks[number], attempt.session, (attempt.device,))
+        member = MeetingMember(self.tasks[number], attempt.session, (attempt.device,))
         joining = Joining(KEYS[0], 2, ["x"], wait, member, 0.0, attempt.round)
         meeting = self.groups.join(joining)
         if meeting is not None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.cluster.access import Access
+from gpugraph.cluster.access import Credentials
 from gpugraph.cluster.calls.answers import message_of, success
 from gpugraph.cluster.calls.proofs import NO_INCARNATION, MessageProofs
 from gpugraph.cluster.transport import Peer
@@ -26,7 +26,7 @@ grpc = pytest.importorskip("grpc", reason="the extra `cluster` is not installed"
 pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 KEY = b"a key that the impostor does not have"
-ACCESS = Access(KEY)
+ACCESS = Credentials(KEY)
 REFUSED = r"does not prove that its sender has the key.*of the server at|without a proof that it"
 STATUSES = ("OUT_OF_RANGE", "NOT_FOUND", "ABORTED", "DATA_LOSS", "INVALID_ARGUMENT",
             "PERMISSION_DENIED", "ALREADY_EXISTS")  # fmt: skip

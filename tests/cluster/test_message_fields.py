@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gpugraph as tf
-from gpugraph.cluster.access import Access
+from gpugraph.cluster.access import Credentials
 from gpugraph.cluster.calls.answers import message_of
 from gpugraph.cluster.transport import Peer
 from gpugraph.formats.messages.service_messages import METHODS
@@ -27,7 +27,7 @@ COUNT = 60
 @pytest.fixture(scope="module")
 def peer() -> Iterator[Peer]:
     server = tf.train.Server.create_local_server()
-    peer = Peer(server.target.removeprefix("grpc://"), Access())
+    peer = Peer(server.target.removeprefix("grpc://"), Credentials())
     yield peer
     peer.close()
     server.stop()

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.cluster.access import Access
+from gpugraph.cluster.access import Credentials
 from gpugraph.cluster.calls.answers import message_of
 from gpugraph.cluster.calls.doorkeeper import MAX_LOOKS, Doorkeeper
 from gpugraph.cluster.calls.proofs import SERVICE, open_call
@@ -159,7 +159,7 @@ def check_a_session(server: Any) -> None:
 
 @listed
 def test_who_has_the_key_may_say_nothing_for_long(server: Any) -> None:
-    peer = Peer(address_of(server), Access(KEY))
+    peer = Peer(address_of(server), Credentials(KEY))
     status = peer.call("GetStatus", message_of("Nothing"))
     watch = peer._watch
     time.sleep(2.0)

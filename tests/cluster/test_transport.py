@@ -27,7 +27,7 @@ FEW, MANY = 600, 100_000
 @pytest.fixture(scope="module")
 def peer() -> Iterator[Peer]:
     server = tf.train.Server.create_local_server()
-    peer = Peer(server.target.removeprefix("grpc://"), access.Access())
+    peer = Peer(server.target.removeprefix("grpc://"), access.Credentials())
     yield peer
     peer.close()
     server.stop()

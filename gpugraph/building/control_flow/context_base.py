@@ -81,7 +81,7 @@ class ControlFlowContext(ABC):
     # -- shared
 
     @property
-    def grad_state(self) -> LoopRecord | None:
+    def grad_state(self) -> LoopPair | None:
         """The record of the innermost loop if that is a backward loop, otherwise None."""
         loop = self.loop
         return None if loop is None else loop.own_grad_state
@@ -164,7 +164,7 @@ class LoopContext(ControlFlowContext):
     """
 
     name: str
-    own_grad_state: LoopRecord | None
+    own_grad_state: LoopPair | None
 
     @abstractmethod
     def adopt(self, op: Operation) -> None:
@@ -175,7 +175,7 @@ class LoopContext(ControlFlowContext):
         """Return the two outputs of a loop variable's Switch: to the exit, and to the body."""
 
 
-class LoopRecord(Protocol):
+class LoopPair(Protocol):
     """A forward loop and the backward loop that computes its gradient (`LoopGradient`)."""
 
     @property

@@ -21,7 +21,7 @@ from typing import Any
 from gpugraph.building.control_flow.context_base import (
     ControlFlowContext,
     LoopContext,
-    LoopRecord,
+    LoopPair,
     current,
     in_scope_of,
     loop_of,
@@ -63,7 +63,7 @@ class WhileContext(LoopContext):
         swap_memory: bool = False,
         maximum_iterations: Tensor | None = None,
         name: str = "while_context",
-        own_grad_state: LoopRecord | None = None,
+        own_grad_state: LoopPair | None = None,
         frame: str = "",
     ) -> None:
         super().__init__(graph)
@@ -278,7 +278,7 @@ class WhileContext(LoopContext):
             return grad
         return state.end(op, grad)
 
-    def _backward(self) -> LoopRecord:
+    def _backward(self) -> LoopPair:
         """Return the record of this loop and of its backward loop, which is the current context."""
         now = current(self.graph)
         state = None if now is None else now.grad_state

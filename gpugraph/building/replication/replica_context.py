@@ -10,7 +10,11 @@ from typing import Any
 from gpugraph.base import nest
 from gpugraph.building.gradients import custom_gradient
 from gpugraph.building.replication.reduce_op import as_reduce_op
-from gpugraph.building.replication.replica_contexts import Context, entered, require_replica_context
+from gpugraph.building.replication.replica_contexts import (
+    ContextEntry,
+    entered,
+    require_replica_context,
+)
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.ops.framework.tensor_conversion import constant
 
@@ -28,7 +32,7 @@ class ReplicaContext:
         self._entered: list[Any] = []
 
     def __enter__(self) -> ReplicaContext:
-        context = entered(Context(self._strategy, self))
+        context = entered(ContextEntry(self._strategy, self))
         context.__enter__()
         self._entered.append(context)
         return self
@@ -51,7 +55,7 @@ class ReplicaContext:
         return self._merge_call(merge_fn, tuple(args), kwargs or {})
 
     def _merge_call(self, merge_fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        with entered(Context(self._strategy, None)):
+        with entered(ContextEntry(self._strategy, None)):
             return merge_fn(self._strategy, *args, **kwargs)
 
     @property

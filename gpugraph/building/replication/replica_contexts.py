@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
-class Context(NamedTuple):
+class ContextEntry(NamedTuple):
     """One entry of the stack.
 
     Args:
@@ -36,7 +36,7 @@ DEFAULT: list[Any] = []
 """The default strategy, once `default_strategy` is imported."""
 
 
-def current() -> Context | None:
+def current() -> ContextEntry | None:
     """Return the innermost context of the default graph in this thread. In the default context,
     return None.
     """
@@ -45,7 +45,7 @@ def current() -> Context | None:
 
 
 @contextmanager
-def entered(context: Context) -> Iterator[None]:
+def entered(context: ContextEntry) -> Iterator[None]:
     """Enter a context of the default graph in this thread."""
     state = get_default_graph()._scope
     old = state.replication

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from gpugraph.base.dtypes import float32, int64
 from gpugraph.building.replication.reduce_op import ReduceOp, as_reduce_op
 from gpugraph.building.replication.replica_contexts import (
-    Context,
+    ContextEntry,
     current,
     entered,
     get_strategy,
@@ -71,7 +71,7 @@ class Strategy:
                 yield self  # the scope is entered again
                 return
         with ExitStack() as stack:
-            stack.enter_context(entered(Context(self, None)))
+            stack.enter_context(entered(ContextEntry(self, None)))
             stack.enter_context(variable_creator_scope(self._create_variable))
             getter = None if self._extended._allow_variable_partition() else _without_partitioner
             stack.enter_context(variable_scope(get_variable_scope(), custom_getter=getter))

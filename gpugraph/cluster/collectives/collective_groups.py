@@ -26,12 +26,12 @@ from gpugraph.base.errors import (
 )
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.collectives.collective_meetings import (
-    Attempt,
     Joining,
     Meeting,
     MeetingKey,
-    Member,
+    MeetingMember,
     Outcome,
+    Participation,
 )
 from gpugraph.cluster.collectives.collective_rounds import CollectiveHistory
 
@@ -46,8 +46,8 @@ class _Waiting:
     def __init__(self, first: Joining) -> None:
         self.key, self.size, self.signature = first.key, first.size, first.signature
         self.first = first.member.devices[0]
-        self.members: dict[str, Member] = {}  # by the name of the wait
-        self.attempts: dict[str, Attempt] = {}
+        self.members: dict[str, MeetingMember] = {}  # by the name of the wait
+        self.attempts: dict[str, Participation] = {}
         self.devices: dict[str, str] = {}  # by device, the name of its wait
         self.limits: dict[str, tuple[float, float]] = {}  # by wait: start, maximum duration
         self.asked = monotonic()
@@ -78,9 +78,11 @@ class CollectiveGroups:
         self._tasks, self._is_there, self._settle = tasks, is_there, settle
         self._waiting: dict[MeetingKey, _Waiting] = {}
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # by the names of waits
-        self._known: OrderedDict[tuple[str, str, str], Sequence[Member]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str, str], Sequence[MeetingMember]] = OrderedDict()
         self._histories: OrderedDict[str, CollectiveHistory] = OrderedDict()  # by key
-        self._met: OrderedDict[str, dict[str, Attempt]] = OrderedDict()  # last, by group and device
+        self._met: OrderedDict[str, dict[str, Participation]] = (
+            OrderedDict()
+        )  # last, by group and device
         self._closed: OrderedDict[str, _Closing] = OrderedDict()  # by session
         self._lock = new_lock()
         self._is_watched = False
@@ -155,7 +157,9 @@ class CollectiveGroups:
     def _end_all(self, waiting: _Waiting, outcome: Outcome) -> list[tuple[str, str, Outcome]]:
         return [self._end(waiting, wait, outcome) for wait in list(waiting.members)]
 
-    def _end_late(self, waiting: _Waiting, attempt: Attempt) -> list[tuple[str, str, Outcome]]:
+    def _end_late(
+        self, waiting: _Waiting, attempt: Participation
+    ) -> list[tuple[str, str, Outcome]]:
         """End the waits of members for a step, because the member of `attempt` has left or passed
         that step.
         """
@@ -210,7 +214,7 @@ class CollectiveGroups:
             error = error or history.lateness(attempt, other)
         return error
 
-    def _lost_partner(self, key: MeetingKey, member: Member) -> _Closing | None:
+    def _lost_partner(self, key: MeetingKey, member: MeetingMember) -> _Closing | None:
         """Return the closing of a session that `member` has met, unless `member` has been notified
         of it.
         """
@@ -228,7 +232,7 @@ class CollectiveGroups:
         else "".
         """
         group = _group(waiting.key)
-        checked: Sequence[Member] | None = None
+        checked: Sequence[MeetingMember] | None = None
         for member in waiting.members.values() if not waiting.key[0] else ():
             known = self._known.get((group, member.session, member.devices[0]))
             if known is checked:
@@ -279,7 +283,7 @@ class CollectiveGroups:
             waiting.asked = monotonic()
             members = list(waiting.members.values())
             joined = {member.task for member in members}
-            known: Sequence[Member] = ()
+            known: Sequence[MeetingMember] = ()
             for member in members:
                 place = _group(waiting.key), member.session, member.devices[0]
                 known = self._known.get(place, known)
@@ -296,7 +300,7 @@ class CollectiveGroups:
             self._announce(ended)
 
     def leave(
-        self, key: MeetingKey, wait: str, error: OpError, attempt: Attempt, is_own: bool
+        self, key: MeetingKey, wait: str, error: OpError, attempt: Participation, is_own: bool
     ) -> None:
         """Record that a member won't join in a step, or no longer waits. The members that wait for
         it fail.
@@ -311,10 +315,10 @@ class CollectiveGroups:
         self._announce(ended)
 
     def _left(
-        self, key: MeetingKey, error: OpError, attempt: Attempt, is_own: bool, wait: str = ""
+        self, key: MeetingKey, error: OpError, attempt: Participation, is_own: bool, wait: str = ""
     ) -> list[tuple[str, str, Outcome]]:
         waiting, history = self._waiting.get(key), self._history(key)
-        attempts: dict[str, Attempt] = {}
+        attempts: dict[str, Participation] = {}
         ended = []
         if waiting is not None and (not wait or wait in waiting.attempts):
             for name, other in waiting.attempts.items():
@@ -381,7 +385,7 @@ def _group(key: MeetingKey) -> str:
     return key[1].partition(",")[0]
 
 
-def _devices(members: Iterable[Member]) -> list[str]:
+def _devices(members: Iterable[MeetingMember]) -> list[str]:
     return [device for member in members for device in member.devices]
 
 

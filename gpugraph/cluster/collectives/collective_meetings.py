@@ -14,7 +14,7 @@ instance keys.
 """
 
 
-class Member(NamedTuple):
+class MeetingMember(NamedTuple):
     """The members of a collective on one task and in one session, which join together as one
     member.
 
@@ -59,16 +59,16 @@ class Joining(NamedTuple):
     size: int
     signature: Sequence[str]
     wait: str
-    member: Member
+    member: MeetingMember
     limit_s: float = 0.0
     round: Round = Round()
 
     @property
-    def attempt(self) -> Attempt:
+    def attempt(self) -> Participation:
         """The member and the round of this request; the leader keeps this record after the wait has
         ended.
         """
-        return Attempt(self.member.devices[0], self.member.session, self.round)
+        return Participation(self.member.devices[0], self.member.session, self.round)
 
 
 class Meeting(NamedTuple):
@@ -79,10 +79,10 @@ class Meeting(NamedTuple):
     """
 
     step: int
-    members: Sequence[Member]
+    members: Sequence[MeetingMember]
 
 
-class Attempt(NamedTuple):
+class Participation(NamedTuple):
     """A member, identified by its first device and its session, in a round."""
 
     device: str

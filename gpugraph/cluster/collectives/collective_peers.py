@@ -17,12 +17,12 @@ from gpugraph.base.errors import AbortedError, OpError, UnavailableError, invali
 from gpugraph.cluster.calls.answers import PendingCall, error_of, message_of, write_failure
 from gpugraph.cluster.collectives.collective_groups import CollectiveGroups
 from gpugraph.cluster.collectives.collective_meetings import (
-    Attempt,
     Joining,
     Meeting,
     MeetingKey,
-    Member,
+    MeetingMember,
     Outcome,
+    Participation,
     Round,
 )
 from gpugraph.cluster.daemon_threads import DaemonThreads
@@ -145,7 +145,7 @@ class CollectivePeers:
         key: MeetingKey,
         wait: str,
         error: OpError,
-        attempt: Attempt,
+        attempt: Participation,
         is_own: bool,
     ) -> None:
         """Notify the leader that a member will not join in a step, or no longer waits.
@@ -244,7 +244,7 @@ class CollectivePeers:
             return
         key = message.step, message.key
         round = Round(message.round, 0, message.sequence)
-        attempt = Attempt(message.device, message.session, round)
+        attempt = Participation(message.device, message.session, round)
         self.groups.leave(key, message.wait, error_of(message.failure), attempt, message.is_own)
 
     def stop(self) -> None:
@@ -300,15 +300,15 @@ class PeerWire:
         self._peers.mailboxes.end(self._meeting.step)
 
 
-def _write_member(message: Any, member: Member) -> None:
+def _write_member(message: Any, member: MeetingMember) -> None:
     message.task, message.session = member.task, member.session
     message.device.extend(member.devices)
     write_segment(message.segment, member.segment)
 
 
-def _read_member(message: Any) -> Member:
+def _read_member(message: Any) -> MeetingMember:
     segment = read_segment(message.segment)
-    return Member(message.task, message.session, tuple(message.device), segment)
+    return MeetingMember(message.task, message.session, tuple(message.device), segment)
 
 
 def _write_meeting(message: Any, meeting: Meeting) -> None:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from time import monotonic
 
 from gpugraph.base.errors import AbortedError, OpError
-from gpugraph.cluster.collectives.collective_meetings import Attempt, Round
+from gpugraph.cluster.collectives.collective_meetings import Participation, Round
 
 _FRESH_S = 10.0
 
@@ -31,7 +31,9 @@ class _Failure:
     of it.
     """
 
-    def __init__(self, attempt: Attempt, error: OpError, is_own: bool, informed: set[str]) -> None:
+    def __init__(
+        self, attempt: Participation, error: OpError, is_own: bool, informed: set[str]
+    ) -> None:
         self.attempt, self.error, self.informed = attempt, error.bare(), informed
         self.is_own, self.time = is_own, monotonic()
 
@@ -43,12 +45,12 @@ class CollectiveHistory:
       last_of_group: the rounds of the last meeting of any collective of the group, by device.
     """
 
-    def __init__(self, last_of_group: dict[str, Attempt]) -> None:
-        self._met: dict[str, Attempt] = {}  # by device
+    def __init__(self, last_of_group: dict[str, Participation]) -> None:
+        self._met: dict[str, Participation] = {}  # by device
         self._last_of_group = last_of_group
         self._failures: dict[tuple[str, str], _Failure] = {}  # by device and session
 
-    def _order(self, attempt: Attempt, other: Attempt) -> tuple[int, int] | None:
+    def _order(self, attempt: Participation, other: Participation) -> tuple[int, int] | None:
         """Return how far `attempt` is ahead of `other`: the number of steps, and the number of
         executions within a step.
 
@@ -62,7 +64,7 @@ class CollectiveHistory:
         past = attempt.round.step - first.step - (other.round.step - second.step)
         return past, attempt.round.turn - other.round.turn
 
-    def _is_past(self, attempt: Attempt, failed: Attempt) -> bool | None:
+    def _is_past(self, attempt: Participation, failed: Participation) -> bool | None:
         """Return whether an attempt is in a later step than `failed`, the step that another member
         has left.
 
@@ -78,14 +80,14 @@ class CollectiveHistory:
         first, second = (round.sequence for round in met)
         return attempt.round.sequence - first > failed.round.sequence - second
 
-    def meet(self, attempts: Iterable[Attempt]) -> None:
+    def meet(self, attempts: Iterable[Participation]) -> None:
         """Record a meeting of these attempts, and drop all failures before it."""
         self._met = {attempt.device: attempt for attempt in attempts}
         self._last_of_group.clear()
         self._last_of_group.update(self._met)
         self._failures.clear()
 
-    def failure_for(self, attempt: Attempt) -> OpError | None:
+    def failure_for(self, attempt: Participation) -> OpError | None:
         """Return the error of another member that has left the step of `attempt`, or None."""
         self._forget_older(attempt)
         for failure in self._failures.values():
@@ -99,7 +101,7 @@ class CollectiveHistory:
                 return failure.error
         return None
 
-    def _forget_older(self, attempt: Attempt) -> None:
+    def _forget_older(self, attempt: Participation) -> None:
         """Drop the failures of the device's earlier session, if that session met no others."""
         for failure in list(self._failures.values()):
             device, session, _ = failure.attempt
@@ -107,11 +109,11 @@ class CollectiveHistory:
             if is_other and not self._has_met(failure.attempt):
                 del self._failures[device, session]
 
-    def _has_met(self, attempt: Attempt) -> bool:
+    def _has_met(self, attempt: Participation) -> bool:
         met = self._last_of_group.get(attempt.device)
         return met is not None and met.session == attempt.session
 
-    def _is_news(self, failure: _Failure, attempt: Attempt) -> bool:
+    def _is_news(self, failure: _Failure, attempt: Participation) -> bool:
         """Return whether to report a failure to a member that has never met the failed member."""
         failed = failure.attempt
         if self._has_met(failed) or not failure.is_own:
@@ -120,7 +122,7 @@ class CollectiveHistory:
         is_later = not self._has_met(attempt) and attempt.round.step > failed.round.step
         return is_recent and not is_later and attempt.device not in failure.informed
 
-    def concerns(self, failed: Attempt, attempt: Attempt) -> bool:
+    def concerns(self, failed: Participation, attempt: Participation) -> bool:
         """Return whether a waiting member must fail because another member has left a step.
 
         A member in a new session continues to wait if the failed member has met an earlier session
@@ -131,7 +133,7 @@ class CollectiveHistory:
         is_past = self._is_past(attempt, failed)
         return not (self._has_met(failed) if is_past is None else is_past)
 
-    def lateness(self, attempt: Attempt, other: Attempt) -> OpError | None:
+    def lateness(self, attempt: Participation, other: Participation) -> OpError | None:
         """Return the error for an attempt at a step that `other` has already passed, or None."""
         if (self._order(attempt, other) or (0, 0)) >= (0, 0):
             return None
@@ -141,7 +143,7 @@ class CollectiveHistory:
         )
 
     def leave(
-        self, attempt: Attempt, error: OpError, is_own: bool, informed: Iterable[str] = ()
+        self, attempt: Participation, error: OpError, is_own: bool, informed: Iterable[str] = ()
     ) -> None:
         """Record that a member has left a step, and why.
 
@@ -163,7 +165,7 @@ class CollectiveHistory:
 
 
 def _are_in(
-    met: Mapping[str, Attempt], attempt: Attempt, other: Attempt
+    met: Mapping[str, Participation], attempt: Participation, other: Participation
 ) -> tuple[Round, Round] | None:
     """Return the rounds in which two members last met, if both took part in their current sessions,
     else None.

@@ -43,11 +43,11 @@ from gpugraph.cluster.collectives.collective_exchange import (
     shared_all_reduce,
 )
 from gpugraph.cluster.collectives.collective_meetings import (
-    Attempt,
     Joining,
     Meeting,
     MeetingKey,
-    Member,
+    MeetingMember,
+    Participation,
     Round,
 )
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers, PeerWire
@@ -305,7 +305,7 @@ class CollectiveStep:
         elif not bucket.spec.is_whole:
             wait = bucket.wait if bucket.is_begun else ""
             leader, key = bucket.spec.leader, bucket.key(self._step)
-            attempt = Attempt(self._devices(bucket)[0], self._session, bucket.round)
+            attempt = Participation(self._devices(bucket)[0], self._session, bucket.round)
             self._peers.leave(leader, key, wait, message, attempt, is_own)
 
     def _devices(self, bucket: BucketRun) -> tuple[str, ...]:
@@ -346,7 +346,7 @@ class CollectiveStep:
     def _exchange(self, bucket: BucketRun) -> None:
         if bucket.merge_op:
             bucket.join_devices()
-        member = Member(
+        member = MeetingMember(
             self._peers.task,
             self._session,
             self._devices(bucket),

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpugraph.base.errors import invalid_argument
 from gpugraph.compile.control_flow.branch_binding import Branches
-from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.guards import ALWAYS
 from gpugraph.devices import Device
@@ -103,7 +103,7 @@ class FeedsAndFetches:
             "fetch",
             array.nbytes,
         )
-        steps.entries.append(Entry(steps.guard, step))
+        steps.entries.append(GuardedStep(steps.guard, step))
         if steps.guard == ALWAYS:
             self.waited.add(device.name)
         return fetch.read

@@ -11,8 +11,8 @@ import numpy as np
 
 from gpugraph.base.sizes import is_open
 from gpugraph.compile.binding.binder import Binder
-from gpugraph.compile.steps.compiled_stretch import Member
-from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.compiled_stretch import MemberStep
+from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.compile.steps.kernel_context import BoundNode
 from gpugraph.compile.steps.native_node_code import Candidate, compile_pieces, translate
 from gpugraph.compile.steps.tensor_moves import Move
@@ -116,7 +116,7 @@ class OpenBinder(Binder):
         array = self.plain.array(home)
         return OpenView.whole(Address(0, array.ctypes.data), array.shape, numpy_type)
 
-    def open_calls(self, node: Node, member: Member) -> list[OpenCall]:
+    def open_calls(self, node: Node, member: MemberStep) -> list[OpenCall]:
         """Return the calls of a native step, bound to views with open sizes.
 
         Raises NotNativeError or another error if the step has no such calls.
@@ -179,7 +179,7 @@ def bound_call(binder: Binder, node: Node) -> Run | None:
     return calls[0] if len(calls) == 1 else sequence(calls)
 
 
-def _entries(binder: Binder, node: Node) -> list[Entry]:
+def _entries(binder: Binder, node: Node) -> list[GuardedStep]:
     """Bind the node with this node's id in the binder's unit. Return the steps that this adds."""
     before = len(binder.entries)
     binder.visit(binder.unit.order[binder.positions[node.id]])

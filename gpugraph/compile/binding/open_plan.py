@@ -39,7 +39,7 @@ from gpugraph.compile.memory.arena_records import arena_records
 from gpugraph.compile.memory.arena_refusal import arena_refused
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.guards import ALWAYS
-from gpugraph.devices.native import OpenCall, Words, block_of
+from gpugraph.devices.native import BlockWords, OpenCall, block_of
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.memory import ArenaPlan
 from gpugraph.ops.tensor_arrays.element_store import kind_number
@@ -103,7 +103,7 @@ class OpenPlan:
         views = self.program.bools.items()
         values = {self._code.operand_place(n): view.ctypes.data for n, view in views}
         first = self.plan.steps[0]
-        return Opened(first, _nothing, [(Words(values, {}, None), OpenCall())], (), _no_call)
+        return Opened(first, _nothing, [(BlockWords(values, {}, None), OpenCall())], (), _no_call)
 
     @property
     def reasons(self) -> dict[str, str]:

@@ -39,7 +39,7 @@ from gpugraph.compile.control_flow.loop_program import (
     nothing_refused,
 )
 from gpugraph.compile.control_flow.native_while_loops import NativeLoop
-from gpugraph.compile.steps.compiled_stretch import CompiledStretch, Member
+from gpugraph.compile.steps.compiled_stretch import CompiledStretch, MemberStep
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.guarded_regions import AnyFlag
 from gpugraph.compile.steps.stretch import Stretch
@@ -47,7 +47,7 @@ from gpugraph.compile.steps.tensor_moves import Move, Releasing, WriteIndex, do_
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.devices.native import NotNativeError, OpenCall, move, sequence, words_of
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.ops.tensor_arrays.container_ops import Access
+from gpugraph.ops.tensor_arrays.container_ops import ContainerAccess
 from gpugraph.ops.tensor_arrays.element_store import Kind
 from gpugraph.plan import Run, Step, StepGroup, all_steps
 
@@ -156,7 +156,7 @@ class OpenProgram(LoopProgram):
             self._move(step, run, self._binder.moves[run])
         elif isinstance(run, WriteIndex):
             self._index(step, run)
-        elif isinstance(run, Access):
+        elif isinstance(run, ContainerAccess):
             self._access(step, run)
         elif isinstance(run, DynamicStep) and run.node.id in self._binder.unit.reported:
             self._report(step, run, self._nodes[step.name])
@@ -226,13 +226,13 @@ class OpenProgram(LoopProgram):
 
     # -- containers
 
-    def _access(self, step: Step, run: Access) -> None:
+    def _access(self, step: Step, run: ContainerAccess) -> None:
         """Add an access to an element of a stack or TensorArray."""
         node = self._nodes[step.name]
         try:
             with literals_refused(), self._trace.recording() as conditions:
                 opened = self._binder.bound_run(self._binder.bound_node(node))
-                if conditions or not isinstance(opened, Access):
+                if conditions or not isinstance(opened, ContainerAccess):
                     raise NotNativeError("an access with conditions")
             access = element_access(run)
         except NotNativeError:
@@ -271,7 +271,7 @@ class OpenProgram(LoopProgram):
                 plain = partial(self._refuse, opened.step)
                 self._native(opened, plain if member.calls.may_fail else nothing_refused)
 
-    def _opened(self, node: Node, member: Member) -> Opened | None:
+    def _opened(self, node: Node, member: MemberStep) -> Opened | None:
         """Bind a native step to open sizes, if possible.
 
         Return None if the code contains a size, because it would have to be compiled for each set

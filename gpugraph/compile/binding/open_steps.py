@@ -14,9 +14,9 @@ from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.open_binding import run_of
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.tensor_moves import Move, move
-from gpugraph.devices.native import OpenCall, OpenView, Words, one_blas_thread
+from gpugraph.devices.native import BlockWords, OpenCall, OpenView, one_blas_thread
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.ops.tensor_arrays.container_ops import Access
+from gpugraph.ops.tensor_arrays.container_ops import ContainerAccess
 from gpugraph.plan import Run, Step
 
 StepKey = tuple[str, str]
@@ -35,7 +35,7 @@ class Opened(NamedTuple):
 
     step: Step
     call: Run
-    calls: Sequence[tuple[Words, OpenCall]]
+    calls: Sequence[tuple[BlockWords, OpenCall]]
     conditions: Sequence[tuple[str, Any, Any, bool]]
     bind: Callable[[Binder], Run | None]
 
@@ -81,7 +81,7 @@ class CurrentSizes:
 class AccessStep:
     """A callable by which Python accesses a container, with the current sizes."""
 
-    def __init__(self, opened: Access, sizes: CurrentSizes) -> None:
+    def __init__(self, opened: ContainerAccess, sizes: CurrentSizes) -> None:
         """opened: the access, bound to views."""
         self._opened, self._sizes = opened, sizes
         self.form = opened.form

@@ -12,7 +12,7 @@ from gpugraph.compile.control_flow.condition_flags import Conditions
 from gpugraph.compile.control_flow.merge_step import merger
 from gpugraph.compile.control_flow.while_frame_binding import WhileFrameBinding
 from gpugraph.compile.memory.memory_planning import passes_whole
-from gpugraph.compile.steps.guarded_regions import Entry, SetFlags, with_regions
+from gpugraph.compile.steps.guarded_regions import GuardedStep, SetFlags, with_regions
 from gpugraph.compile.steps.plan_arrays import is_cell
 from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.steps.tensor_moves import WriteIndex, do_nothing, move, releasing
@@ -80,8 +80,8 @@ class Branches:
         for node in loop.frame.enters:
             self.conditions.need(self.flow.entered.get(node.id, ALWAYS))
         if reset is not None:
-            steps.entries.append(Entry(ALWAYS, reset))
-        steps.entries.append(Entry(guard, step))
+            steps.entries.append(GuardedStep(ALWAYS, reset))
+        steps.entries.append(GuardedStep(guard, step))
 
     def steps(self) -> list[Step]:
         """Return the steps of the plan."""
@@ -128,9 +128,9 @@ class Branches:
         step = steps.step(node, releasing(run, dying))
         reads = tuple(flag for flag, _ in inputs if flag is not None)
         if flag is None:
-            steps.entries.append(Entry(guard, step, (), reads))
+            steps.entries.append(GuardedStep(guard, step, (), reads))
         else:
-            steps.entries.append(Entry(ALWAYS, step, (flag,), reads))
+            steps.entries.append(GuardedStep(ALWAYS, step, (flag,), reads))
 
     def _merge_input(self, node: Node, slot: int, dying: list[Any]) -> tuple[int | None, Run]:
         """Return the flag of an input of a Merge (None: always alive), and a callable that copies

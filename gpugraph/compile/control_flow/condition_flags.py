@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base.errors import invalid_argument
-from gpugraph.compile.steps.guarded_regions import Entry, Flags, RunIfUp
+from gpugraph.compile.steps.guarded_regions import Flags, GuardedStep, RunIfUp
 from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.guards import ALWAYS, Flow, Guard, Is
 from gpugraph.devices import Device
@@ -92,7 +92,7 @@ class Conditions:
         if node is not None:
             name, origin, part = node.name, node.origin, "flag"
         step = Step(name, "Switch", self.step_list.unit.host, 0, run, origin, "flag", part=part)
-        self.step_list.entries.append(Entry(ALWAYS, step, sets, reads))
+        self.step_list.entries.append(GuardedStep(ALWAYS, step, sets, reads))
 
     def flag_of(self, guard: Guard) -> int | None:
         """Return the flag of a guard; if the flag does not exist, add the step that sets it. Return

@@ -26,8 +26,8 @@ from gpugraph.compile.control_flow.merge_step import Merging
 from gpugraph.compile.steps.compiled_stretch import CompiledStretch
 from gpugraph.compile.steps.guarded_regions import (
     CopyFlags,
+    GuardedRegion,
     JoinFlags,
-    Region,
     RunIfUp,
     SetFlags,
     SetPredicate,
@@ -45,7 +45,7 @@ from gpugraph.devices.native import (
     NotNativeError,
     move,
 )
-from gpugraph.ops.tensor_arrays.container_ops import Access
+from gpugraph.ops.tensor_arrays.container_ops import ContainerAccess
 from gpugraph.ops.tensor_arrays.element_store import kind_number
 from gpugraph.plan import Run, Step, StepGroup
 
@@ -209,7 +209,7 @@ class LoopProgram:
         group = step.group
         if isinstance(group, Stretch) and isinstance(group.code, CompiledStretch):
             self._stretch(step, group.code, group)
-        elif isinstance(group, Region):
+        elif isinstance(group, GuardedRegion):
             behind = Label()
             self._add(step, "unless", group.flag, behind)
             self._steps(group.steps)
@@ -264,7 +264,7 @@ class LoopProgram:
             return Part(step, "call", run.refuse, run.call)
         if step.kind == "native":
             return Part(step, "call", nothing_refused, run)
-        if isinstance(run, Access):
+        if isinstance(run, ContainerAccess):
             access = element_access(run)
             return Part(step, "call", run.run, access.call, access=access)
         if run in self._copies:
@@ -372,7 +372,7 @@ def codes(steps: Iterable[Step]) -> Iterator[CompiledStretch]:
             yield step.group.code
 
 
-def element_access(run: Access) -> ElementAccess:
+def element_access(run: ContainerAccess) -> ElementAccess:
     """Return an access to an element of a stack or TensorArray in native form.
 
     Raises NotNativeError if the elements are not numbers, or an array is not C-ordered.

@@ -15,7 +15,13 @@ from gpugraph.compile.control_flow.loop_program import Asked, LoopSteps
 from gpugraph.compile.control_flow.loop_step import Loop
 from gpugraph.compile.control_flow.native_iterations import NativeIterations
 from gpugraph.compile.control_flow.native_while_loops import back_edge, native_loop
-from gpugraph.compile.steps.guarded_regions import AnyFlag, CopyFlags, Entry, SetFlags, with_regions
+from gpugraph.compile.steps.guarded_regions import (
+    AnyFlag,
+    CopyFlags,
+    GuardedStep,
+    SetFlags,
+    with_regions,
+)
 from gpugraph.compile.steps.kernel_context import Place
 from gpugraph.compile.steps.tensor_moves import InOrder, WriteIndex, do_nothing, move
 from gpugraph.compile.unit.compile_unit import Home, Storage
@@ -41,7 +47,9 @@ class WhileFrameBinding:
       outer_entries: the surrounding frame's steps.
     """
 
-    def __init__(self, conditions: Conditions, frame: Frame, outer_entries: list[Entry]) -> None:
+    def __init__(
+        self, conditions: Conditions, frame: Frame, outer_entries: list[GuardedStep]
+    ) -> None:
         self.conditions = conditions
         self.flags = conditions.flags
         self.step_list = conditions.step_list
@@ -49,7 +57,7 @@ class WhileFrameBinding:
         self.flow = conditions.flow
         self.frame = frame
         self.outer_entries = outer_entries
-        self.entries: list[Entry] = []
+        self.entries: list[GuardedStep] = []
         self.start: list[Step] = []
         self.asked: Asked | Sequence[int] | None = None
         assert frame.end is not None

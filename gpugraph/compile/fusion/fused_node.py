@@ -12,8 +12,8 @@ from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices.native import Fusion, NotNativeError
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.kernel import NodeSignature
-from gpugraph.ops.fusion.fused_members import Member
-from gpugraph.ops.fusion.member_memory import Layout
+from gpugraph.ops.fusion.fused_members import FusedMember
+from gpugraph.ops.fusion.member_memory import MemoryLayout
 from gpugraph.ops.fusion.op_expressions import build
 
 
@@ -28,7 +28,7 @@ class Kind:
 
     def __init__(self) -> None:
         self.is_kernel: bool | None = None
-        self.layout = Layout()
+        self.layout = MemoryLayout()
 
 
 class Record:
@@ -65,14 +65,16 @@ class Record:
         key = ops, (*numbers, len(self.inputs)), self.stores
         self.kind = kinds.get(key) or kinds.setdefault(key, Kind())
 
-    def _member(self, node: Node, fusible: Fusible, keys: Sequence[TensorId]) -> Member:
+    def _member(self, node: Node, fusible: Fusible, keys: Sequence[TensorId]) -> FusedMember:
         values = self.values
         sources = tuple([values[key] for key in keys])
         for slot in range(len(node.output_types)):
             values[node.id, slot] = len(values)
         of_node = node.name, node.attrs, node.input_types, node.output_types
         signature = NodeSignature(*of_node, *fusible.shapes_and_values)
-        return Member(node.type, signature, fusible.call, fusible.expressions, sources, node.origin)
+        return FusedMember(
+            node.type, signature, fusible.call, fusible.expressions, sources, node.origin
+        )
 
     def _sources(self, node: Node, slots: Sequence[int]) -> list[TensorId]:
         """Return the tensors that a node reads from device memory. Record those that come from

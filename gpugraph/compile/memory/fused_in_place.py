@@ -22,7 +22,7 @@ import numpy as np
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import Elementwise
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.ops.fusion.fused_members import Member
+from gpugraph.ops.fusion.fused_members import FusedMember
 
 
 def fused_in_place(node: Node, slot: int) -> list[int]:
@@ -39,7 +39,7 @@ def fused_in_place(node: Node, slot: int) -> list[int]:
 
 
 def _in_place(node: Node, slot: int) -> list[int]:
-    members: Sequence[Member] = node.attrs["members"]
+    members: Sequence[FusedMember] = node.attrs["members"]
     if len(node.attrs["stores"]) > 1 and _has_further_loops(members, len(node.input_types)):
         return []
     value = node.attrs["stores"][slot]
@@ -59,7 +59,7 @@ def _in_place(node: Node, slot: int) -> list[int]:
     ]
 
 
-def _has_further_loops(members: Sequence[Member], number: int) -> bool:
+def _has_further_loops(members: Sequence[FusedMember], number: int) -> bool:
     """Return whether some member may depend on the result of a reduction. `number`: the number of
     inputs of the fused op.
     """
@@ -76,7 +76,7 @@ def _has_further_loops(members: Sequence[Member], number: int) -> bool:
     return False
 
 
-def _works_in_place(member: Member, value: int) -> bool:
+def _works_in_place(member: FusedMember, value: int) -> bool:
     """Return whether a member has a single output, and may write it over its input `value`."""
     if len(member.output_types) > 1:
         return False

@@ -42,7 +42,7 @@ class Idle(NamedTuple):
     is_hinted: bool
 
 
-class Timeline:
+class DeviceTimeline:
     """The times at which a GPU's nodes end, according to a model.
 
     ends: seconds from the start of the run, by position in the order. marks: the kernels that run
@@ -74,7 +74,7 @@ def is_regular(unit: Unit, node: Node) -> bool:
     return flow.frames.at(node) is flow.frames.root and not flow.guards.get(node.id)
 
 
-def idle_tensors(unit: Unit, device: str, timeline: Timeline) -> list[Idle]:
+def idle_tensors(unit: Unit, device: str, timeline: DeviceTimeline) -> list[Idle]:
     """Return the tensors of the device's arena that may be swapped, each with one period in which
     it is idle. This is the period before an op that requests the swap, if there is one, else the
     tensor's longest idle period.
@@ -101,7 +101,7 @@ def _longest(
     storage: Storage,
     edges: Sequence[Edge],
     position: Mapping[int, int],
-    timeline: Timeline,
+    timeline: DeviceTimeline,
 ) -> list[Idle]:
     """Return a list with the longest idle period of the tensor, or with the period before a use
     that requests swapping. If no tensor qualifies, return an empty list.

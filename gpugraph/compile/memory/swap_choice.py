@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from gpugraph.compile.analysis.step_time_model import copy_seconds
-from gpugraph.compile.memory.idle_tensors import Idle, Timeline, idle_tensors
+from gpugraph.compile.memory.idle_tensors import DeviceTimeline, Idle, idle_tensors
 from gpugraph.compile.unit.compile_unit import Swap, Unit
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
@@ -102,7 +102,7 @@ class _Choice:
     def __init__(self, unit: Unit, device: str, limit: int) -> None:
         self.unit, self.device = unit, device
         self.limit = int(FULL * (limit - _variable_bytes(unit, device)))
-        self.timeline = Timeline(unit, device)
+        self.timeline = DeviceTimeline(unit, device)
         self.tensors = idle_tensors(unit, device, self.timeline)
         self.live = self._live_bytes()
         self.position = unit.positions()

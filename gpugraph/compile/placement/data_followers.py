@@ -7,7 +7,7 @@ on which its condition depends) stay on the host, which decides whether the loop
 
 from __future__ import annotations
 
-from gpugraph.compile.placement.device_candidates import Group
+from gpugraph.compile.placement.device_candidates import ColocationGroup
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.device_names import matches
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
@@ -18,7 +18,7 @@ _MOVERS = {NodeClass.MERGE, *FORWARDING}
 _STAYING = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 
-def followed(group: Group, devices: list[str]) -> str | None:
+def followed(group: ColocationGroup, devices: list[str]) -> str | None:
     """Return the device in `devices` that computes a group's data, or that is requested for that
     data. If neither is known, return None.
     """
@@ -48,7 +48,7 @@ def _priority(node: Node) -> int:
     return 0 if node.node_class is NodeClass.NEXT_ITERATION else 1
 
 
-def _of_metadata(group: Group) -> str | None:
+def _of_metadata(group: ColocationGroup) -> str | None:
     node = group.nodes[0]
     if len(group.nodes) > 1 or not node.is_metadata:
         return None

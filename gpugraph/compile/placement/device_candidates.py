@@ -14,7 +14,7 @@ from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel, kernel
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class ColocationGroup:
     """Nodes that must be on one device.
 
     Args:
@@ -43,7 +43,7 @@ class Candidates:
         self._types = list(dict.fromkeys(device.device_type for device in self._devices))
         self._plain: dict[tuple[str, tuple[str, ...]], tuple[list[str], str]] = {}
 
-    def of(self, group: Group) -> tuple[list[str], str]:
+    def of(self, group: ColocationGroup) -> tuple[list[str], str]:
         """Return the names of the devices that can run the group, the preferred device first, and
         the reason for the preference. Raises InvalidArgumentError if no device can run the group.
         """
@@ -51,14 +51,14 @@ class Candidates:
             return self.of_one(group.nodes[0])
         return self._choose(group, self._request(group), self._types_of(group))
 
-    def check_home(self, group: Group, home: str) -> None:
+    def check_home(self, group: ColocationGroup, home: str) -> None:
         """Raise InvalidArgumentError unless each node of the group can run on `home`, the device
         that holds the group's variable.
         """
         kind = next(device.device_type for device in self._devices if device.name == home)
         for node in group.nodes:
             if not _runs_on(node, kind):
-                why = f"it has no kernel there: {_why_not(Group([node]), kind)}"
+                why = f"it has no kernel there: {_why_not(ColocationGroup([node]), kind)}"
             elif not self._soft and not matches(node.requested_device, home):
                 why = f"it was requested on '{node.requested_device}'"
             else:
@@ -82,16 +82,18 @@ class Candidates:
             check_placeable(node.requested_device)
         except ValueError as error:
             raise _malformed(node, error) from error
-        chosen = self._plain[key] = self._choose(Group([node]), node.requested_device, [*types])
+        chosen = self._plain[key] = self._choose(
+            ColocationGroup([node]), node.requested_device, [*types]
+        )
         return chosen
 
-    def _types_of(self, group: Group) -> list[str]:
+    def _types_of(self, group: ColocationGroup) -> list[str]:
         types = self._types
         for node in group.nodes:
             types = [kind for kind in types if _runs_on(node, kind)]
         return types
 
-    def _request(self, group: Group) -> str:
+    def _request(self, group: ColocationGroup) -> str:
         request = ""
         for node in group.nodes:
             if not node.requested_device:
@@ -113,7 +115,9 @@ class Candidates:
                 raise _malformed(node, error) from error
         return request
 
-    def _choose(self, group: Group, request: str, types: list[str]) -> tuple[list[str], str]:
+    def _choose(
+        self, group: ColocationGroup, request: str, types: list[str]
+    ) -> tuple[list[str], str]:
         if not types:
             raise self._no_type(group)
         fitting = [device for device in self._devices if matches(request, device.name)]
@@ -132,7 +136,7 @@ class Candidates:
                 return names, f"soft placement: '{request}' was requested, but {why}"
         raise self._unsatisfied(group, request, bool(fitting))
 
-    def _reason(self, group: Group, request: str, types: list[str]) -> str:
+    def _reason(self, group: ColocationGroup, request: str, types: list[str]) -> str:
         if request:
             return f"requested '{request}'"
         preferred = self._types[0]
@@ -142,7 +146,7 @@ class Candidates:
             return f"{preferred} has the highest priority"
         return f"no {preferred} kernel: {_why_not(group, preferred)}"
 
-    def _no_type(self, group: Group) -> InvalidArgumentError:
+    def _no_type(self, group: ColocationGroup) -> InvalidArgumentError:
         node = group.nodes[0]
         if len(group.nodes) == 1:
             known = ", ".join(kernel_device_types(node.type)) or "no device type"
@@ -163,7 +167,9 @@ class Candidates:
             f"supports both and all else of their group: {_names(group, node)}",
         )
 
-    def _unsatisfied(self, group: Group, request: str, device_exists: bool) -> InvalidArgumentError:
+    def _unsatisfied(
+        self, group: ColocationGroup, request: str, device_exists: bool
+    ) -> InvalidArgumentError:
         node = next((member for member in group.nodes if member.requested_device), group.nodes[0])
         if not device_exists:
             names = ", ".join(sorted(device.name for device in self._devices))
@@ -204,7 +210,7 @@ def _runs_on(node: Node, device_type: str) -> bool:
     return _ON_HOST.isdisjoint(node.output_types) and _ON_HOST.isdisjoint(node.input_types)
 
 
-def _why_not(group: Group, device_type: str) -> str:
+def _why_not(group: ColocationGroup, device_type: str) -> str:
     """Return why the group can't run on a device type, naming the first node without a kernel for
     it.
     """
@@ -221,7 +227,7 @@ def _why_not(group: Group, device_type: str) -> str:
     return "no member forbids it"
 
 
-def _names(group: Group, but: Node) -> str:
+def _names(group: ColocationGroup, but: Node) -> str:
     names = [f"'{node.name}'" for node in group.nodes if node is not but]
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 

@@ -23,7 +23,7 @@ from collections import Counter
 
 from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.compile.placement.data_followers import counters, followed
-from gpugraph.compile.placement.device_candidates import Candidates, Group
+from gpugraph.compile.placement.device_candidates import Candidates, ColocationGroup
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit, leader_name, variable_key
 from gpugraph.graph.device_names import merge_specs
@@ -49,7 +49,7 @@ def place(unit: Unit) -> Outcome:
             group = group_of.get(node.id)
             if group is None and _place_alone(unit, candidates, node):
                 continue
-            _place_group(unit, candidates, group or Group([node]), counting)
+            _place_group(unit, candidates, group or ColocationGroup([node]), counting)
     for node in late:
         if not node.assigned_device:
             _place_late(unit, candidates, node)
@@ -65,11 +65,11 @@ def place(unit: Unit) -> Outcome:
     )
 
 
-def _groups(nodes: list[Node]) -> dict[int, Group]:
+def _groups(nodes: list[Node]) -> dict[int, ColocationGroup]:
     """Return the groups of nodes that must share a device, by node id. A node without such a group
     has no entry.
     """
-    group_of: dict[int, Group] = {}
+    group_of: dict[int, ColocationGroup] = {}
     by_name = {node.name: node for node in nodes}
     by_variable: dict[tuple[str, str], Node] = {}
     for node in nodes:
@@ -93,7 +93,7 @@ def _groups(nodes: list[Node]) -> dict[int, Group]:
     return group_of
 
 
-def _join(group_of: dict[int, Group], first: Node, second: Node, why: str) -> None:
+def _join(group_of: dict[int, ColocationGroup], first: Node, second: Node, why: str) -> None:
     """Merge the groups of both nodes, the smaller into the larger.
 
     Args:
@@ -101,8 +101,8 @@ def _join(group_of: dict[int, Group], first: Node, second: Node, why: str) -> No
     """
     if first is second:
         return
-    one = group_of.get(first.id) or Group([first])
-    two = group_of.get(second.id) or Group([second])
+    one = group_of.get(first.id) or ColocationGroup([first])
+    two = group_of.get(second.id) or ColocationGroup([second])
     group_of[first.id], group_of[second.id] = one, two
     if one is two:
         return
@@ -115,7 +115,7 @@ def _join(group_of: dict[int, Group], first: Node, second: Node, why: str) -> No
         group_of[node.id] = one
 
 
-def _is_generator(node: Node, group_of: dict[int, Group]) -> bool:
+def _is_generator(node: Node, group_of: dict[int, ColocationGroup]) -> bool:
     return (
         not node.input_types
         and len(node.output_types) == 1
@@ -135,7 +135,9 @@ def _place_alone(unit: Unit, candidates: Candidates, node: Node) -> bool:
     return True
 
 
-def _place_group(unit: Unit, candidates: Candidates, group: Group, counting: set[int]) -> None:
+def _place_group(
+    unit: Unit, candidates: Candidates, group: ColocationGroup, counting: set[int]
+) -> None:
     home = _home(unit, group)
     if home is not None:
         candidates.check_home(group, home)
@@ -154,20 +156,22 @@ def _place_group(unit: Unit, candidates: Candidates, group: Group, counting: set
             unit.reasons[node.id] = f"{reason}; {group.why.get(node.id, 'leads its group')}"
 
 
-def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[list[str], str]:
+def _candidates_of(
+    unit: Unit, candidates: Candidates, group: ColocationGroup
+) -> tuple[list[str], str]:
     """Return the devices that can run the group, and the reason. The devices can also run the ops
     of other runs that refer to the group's variables, if possible.
     """
     kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
     if kin:
         try:
-            return candidates.of(Group([*group.nodes, *kin], group.why))
+            return candidates.of(ColocationGroup([*group.nodes, *kin], group.why))
         except InvalidArgumentError:
             pass  # another run's impossible request is an error of that run
     return candidates.of(group)
 
 
-def _home(unit: Unit, group: Group) -> str | None:
+def _home(unit: Unit, group: ColocationGroup) -> str | None:
     """Return the device on which a variable of the group has memory since an earlier run, else
     None.
     """
@@ -196,7 +200,7 @@ def _place_late(unit: Unit, candidates: Candidates, node: Node) -> None:
             node.assigned_device = node.input_edge(0).src.assigned_device
         unit.reasons[node.id] = "read where it is"
         return
-    devices, reason = candidates.of(Group([node]))
+    devices, reason = candidates.of(ColocationGroup([node]))
     consumers = {
         edge.dst.assigned_device
         for edge in node._out

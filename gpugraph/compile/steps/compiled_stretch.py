@@ -23,7 +23,7 @@ from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
-from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.compile.steps.native_calls import library_of, native_step, step_beside_native
 from gpugraph.compile.steps.native_node_code import (
     Calls,
@@ -54,14 +54,14 @@ MOST_NAMES = 8
 """The maximum number of steps in the same state that a report line names."""
 
 
-class Member:
+class MemberStep:
     """A step in a run of steps. It runs by NumPy, or by native code once that is compiled.
 
     step: the step to run now. calls: the native calls, if native code is used. reason: why no
     native code is used.
     """
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: GuardedStep) -> None:
         self.entry = entry
         self.step: Step = entry.step
         self.calls: Calls | None = None
@@ -134,7 +134,7 @@ class _MixedRun:
     seconds on binding.
     """
 
-    def __init__(self, members: Sequence[Member], waits: bool, verifies: bool) -> None:
+    def __init__(self, members: Sequence[MemberStep], waits: bool, verifies: bool) -> None:
         self._members = members
         self._waits, self._verifies = waits, verifies
         self._ends: float | None = None  # set by the first step that may switch
@@ -172,12 +172,12 @@ class CompiledStretch:
       verifies: whether the first native run of a step is compared with NumPy.
     """
 
-    def __init__(self, entries: Sequence[Entry], waits: bool, verifies: bool = False) -> None:
+    def __init__(self, entries: Sequence[GuardedStep], waits: bool, verifies: bool = False) -> None:
         self.entries = entries
         self.waits, self.verifies = waits, verifies
         self.is_joined = False
         self._has_run = False
-        self._members = [Member(entry) for entry in entries]
+        self._members = [MemberStep(entry) for entry in entries]
         self._sequence = StepSequence(entry.step for entry in entries)
         self._cost = sum(map(_nanoseconds, entries))
         self.spent = WORTHWHILE_NS if waits else 0.0  # estimated nanoseconds in NumPy so far
@@ -232,7 +232,7 @@ class CompiledStretch:
         self.spent = max(self.spent, WORTHWHILE_NS)
 
     @property
-    def members(self) -> Sequence[Member]:
+    def members(self) -> Sequence[MemberStep]:
         """The members of the run of steps."""
         return self._members
 
@@ -271,7 +271,7 @@ class CompiledStretch:
         """Return text with the number of native steps for each library, and the names of all other
         steps.
         """
-        by_state: dict[str, list[Entry]] = {"native": [], "waiting": [], "plain": []}
+        by_state: dict[str, list[GuardedStep]] = {"native": [], "waiting": [], "plain": []}
         for entry in self.entries:
             by_state[codes[entry.step.label].state].append(entry)
         known: dict[Any, str] = {}
@@ -354,7 +354,7 @@ class CompiledStretch:
         self.is_joined = True
 
 
-def _nanoseconds(entry: Entry) -> float:
+def _nanoseconds(entry: GuardedStep) -> float:
     """Estimate how many nanoseconds NumPy takes for a step. A step without a native form counts as
     a single call.
     """
@@ -365,7 +365,7 @@ def _nanoseconds(entry: Entry) -> float:
 
 
 @uninterrupted
-def _piece(entry: Entry, known: Programs) -> Piece | str:
+def _piece(entry: GuardedStep, known: Programs) -> Piece | str:
     """Return the native code of an entry, or the reason why the entry has no native code. Never
     raises an error.
     """

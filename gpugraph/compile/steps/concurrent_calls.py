@@ -14,22 +14,22 @@ from typing import Any
 
 from gpugraph.compile.steps.call_threads import CallThread
 from gpugraph.compile.steps.dynamic_steps import CallingStep
-from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.plan import Step, StepGroup, WaitingRun, noting_step
 
 _HEAD_START_S = 0.01  # wait for a function before the next is called
 _SLICE_S = 0.05  # interval of checks for cancellation
 
 
-def with_concurrent_calls(entries: Sequence[Entry]) -> list[Entry]:
+def with_concurrent_calls(entries: Sequence[GuardedStep]) -> list[GuardedStep]:
     """Return the entries. Adjacent calls that do not depend on each other are merged into one
     entry.
 
     A check that a variable is initialized may stand between two calls; it then precedes both calls.
     """
-    result: list[Entry] = []
-    calls: list[Entry] = []
-    checks: list[Entry] = []
+    result: list[GuardedStep] = []
+    calls: list[GuardedStep] = []
+    checks: list[GuardedStep] = []
     for entry in entries:
         if calls and entry.step.kind == "guard" and entry.guard == calls[0].guard:
             checks.append(entry)
@@ -45,23 +45,23 @@ def with_concurrent_calls(entries: Sequence[Entry]) -> list[Entry]:
     return [*result, *_joined(calls), *checks]
 
 
-def _is_call(entry: Entry) -> bool:
+def _is_call(entry: GuardedStep) -> bool:
     run = entry.step.run
     return isinstance(run, WaitingRun) and isinstance(run.step_run, CallingStep)
 
 
-def _goes_with(entry: Entry, call: Entry) -> bool:
+def _goes_with(entry: GuardedStep, call: GuardedStep) -> bool:
     """Return whether an entry is a call at the same depth as `call`. Calls at one depth do not
     depend on each other.
     """
     return _is_call(entry) and entry.guard == call.guard and entry.step.depth == call.step.depth
 
 
-def _joined(calls: Sequence[Entry]) -> Sequence[Entry]:
+def _joined(calls: Sequence[GuardedStep]) -> Sequence[GuardedStep]:
     if len(calls) < 2:
         return calls
     group = ConcurrentCalls([entry.step for entry in calls])
-    return [Entry(calls[0].guard, Step.of(group, "concurrent"))]
+    return [GuardedStep(calls[0].guard, Step.of(group, "concurrent"))]
 
 
 def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> None:

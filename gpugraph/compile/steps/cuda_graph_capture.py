@@ -20,7 +20,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.compile.steps.launch_joining import switched_off, with_joined_launches
 from gpugraph.compile.steps.stretch import stretch_of, without_guards
 from gpugraph.compile.unit.rewrite_switches import CAPTURE
@@ -103,12 +103,12 @@ class Capture:
 
 
 def with_captures(
-    entries: Sequence[Entry], devices: dict[str, Any], report_lines: list[str]
-) -> list[Entry]:
+    entries: Sequence[GuardedStep], devices: dict[str, Any], report_lines: list[str]
+) -> list[GuardedStep]:
     """Return the entries. Adjacent entries that one GPU can run as a CUDA graph are merged into one
     entry.
     """
-    stretches: list[Entry] = []
+    stretches: list[GuardedStep] = []
     for _, group in groupby(entries, key=_stretch_key):
         members = _without_late_guards(group)
         steps = [entry.step for entry in without_guards(members)]
@@ -128,7 +128,7 @@ def with_captures(
     return stretches
 
 
-def _without_late_guards(members: Iterable[Entry]) -> list[Entry]:
+def _without_late_guards(members: Iterable[GuardedStep]) -> list[GuardedStep]:
     """Return the members without the checks of variables that an earlier member initializes: in a
     merged entry, checks run before all other steps.
     """
@@ -144,8 +144,8 @@ def _without_late_guards(members: Iterable[Entry]) -> list[Entry]:
 
 
 def _with_joined(
-    members: Sequence[Entry], steps: Sequence[Step], device: Any, report_lines: list[str]
-) -> list[Entry]:
+    members: Sequence[GuardedStep], steps: Sequence[Step], device: Any, report_lines: list[str]
+) -> list[GuardedStep]:
     """Return the members with launches joined where possible. If any launches are joined, the
     checks of variables come first.
     """
@@ -155,11 +155,11 @@ def _with_joined(
     entry_by_step = {entry.step: entry for entry in members}
     guards = [entry for entry in members if entry.step.kind == "guard"]
     assigns = any(entry.assigns for entry in members)
-    joined = Entry(members[0].guard, steps[0], assigns=assigns)
+    joined = GuardedStep(members[0].guard, steps[0], assigns=assigns)
     return [*guards, *(entry_by_step.get(step, joined._replace(step=step)) for step in steps_after)]
 
 
-def _stretch_key(entry: Entry) -> Any:
+def _stretch_key(entry: GuardedStep) -> Any:
     """Return a key. Entries with equal keys can be in one capture; an entry that can't be captured
     has a unique key.
     """

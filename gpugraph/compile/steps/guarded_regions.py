@@ -18,7 +18,7 @@ from gpugraph.compile.unit.guards import ALWAYS, Atom, Guard, Is, holds_never, n
 from gpugraph.plan import Run, Step, StepGroup, StepSequence
 
 
-class Entry(NamedTuple):
+class GuardedStep(NamedTuple):
     """A step and the guard under which it runs.
 
     Args:
@@ -125,7 +125,7 @@ class RunIfUp:
             self.run()
 
 
-class Region(StepGroup):
+class GuardedRegion(StepGroup):
     """Steps that run if a flag is set."""
 
     def __init__(self, flags: bytearray, flag: int, steps: Sequence[Step], guarded: bool) -> None:
@@ -143,7 +143,7 @@ class Region(StepGroup):
         """Return a callable that runs the steps without the checks that variables are
         initialized.
         """
-        return Region(self.flags, self.flag, self.steps, False).run
+        return GuardedRegion(self.flags, self.flag, self.steps, False).run
 
     def parts(self, traced: bool) -> Sequence[Step]:
         """Return all steps if the flag is set, else an empty sequence."""
@@ -215,16 +215,16 @@ class Flags:
         return JoinFlags(self.values, flag, [self.atom(atom) for atom in atoms])
 
 
-def with_regions(flags: Flags, entries: Iterable[Entry]) -> list[Entry]:
+def with_regions(flags: Flags, entries: Iterable[GuardedStep]) -> list[GuardedStep]:
     """Return the entries. Adjacent entries with equal guards are merged into regions."""
-    regions: list[Entry] = []
+    regions: list[GuardedStep] = []
     for guard, group in groupby(entries, key=lambda entry: entry.guard):
         members = list(group)
         if guard == ALWAYS:
             regions += members
         elif not holds_never(guard):
             flag = flags.guard(guard)
-            region = Region(flags.values, flag, [entry.step for entry in members], True)
+            region = GuardedRegion(flags.values, flag, [entry.step for entry in members], True)
             reads = (flag, *(read for entry in members for read in entry.reads))
-            regions.append(Entry(ALWAYS, Step.of(region, "region"), (), reads))
+            regions.append(GuardedStep(ALWAYS, Step.of(region, "region"), (), reads))
     return regions

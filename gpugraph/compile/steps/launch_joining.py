@@ -28,7 +28,7 @@ compilation.
 """
 
 
-class Command(NamedTuple):
+class JoinableStep(NamedTuple):
     """The properties of a step that decide whether it can be joined.
 
     Args:
@@ -45,7 +45,7 @@ class _LastTouches:
     it.
     """
 
-    def __init__(self, commands: Sequence[Command]) -> None:
+    def __init__(self, commands: Sequence[JoinableStep]) -> None:
         known = [command.touches for command in commands if command.touches is not None]
         spans = {span for touches in known for span in (*touches.reads, *touches.writes)}
         edges = sorted({edge for start, size in spans for edge in (start, start + size)})
@@ -73,7 +73,7 @@ class _LastTouches:
                 np.maximum(groups[where], group, out=groups[where])
 
 
-def independent_groups(commands: Sequence[Command]) -> list[list[int]]:
+def independent_groups(commands: Sequence[JoinableStep]) -> list[list[int]]:
     """Return the commands in groups, in the order in which the groups must run.
 
     The commands of one group have the same kind and do not depend on each other. Two commands that
@@ -133,7 +133,7 @@ def with_joined_launches(
     if not frequent:
         return list(steps)
     commands = [
-        Command(kind if kind in frequent else None, launch.touches())
+        JoinableStep(kind if kind in frequent else None, launch.touches())
         for kind, launch in zip(kinds, launches)
     ]
     joined_steps: list[Step] = []

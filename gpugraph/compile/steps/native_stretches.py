@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any
 
 from gpugraph.compile.steps.compiled_stretch import CompiledStretch
-from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.compile.steps.stretch import stretch_of, without_guards
 
 SMALL = 4096
@@ -23,12 +23,12 @@ SMALL = 4096
 
 
 def with_native_stretches(
-    entries: Sequence[Entry],
+    entries: Sequence[GuardedStep],
     waits: bool,
     in_loop: bool = False,
     verifies: bool = False,
     begins: bool = False,
-) -> list[Entry]:
+) -> list[GuardedStep]:
     """Return the entries. Adjacent entries that may become native are merged into runs of steps.
 
     Args:
@@ -37,7 +37,7 @@ def with_native_stretches(
       waits, verifies: as in `CompiledStretch`.
       begins: whether to compile the steps before their first run.
     """
-    stretches: list[Entry] = []
+    stretches: list[GuardedStep] = []
     for _, group in groupby(entries, key=_stretch_key):
         members = list(group)
         if not _is_worth(members, in_loop):
@@ -50,7 +50,7 @@ def with_native_stretches(
     return stretches
 
 
-def _stretch_key(entry: Entry) -> Any:
+def _stretch_key(entry: GuardedStep) -> Any:
     """Return a key. Adjacent entries with equal keys form a run of steps; an entry that can't be
     part of one has a unique key.
     """
@@ -60,7 +60,7 @@ def _stretch_key(entry: Entry) -> Any:
     return entry.guard
 
 
-def _is_worth(members: Sequence[Entry], in_loop: bool) -> bool:
+def _is_worth(members: Sequence[GuardedStep], in_loop: bool) -> bool:
     native = [entry.native for entry in members if entry.native is not None]
     if len(native) != 1 or in_loop:
         return len(native) > (0 if in_loop else 1)

@@ -24,7 +24,7 @@ import numpy as np
 from gpugraph.base.errors import InternalError
 from gpugraph.compile.steps.native_node_code import Candidate, Piece, translate
 from gpugraph.kernel import Elementwise
-from gpugraph.ops.fusion.fused_members import Member, MemberContext
+from gpugraph.ops.fusion.fused_members import FusedMember, MemberContext
 
 NEAR = 64
 """The tolerance of an element in roundings, relative to the element's own magnitude."""
@@ -268,7 +268,7 @@ def _size(array: Any) -> Any:
 # -- fused steps
 
 
-def _members(step: Candidate) -> Sequence[Member]:
+def _members(step: Candidate) -> Sequence[FusedMember]:
     attrs = step.context.attrs
     if "members" not in attrs:
         return ()
@@ -289,7 +289,7 @@ def _by_members(step: Candidate, move: _Noise, signs: _Noise) -> Sequence[Any]:
     return [values[number] for number in step.context.attrs["stores"]]
 
 
-def _computed(member: Member, sources: Sequence[Any]) -> list[Any]:
+def _computed(member: FusedMember, sources: Sequence[Any]) -> list[Any]:
     """Return NumPy's results of a member op, in separate memory."""
     signature = member.signature
     shapes = signature.input_shapes, signature.output_shapes

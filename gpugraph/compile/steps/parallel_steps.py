@@ -16,19 +16,21 @@ from functools import partial
 
 import numpy as np
 
-from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.plan import Clock, Step, StepCode, StepGroup, note_step
 
 
-def with_parallel_steps(entries: Sequence[Entry], lanes: int, clock: Clock) -> list[Entry]:
+def with_parallel_steps(
+    entries: Sequence[GuardedStep], lanes: int, clock: Clock
+) -> list[GuardedStep]:
     """Return the entries. Adjacent entries of one group are merged into a step that runs at most
     `lanes` of them in parallel.
 
     A check that a variable is initialized may stand between two entries of a group; it then
     precedes both entries.
     """
-    result: list[Entry] = []
-    group: list[Entry] = []
+    result: list[GuardedStep] = []
+    group: list[GuardedStep] = []
     for entry in entries:
         if group and entry.group != group[0].group and entry.step.kind != "guard":
             result += _joined(group, lanes, clock)
@@ -40,12 +42,12 @@ def with_parallel_steps(entries: Sequence[Entry], lanes: int, clock: Clock) -> l
     return [*result, *_joined(group, lanes, clock)]
 
 
-def _joined(group: Sequence[Entry], lanes: int, clock: Clock) -> Sequence[Entry]:
+def _joined(group: Sequence[GuardedStep], lanes: int, clock: Clock) -> Sequence[GuardedStep]:
     if len(group) < 2:
         return group
     code = partial(StepCode, "plain", "it runs beside others, in a thread")
     steps = ParallelSteps([replace(entry.step, code=code) for entry in group], lanes, clock)
-    return [Entry(group[0].guard, Step.of(steps, "concurrent"))]
+    return [GuardedStep(group[0].guard, Step.of(steps, "concurrent"))]
 
 
 class ParallelSteps(StepGroup):

@@ -17,7 +17,7 @@ from gpugraph.compile.memory.memory_planning import passes_whole
 from gpugraph.compile.memory.side_by_side import parallel_lanes
 from gpugraph.compile.steps.concurrent_calls import with_concurrent_calls
 from gpugraph.compile.steps.cuda_graph_capture import Check, with_captures
-from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.compile.steps.kernel_context import Cell
 from gpugraph.compile.steps.native_node_code import Candidate
 from gpugraph.compile.steps.native_stretches import with_native_stretches
@@ -39,7 +39,7 @@ class StepList(Arrays):
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
-        self.entries: list[Entry] = []
+        self.entries: list[GuardedStep] = []
         self.frame: Frame | None = None
         self.guard = ALWAYS  # guard of the node that is being bound
         self.guarded: set[Any] = set()
@@ -68,9 +68,11 @@ class StepList(Arrays):
         """
         step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)
-        self.entries.append(Entry(self.guard, step, (), (), native, assigns, group))
+        self.entries.append(GuardedStep(self.guard, step, (), (), native, assigns, group))
 
-    def with_stretches(self, entries: Sequence[Entry], in_loop: bool = False) -> list[Entry]:
+    def with_stretches(
+        self, entries: Sequence[GuardedStep], in_loop: bool = False
+    ) -> list[GuardedStep]:
         """Return the entries. Adjacent entries that become native calls or one CUDA graph are
         merged.
 

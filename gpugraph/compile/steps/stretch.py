@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.plan import Run, Step, StepCode, StepGroup, StepSequence
 
 
@@ -57,16 +57,16 @@ class Stretch(StepGroup):
         return [*self.guards.steps, *self.code.parts(traced)]
 
 
-def stretch_of(members: Sequence[Entry], code: StretchCode) -> Entry:
+def stretch_of(members: Sequence[GuardedStep], code: StretchCode) -> GuardedStep:
     """Return one entry for a run of steps with equal guards.
 
     Args:
       code: the object that runs the steps.
     """
     stretch = Stretch([entry.step for entry in members], code)
-    return Entry(members[0].guard, Step.of(stretch, "stretch"))
+    return GuardedStep(members[0].guard, Step.of(stretch, "stretch"))
 
 
-def without_guards(members: Sequence[Entry]) -> list[Entry]:
+def without_guards(members: Sequence[GuardedStep]) -> list[GuardedStep]:
     """Return the entries without the checks that variables are initialized."""
     return [entry for entry in members if entry.step.kind != "guard"]

@@ -23,7 +23,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import Size, SizeValues, has_open_sizes
 from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId, Unit
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.ops.fusion.member_memory import Layout
+from gpugraph.ops.fusion.member_memory import MemoryLayout
 
 
 class OpenParts:
@@ -274,8 +274,8 @@ class Resolver:
         resolved = np.array([self.of(item) for item in array.flat], np.int64)
         return resolved.reshape(array.shape)
 
-    def _layout(self, layout: Layout) -> Layout:
-        resolved = Layout()
+    def _layout(self, layout: MemoryLayout) -> MemoryLayout:
+        resolved = MemoryLayout()
         resolved.in_place = layout.in_place
         return resolved
 
@@ -299,5 +299,5 @@ _RULES = {
     dict: Resolver._dict,
     TensorShape: Resolver._shape,
     np.ndarray: Resolver._array,
-    Layout: Resolver._layout,
+    MemoryLayout: Resolver._layout,
 }

@@ -5,7 +5,7 @@ computes each value.
 from __future__ import annotations
 
 from gpugraph.devices.codegen.c_types import C_TYPES, failure, in_c
-from gpugraph.devices.codegen.program import Apply, Constant, Index, Input, Program, Reduce
+from gpugraph.devices.codegen.program import Apply, Index, Input, Literal, Program, Reduce
 
 _Signature = tuple[object, ...]
 
@@ -146,7 +146,7 @@ class Values:
         value = self.program.values[index]
         if isinstance(value, Input):
             return self.load(index, load.format(index))
-        if isinstance(value, Constant):
+        if isinstance(value, Literal):
             return value.literal
         if isinstance(value, Index):
             return f"({self.kind(index)}){_place(value)}"

@@ -33,7 +33,7 @@ class Input(NamedTuple):
     source: int = -1
 
 
-class Constant(NamedTuple):
+class Literal(NamedTuple):
     """A number that is part of the source.
 
     Args:
@@ -84,7 +84,7 @@ class Reduce(NamedTuple):
     axis: str
 
 
-Value = Input | Constant | Index | Apply | Reduce
+Value = Input | Literal | Index | Apply | Reduce
 
 
 class Program(NamedTuple):
@@ -186,7 +186,7 @@ class Program(NamedTuple):
         return spans
 
 
-class Loop(NamedTuple):
+class WhileProgram(NamedTuple):
     """A while loop.
 
     Args:

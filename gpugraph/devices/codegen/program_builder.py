@@ -22,14 +22,14 @@ from gpugraph.base.sizes import is_open
 from gpugraph.devices.codegen.c_types import literal, not_native
 from gpugraph.devices.codegen.program import (
     Apply,
-    Constant,
     Index,
     Input,
-    Loop,
+    Literal,
     NotNativeError,
     Program,
     Reduce,
     Value,
+    WhileProgram,
 )
 from gpugraph.kernel import Elementwise, Reduction
 
@@ -76,7 +76,7 @@ class Fusion:
     def constant(self, value: Any, dtype: DType) -> int:
         """Add a constant; its value becomes part of the generated source."""
         self._check(dtype)
-        return self._add(Constant(dtype.base_dtype, literal(value, dtype.base_dtype)), ())
+        return self._add(Literal(dtype.base_dtype, literal(value, dtype.base_dtype)), ())
 
     def index(self, size: int, dtype: DType) -> int:
         """Add the vector 0, 1, ..., size - 1, along the last axis.
@@ -208,7 +208,9 @@ class Fusion:
         program = Program(len(groups), values, tuple(self._outputs), along, narrow)
         return Fused(_check_program(program), sizes)
 
-    def finish_loop(self, condition: int, changing: Mapping[int, int]) -> tuple[Loop, Shape]:
+    def finish_loop(
+        self, condition: int, changing: Mapping[int, int]
+    ) -> tuple[WhileProgram, Shape]:
         """Return a while loop and the sizes of its axes.
 
         Raises NotNativeError if the loop variables are not all scalars or vectors of one size.
@@ -219,7 +221,7 @@ class Fusion:
         """
         variables, following = tuple(changing), tuple(changing.values())
         groups, values, sizes = self._collapse([*variables, *following, condition])
-        return Loop(len(groups), values, variables, condition, following), sizes
+        return WhileProgram(len(groups), values, variables, condition, following), sizes
 
     def _collapse(self, targets: Iterable[int]) -> tuple[list[list[int]], tuple[Value, ...], Shape]:
         """Merge the axes. Return the groups of merged axes, counted from the last axis; the values,

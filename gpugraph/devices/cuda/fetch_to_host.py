@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Stream
 from gpugraph.devices.cuda.kernel_refusals import late
-from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, Part
+from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, EnqueuedPart
 from gpugraph.devices.cuda.launching.unbound_launch import Touches
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.cuda.transfers.pinned_staging import LARGE, Staging
@@ -95,7 +95,7 @@ class SmallFetch(Fetch):
         copy_out = staging.driver.copy_out
         call = partial(copy_out, address, array.address, array.nbytes, staging.compute)
         touches = Touches(((array.address, array.nbytes),), ((address, array.nbytes),))
-        self._begin = Enqueued([Part(call, touches)], lock)
+        self._begin = Enqueued([EnqueuedPart(call, touches)], lock)
 
     @property
     def begin(self) -> Callable[[], None]:

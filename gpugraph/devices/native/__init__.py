@@ -24,9 +24,9 @@ from collections.abc import Callable, Sequence
 from gpugraph.devices.codegen.c_types import NOT_NATIVE as NOT_NATIVE, not_native as not_native
 from gpugraph.devices.codegen.c_value_expressions import failure_of as failure_of
 from gpugraph.devices.codegen.program import (
-    Loop as Loop,
     NotNativeError as NotNativeError,
     Program as Program,
+    WhileProgram as WhileProgram,
 )
 from gpugraph.devices.codegen.program_builder import Fused as Fused, Fusion as Fusion
 from gpugraph.devices.native.background_compilation import (
@@ -36,7 +36,7 @@ from gpugraph.devices.native.background_compilation import (
 )
 from gpugraph.devices.native.compiled_functions import (
     FAILED as FAILED,
-    Function as Function,
+    CompiledFunction as CompiledFunction,
     LoopFunction as LoopFunction,
     estimate as estimate,
 )
@@ -62,15 +62,19 @@ from gpugraph.devices.native.numpy_blas import (
     products as products,
 )
 from gpugraph.devices.native.open_calls import (
+    BlockWords as BlockWords,
     OpenBlocks as OpenBlocks,
     OpenCall as OpenCall,
     OpenTable as OpenTable,
-    Words as Words,
     table_of as table_of,
     words_of as words_of,
 )
 from gpugraph.devices.native.open_views import Address as Address, OpenView as OpenView
-from gpugraph.devices.native.strided_copies import Axis as Axis, axes_of as axes_of, move as move
+from gpugraph.devices.native.strided_copies import (
+    CopyAxis as CopyAxis,
+    axes_of as axes_of,
+    move as move,
+)
 from gpugraph.devices.native.tiled_products import (
     TILED_PRODUCTS as TILED_PRODUCTS,
     is_tiled as is_tiled,
@@ -111,15 +115,15 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     """Return one call that makes these calls in order and stops at the first nonzero status.
 
     Args:
-      calls: results of `Function.bind` (for kernels that can't fail), `Function.call`, `products`,
-        `move` or `sequence`.
+      calls: results of `CompiledFunction.bind` (for kernels that can't fail),
+        `CompiledFunction.call`, `products`, `move` or `sequence`.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.sequence(calls)
 
 
-def open_blocks(calls: Sequence[tuple[Words, OpenCall]]) -> OpenBlocks:
+def open_blocks(calls: Sequence[tuple[BlockWords, OpenCall]]) -> OpenBlocks:
     """Return the `OpenBlocks` of calls whose sizes are open."""
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"

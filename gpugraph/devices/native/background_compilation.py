@@ -12,10 +12,10 @@ from typing import Any, Generic, TypeVar
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.codegen.c_types import TRIGONOMETRY
 from gpugraph.devices.codegen.compilation import Compilation
-from gpugraph.devices.codegen.program import Loop, Program
+from gpugraph.devices.codegen.program import Program, WhileProgram
 from gpugraph.devices.native.c_kernel_source import KernelSource
 from gpugraph.devices.native.c_while_loop_source import LoopSource
-from gpugraph.devices.native.compiled_functions import Function, LoopFunction
+from gpugraph.devices.native.compiled_functions import CompiledFunction, LoopFunction
 from gpugraph.devices.native.native_runtime import RUNTIME, Runtime, kernel_file
 
 UNIT = 16
@@ -64,20 +64,20 @@ class Prepared(Generic[Compiled]):
         return self.get()
 
 
-_PROGRAMS: dict[Program, Prepared[Function]] = {}
-_LOOPS: dict[Loop, Prepared[LoopFunction]] = {}
+_PROGRAMS: dict[Program, Prepared[CompiledFunction]] = {}
+_LOOPS: dict[WhileProgram, Prepared[LoopFunction]] = {}
 
 
-def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
+def prepare(programs: Sequence[Program]) -> list[Prepared[CompiledFunction]]:
     """Return a `Prepared` for each program, in order, and start to compile the programs that are
     new.
 
     The compilation is in the background, unless GPUGRAPH_NATIVE is "wait".
     """
-    return _prepare(programs, _PROGRAMS, KernelSource, Function)
+    return _prepare(programs, _PROGRAMS, KernelSource, CompiledFunction)
 
 
-def prepare_loops(loops: Sequence[Loop]) -> list[Prepared[LoopFunction]]:
+def prepare_loops(loops: Sequence[WhileProgram]) -> list[Prepared[LoopFunction]]:
     """Return a `Prepared` for each loop, in order, and start to compile the loops that are new.
     Raises NotNativeError for a loop that can't be one function.
     """

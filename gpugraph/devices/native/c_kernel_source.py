@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from gpugraph.devices.codegen.program import Program
 from gpugraph.devices.codegen.program_source import brace, function_source
-from gpugraph.devices.native.c_pass_source import CSource
+from gpugraph.devices.native.c_pass_source import PassSource
 
 
-class KernelSource(CSource):
+class KernelSource(PassSource):
     """The source of one program's kernel, `source`, and the properties from which its block is
     computed.
 

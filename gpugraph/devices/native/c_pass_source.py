@@ -50,7 +50,7 @@ static __attribute__((unused)) {T} {name}_fold({T} *parts, int64_t count, int64_
 """
 
 
-class CSource(ProgramSource):
+class PassSource(ProgramSource):
     """Writes the C code of a program's passes and reductions."""
 
     def __init__(self, program: Program, key: object, whole: bool = False) -> None:

@@ -10,9 +10,9 @@ If the run's stop flag is set, it returns the status "stopped".
 from __future__ import annotations
 
 from gpugraph.devices.codegen.loop_schedule import Schedule, schedule
-from gpugraph.devices.codegen.program import Loop, NotNativeError, Program
+from gpugraph.devices.codegen.program import NotNativeError, Program, WhileProgram
 from gpugraph.devices.codegen.program_source import brace, function_source, indent
-from gpugraph.devices.native.c_pass_source import CSource
+from gpugraph.devices.native.c_pass_source import PassSource
 
 SLICE = 20_000_000
 """The number of nanoseconds after which the function returns to Python."""
@@ -23,15 +23,15 @@ it is checked in every 1,024th iteration.
 """
 
 
-class LoopSource(CSource):
+class LoopSource(PassSource):
     """The C source of a loop's function, which is called `name`. Raises NotNativeError if the loop
     can't be one function.
 
     `number<n>` is the C variable of a scalar loop variable. All other names have the same meaning
-    as in `CSource`.
+    as in `PassSource`.
     """
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: WhileProgram) -> None:
         spans = Program(loop.axes, loop.values, (), ()).spans()
         along = tuple(spans[index] for index in loop.variables)
         program = Program(loop.axes, loop.values, loop.next, along)
@@ -108,7 +108,7 @@ class LoopSource(CSource):
         return [*self.scalars(order.once, known=known), *self.passes(order, known)]
 
 
-def _check(loop: Loop, program: Program) -> None:
+def _check(loop: WhileProgram, program: Program) -> None:
     """Raise NotNativeError, with the reason, if a loop can't be one function."""
     spans = program.spans()
     if program.inputs != loop.inputs:

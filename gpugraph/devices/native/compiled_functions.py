@@ -28,7 +28,7 @@ from gpugraph.devices.codegen.program import Apply, Input, Program, Value
 from gpugraph.devices.native.c_kernel_source import KernelSource
 from gpugraph.devices.native.c_while_loop_source import LoopSource
 from gpugraph.devices.native.native_runtime import (
-    Block,
+    KernelBlock,
     Runtime,
     address_of,
     call_of,
@@ -66,7 +66,7 @@ def estimate(program: Program) -> float:
     return nanoseconds + 0.1 * len(program.outputs)
 
 
-class Function:
+class CompiledFunction:
     """A compiled program, to be bound to arrays."""
 
     def __init__(self, source: KernelSource, library: ctypes.CDLL, runtime: Runtime) -> None:
@@ -129,12 +129,14 @@ class Function:
 
     def _block(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
-    ) -> tuple[Block, tuple[Any, ...], float]:
+    ) -> tuple[KernelBlock, tuple[Any, ...], float]:
         """Return the block for these arrays, the objects that must live as long as the block, and
         the estimated work in nanoseconds.
         """
         rows, inner = (prod(sizes[:-1]), sizes[-1]) if sizes else (1, 1)
-        block = Block(self._entry, self._runtime.parallel, thread_count(), rows=rows, inner=inner)
+        block = KernelBlock(
+            self._entry, self._runtime.parallel, thread_count(), rows=rows, inner=inner
+        )
         block.each_nanoseconds, block.cuts = self._each_nanoseconds, self._cuts
         self._runtime.cut("block", block)
         scratch = [
@@ -163,7 +165,7 @@ class Function:
             ("work", RELEASE_NANOSECONDS),
         )
 
-    def _scratch(self, block: Block, index: int, kind: str) -> Any:
+    def _scratch(self, block: KernelBlock, index: int, kind: str) -> Any:
         """Return a new array for the partial results of reduction `index`.
 
         Args:
@@ -171,7 +173,7 @@ class Function:
         """
         return np.empty(self._scratch_bytes(block, index, kind), np.uint8)
 
-    def _scratch_bytes(self, block: Block, index: int, kind: str) -> int:
+    def _scratch_bytes(self, block: KernelBlock, index: int, kind: str) -> int:
         """Return the size in bytes of the array for the partial results of a reduction."""
         lengths = {"parts": block.parts, "whole": 1 + block.parts}
         length = lengths.get(kind)
@@ -232,13 +234,13 @@ class LoopFunction:
         _check(self.loop.values, self.loop.axes, self._wanted, arrays, sizes)
         inputs = [index for index, _ in self._wanted]
         _check_writeable([arrays[inputs.index(index)] for index in self.loop.variables])
-        block = Block(self._entry, self._runtime.parallel, 1, 1, 1, prod(sizes), limit=limit)
+        block = KernelBlock(self._entry, self._runtime.parallel, 1, 1, 1, prod(sizes), limit=limit)
         if stop is not None:
             block.stop = stop.ctypes.data
         return self._runtime.call(block, (*_place(block, arrays, sizes), stop), True)
 
 
-def _place(block: Block, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:
+def _place(block: KernelBlock, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:
     """Store the addresses of the arrays, and the sizes, in the block. Return the objects that must
     live as long as the block.
     """

@@ -43,7 +43,7 @@ def _kernel_paths() -> dict[str, Path]:
     return {}
 
 
-class Block(ctypes.Structure):
+class KernelBlock(ctypes.Structure):
     """The C structure `gg_block` of host_kernel.h: the arrays and sizes of one bound kernel."""
 
     _fields_ = (

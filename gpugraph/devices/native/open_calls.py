@@ -105,7 +105,7 @@ class OpenCall:
         raise NotNativeError("a call with open sizes")
 
 
-class Words(NamedTuple):
+class BlockWords(NamedTuple):
     """The words of one block: a dict from address to value for words that sizes determine, and the
     words that the division of work sets.
     """
@@ -119,7 +119,7 @@ class Words(NamedTuple):
         return _place(self.block, field)
 
 
-def words_of(call: Call, open_call: OpenCall) -> Words:
+def words_of(call: Call, open_call: OpenCall) -> BlockWords:
     """Return the words of a call's block. Raises NotNativeError if the block has other words than
     `open_call`.
     """
@@ -136,7 +136,7 @@ def words_of(call: Call, open_call: OpenCall) -> Words:
         place, kind = _place(block, name), _type(block, name)
         for index in range(ctypes.sizeof(kind) // _WORD):
             results[place + _WORD * index] = name == "threads"
-    return Words(values, results, block)
+    return BlockWords(values, results, block)
 
 
 def _add(values: dict[int, Any], place: int, entry: Any) -> None:
@@ -162,7 +162,7 @@ def _type(block: Any, name: str) -> Any:
 class OpenBlocks:
     """The words of the blocks of several calls, written and read together."""
 
-    def __init__(self, runtime: Runtime, calls: Sequence[tuple[Words, OpenCall]]) -> None:
+    def __init__(self, runtime: Runtime, calls: Sequence[tuple[BlockWords, OpenCall]]) -> None:
         self._library = runtime.library
         self._calls = calls
         cut = [(words, call) for words, call in calls if call.cut]

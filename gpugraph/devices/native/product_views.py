@@ -18,7 +18,7 @@ from gpugraph.devices.native.numpy_views import addresses, are_apart, overlap, s
 _TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-class Layout(NamedTuple):
+class MatrixLayout(NamedTuple):
     """The layout of a matrix in memory.
 
     Args:
@@ -47,7 +47,7 @@ class ProductViews(NamedTuple):
     m: int
     n: int
     k: int
-    layouts: tuple[Layout, Layout, Layout]
+    layouts: tuple[MatrixLayout, MatrixLayout, MatrixLayout]
     starts: tuple[Any, Any, Any]
 
     @classmethod
@@ -58,9 +58,9 @@ class ProductViews(NamedTuple):
         _check(a, b, out)
         n, k = b.shape[-1], a.shape[-1]
         if not out.size:
-            none = Layout(False, 1)
+            none = MatrixLayout(False, 1)
             return cls(0, n, k, (none, none, none), (np.empty(0, np.uintp),) * 3)
-        layouts = [_layout(x) if k else Layout(False, x.shape[-1] or 1) for x in (a, b)]
+        layouts = [_layout(x) if k else MatrixLayout(False, x.shape[-1] or 1) for x in (a, b)]
         layouts.append(_layout(out))
         if layouts[2].is_transposed:
             raise NotNativeError(f"A product to {show(out)}: its last axis is not contiguous")
@@ -93,7 +93,7 @@ def _show(*arrays: Any) -> str:
     return ", ".join(map(show, arrays))
 
 
-def _layout(x: Any) -> Layout:
+def _layout(x: Any) -> MatrixLayout:
     """Return the layout of a matrix. Raises NotNativeError unless one of the last two axes is
     contiguous. An axis of size 1 may have any stride.
     """
@@ -105,11 +105,11 @@ def _layout(x: Any) -> Layout:
     ):
         leading, rest = divmod(step, x.itemsize) if outer > 1 else (max(inner, 1), 0)
         if (inner <= 1 or inner_step == x.itemsize) and not rest and leading >= max(inner, 1):
-            return Layout(is_transposed, leading)
+            return MatrixLayout(is_transposed, leading)
     raise NotNativeError(f"A product of {show(x)}: neither of the last two axes is contiguous")
 
 
-def _fold(a: Any, b: Any, out: Any, layouts: list[Layout]) -> int:
+def _fold(a: Any, b: Any, out: Any, layouts: list[MatrixLayout]) -> int:
     """Merge trailing batch axes along which b is the same into the rows of a and out. Return the
     number of remaining batch axes.
 
@@ -131,7 +131,7 @@ def _fold(a: Any, b: Any, out: Any, layouts: list[Layout]) -> int:
     return axes
 
 
-def _folded(x: Any, axis: int, rows: int, layout: Layout) -> Layout | None:
+def _folded(x: Any, axis: int, rows: int, layout: MatrixLayout) -> MatrixLayout | None:
     """Return the layout of `x` with the indices of `axis` as additional rows. If the rows would not
     be evenly spaced, return None.
     """

@@ -46,7 +46,7 @@ _KEPT = object()
 """The base of the memory that holds a call's constant number."""
 
 
-class Axis(NamedTuple):
+class CopyAxis(NamedTuple):
     """An axis of a copy: its size, and its strides in bytes in the source and in the target."""
 
     size: int
@@ -136,7 +136,7 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     return len(shape) <= len(to) and all(size in (1, wanted) for size, wanted in ends)
 
 
-def axes_of(source: Any, target: Any) -> tuple[list[Axis], int, int]:
+def axes_of(source: Any, target: Any) -> tuple[list[CopyAxis], int, int]:
     """Return the axes of a copy, and the start addresses of the source and the target.
 
     The source is broadcast to the target. There are as few axes as possible, and the axis with the
@@ -146,7 +146,7 @@ def axes_of(source: Any, target: Any) -> tuple[list[Axis], int, int]:
     return _collapse(axes), start, to
 
 
-def _sort_axes(source: Any, target: Any) -> tuple[list[Axis], int, int]:
+def _sort_axes(source: Any, target: Any) -> tuple[list[CopyAxis], int, int]:
     """Return the axes whose size is greater than 1, in the order of descending strides of the
     target, and both start addresses. The strides of the target are made positive.
     """
@@ -158,13 +158,13 @@ def _sort_axes(source: Any, target: Any) -> tuple[list[Axis], int, int]:
         if to_step < 0:
             start, to = start + (size - 1) * step, to + (size - 1) * to_step
             step, to_step = -step, -to_step
-        axes.append(Axis(size, step, to_step))
+        axes.append(CopyAxis(size, step, to_step))
     return sorted(axes, key=lambda axis: -axis.target), start, to
 
 
-def _collapse(axes: list[Axis]) -> list[Axis]:
+def _collapse(axes: list[CopyAxis]) -> list[CopyAxis]:
     """Merge adjacent axes that are contiguous in both arrays into single axes."""
-    collapsed: list[Axis] = []
+    collapsed: list[CopyAxis] = []
     for axis in axes:
         if collapsed and all(collapsed[-1][i] == axis.size * axis[i] for i in (1, 2)):
             axis = axis._replace(size=axis.size * collapsed.pop().size)
@@ -173,7 +173,7 @@ def _collapse(axes: list[Axis]) -> list[Axis]:
 
 
 def _bind(
-    runtime: Runtime, axes: list[Axis], starts: tuple[int, int], arrays: tuple[Any, Any]
+    runtime: Runtime, axes: list[CopyAxis], starts: tuple[int, int], arrays: tuple[Any, Any]
 ) -> Call:
     """Return the call for collapsed axes.
 
@@ -196,7 +196,7 @@ def _bind(
     return runtime.call(block, arrays, total >= RELEASE_BYTES)
 
 
-def _fields(axes: list[Axis], item: int, starts: tuple[Any, Any]) -> dict[str, Any]:
+def _fields(axes: list[CopyAxis], item: int, starts: tuple[Any, Any]) -> dict[str, Any]:
     """Return the fields of a copy's block. Elements of array fields are named `name:index`."""
     axes, item = _widen(axes, item, starts)
     if len(axes) > MOST_AXES:
@@ -229,7 +229,7 @@ def _open_move(runtime: Runtime, source: Any, target: Any) -> OpenCall:
     )
 
 
-def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
+def _widen(axes: list[CopyAxis], item: int, starts: tuple[int, int]) -> tuple[list[CopyAxis], int]:
     """If the last axis is short and contiguous in both arrays, merge it into one longer element.
     Return the axes and the element size.
     """
@@ -241,12 +241,12 @@ def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[A
     return axes, item
 
 
-def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
+def _plane(axes: list[CopyAxis], item: int) -> tuple[int, CopyAxis, CopyAxis, list[CopyAxis]]:
     """Return the kind of copy, the row axis and the column axis of its plane, and the axes around
     the plane.
     """
     outside = list(axes)
-    column = outside.pop() if outside else Axis(1, item, item)
+    column = outside.pop() if outside else CopyAxis(1, item, item)
     kind, inner = _STRIDED, len(outside) - 1
     if column.target == item:
         if column.source == item:
@@ -255,7 +255,7 @@ def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
             kind = _FILL
         elif contiguous := [index for index, axis in enumerate(outside) if axis.source == item]:
             kind, inner = _TRANSPOSE, contiguous[-1]
-    row = outside.pop(inner) if outside else Axis(1, 0, 0)
+    row = outside.pop(inner) if outside else CopyAxis(1, 0, 0)
     longest = max([row, *outside])
     if longest.size >= 2 * _SHORT and (
         column.size < _SHORT or column.size * row.size < _SHORT * _SHORT

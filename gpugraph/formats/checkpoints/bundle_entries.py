@@ -36,7 +36,7 @@ STORED = frozenset(
 
 
 @dataclass
-class Entry:
+class BundleEntry:
     """A tensor: its dtype and shape, the location of its bytes, and their masked checksum.
 
     Args:
@@ -105,13 +105,13 @@ def read_header(message: bytes) -> tuple[int, int]:
     return num_shards, endianness
 
 
-def read_entry(message: bytes) -> Entry:
+def read_entry(message: bytes) -> BundleEntry:
     """Return the entry of a tensor.
 
     Raises MalformedError for a malformed message or sizes out of range.
     """
     dtype: DType | None = None
-    entry = Entry(dtypes.float32, ())
+    entry = BundleEntry(dtypes.float32, ())
     for number, value in fields(message):
         if number == 5:
             entry.size = as_number(value)

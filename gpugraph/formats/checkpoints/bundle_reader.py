@@ -20,7 +20,7 @@ from gpugraph.base.whole_files import local_path, open_to_read, system_errors
 from gpugraph.formats.checkpoints.bundle_entries import (
     HEADER_KEY,
     STORED,
-    Entry,
+    BundleEntry,
     read_entry,
     read_header,
 )
@@ -80,8 +80,8 @@ class BundleReader(TensorReader):
         prefix = self.prefix = local_path(prefix)
         self._num_shards, messages = read_index(prefix)
         self._files: dict[int, tuple[BinaryIO, int, str]] = {}
-        self.entries: dict[str, Entry] = {}
-        self._parts: dict[bytes, Entry] = {}
+        self.entries: dict[str, BundleEntry] = {}
+        self._parts: dict[bytes, BundleEntry] = {}
         for key, message in messages.items():
             if key[0]:
                 self.entries[key.decode("utf-8", "surrogateescape")] = self._entry(key, message)
@@ -95,13 +95,13 @@ class BundleReader(TensorReader):
             file.close()
         self._files.clear()
 
-    def _part(self, name: str, entry: Entry, part: Slice) -> Any:
+    def _part(self, name: str, entry: BundleEntry, part: Slice) -> Any:
         return self._value(self._part_entry(name, entry, part), name)
 
-    def _check_part(self, name: str, entry: Entry, part: Slice) -> None:
+    def _check_part(self, name: str, entry: BundleEntry, part: Slice) -> None:
         self._placed(self._part_entry(name, entry, part), name)
 
-    def _part_entry(self, name: str, entry: Entry, part: Slice) -> Entry:
+    def _part_entry(self, name: str, entry: BundleEntry, part: Slice) -> BundleEntry:
         stored = self._parts.get(slice_key(name.encode("utf-8", "surrogateescape"), part))
         if stored is None:
             raise DataLossError(
@@ -140,7 +140,7 @@ class BundleReader(TensorReader):
                 )
             last = (shard, offset + size)
 
-    def _entry(self, key: bytes, message: bytes) -> Entry:
+    def _entry(self, key: bytes, message: bytes) -> BundleEntry:
         try:
             entry = read_entry(message)
         except MalformedError as error:
@@ -156,7 +156,7 @@ class BundleReader(TensorReader):
             )
         return entry
 
-    def stored(self, name: str, spec: tuple[Sequence[int], Slice] | None) -> Entry | None:
+    def stored(self, name: str, spec: tuple[Sequence[int], Slice] | None) -> BundleEntry | None:
         """Return the entry with the location of a whole tensor, or of the part that `spec` names.
 
         Return None if the values are strings, or are not stored in one piece. Errors as in `read`.
@@ -174,7 +174,7 @@ class BundleReader(TensorReader):
         self._placed(entry, name)
         return entry
 
-    def _placed(self, entry: Entry, name: str) -> tuple[BinaryIO, str]:
+    def _placed(self, entry: BundleEntry, name: str) -> tuple[BinaryIO, str]:
         """Return the file that has an entry's bytes, and its path.
 
         Raises DataLossError if the bytes' location or number is impossible.
@@ -190,7 +190,7 @@ class BundleReader(TensorReader):
             raise self.loss(entry, name, f"{entry.size} bytes are not of shape {list(entry.shape)}")
         return file, path
 
-    def _value(self, entry: Entry, name: str) -> Any:
+    def _value(self, entry: BundleEntry, name: str) -> Any:
         file, path = self._placed(entry, name)
         if entry.dtype is dtypes.string:
             return self._strings(entry, name, file, path)
@@ -199,7 +199,7 @@ class BundleReader(TensorReader):
             raise self.loss(entry, name, "Checksum does not match")
         return content.view(np.dtype(entry.dtype.as_numpy_dtype)).reshape(entry.shape)
 
-    def _filled(self, file: BinaryIO, path: str, entry: Entry, name: str, target: Any) -> int:
+    def _filled(self, file: BinaryIO, path: str, entry: BundleEntry, name: str, target: Any) -> int:
         """Read an entry's bytes into `target`. Return their masked checksum."""
         view, position, crc = memoryview(target), 0, 0
         with system_errors(path):
@@ -213,7 +213,7 @@ class BundleReader(TensorReader):
                 position += count
         return mask_crc(crc)
 
-    def _strings(self, entry: Entry, name: str, file: BinaryIO, path: str) -> Any:
+    def _strings(self, entry: BundleEntry, name: str, file: BinaryIO, path: str) -> Any:
         count = entry.elements
         if count + 4 > entry.size:
             raise self.loss(entry, name, f"{entry.size} bytes are not {count} strings")
@@ -254,7 +254,7 @@ class BundleReader(TensorReader):
             self._files[shard] = (file, length, path)
         return self._files[shard]
 
-    def loss(self, entry: Entry, name: str, what: str) -> DataLossError:
+    def loss(self, entry: BundleEntry, name: str, what: str) -> DataLossError:
         """Return the error for an entry whose bytes are damaged.
 
         Args:

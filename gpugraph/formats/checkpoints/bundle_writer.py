@@ -36,7 +36,7 @@ from gpugraph.base.whole_files import (
 from gpugraph.formats.checkpoints.bundle_entries import (
     HEADER_KEY,
     STORED,
-    Entry,
+    BundleEntry,
     header_message,
     read_entry,
 )
@@ -70,7 +70,7 @@ class BundleWriter:
 
     def __init__(self, prefix: str) -> None:
         prefix = self._prefix = local_path(prefix)
-        self._entries: dict[bytes, Entry] = {}
+        self._entries: dict[bytes, BundleEntry] = {}
         self._offset = 0
         with system_errors(prefix):
             with contextlib.suppress(FileExistsError):
@@ -112,7 +112,7 @@ class BundleWriter:
                 f"The slice {part} of {os.fsdecode(name)} has the shape "
                 f"{list(shape_of_slice(shape, part))}, but the value has {list(array.shape)}"
             )
-        whole = self._entries.setdefault(name, Entry(dtype, tuple(shape)))
+        whole = self._entries.setdefault(name, BundleEntry(dtype, tuple(shape)))
         if whole.dtype != dtype or whole.shape != tuple(shape) or whole.size:
             raise invalid_argument(
                 f"Tensor {os.fsdecode(name)} is {whole.dtype.name} of shape {list(whole.shape)}; "
@@ -131,7 +131,7 @@ class BundleWriter:
             raise InvalidArgumentError(
                 None, None, f"Adding duplicate key: {os.fsdecode(key)} to {self._prefix}"
             )
-        entry = Entry(dtype, tuple(array.shape), 0, self._offset)
+        entry = BundleEntry(dtype, tuple(array.shape), 0, self._offset)
         try:
             if dtype is dtypes.string:
                 crc = self._write_strings(array)
@@ -269,7 +269,7 @@ def _remove_others(prefix: str, kept: Sequence[str]) -> None:
                 os.unlink(os.path.join(folder, name))
 
 
-def _index_bytes(entries: dict[bytes, Entry], num_shards: int) -> bytes:
+def _index_bytes(entries: dict[bytes, BundleEntry], num_shards: int) -> bytes:
     items = {key: entry.message() for key, entry in entries.items()}
     items[HEADER_KEY] = header_message(num_shards)
     return b"".join(table_bytes(sorted(items.items())))
@@ -282,7 +282,7 @@ def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
     slices of a tensor that differ in its dtype or full shape.
     """
     prefixes, destination = [local_path(prefix) for prefix in prefixes], local_path(destination)
-    entries: dict[bytes, Entry] = {}
+    entries: dict[bytes, BundleEntry] = {}
     files: list[str] = []
     for prefix in prefixes:
         num_shards, items = read_index(prefix)
@@ -300,7 +300,9 @@ def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
             os.unlink(index_name(prefix))
 
 
-def _merge_entry(entries: dict[bytes, Entry], key: bytes, entry: Entry, destination: str) -> None:
+def _merge_entry(
+    entries: dict[bytes, BundleEntry], key: bytes, entry: BundleEntry, destination: str
+) -> None:
     other = entries.setdefault(key, entry)
     if other is entry:
         if entry.slices:

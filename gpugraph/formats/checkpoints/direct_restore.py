@@ -18,7 +18,7 @@ import numpy as np
 
 from gpugraph.base.errors import DataLossError
 from gpugraph.base.whole_files import system_errors
-from gpugraph.formats.checkpoints.bundle_entries import Entry
+from gpugraph.formats.checkpoints.bundle_entries import BundleEntry
 from gpugraph.formats.checkpoints.bundle_reader import BundleReader
 from gpugraph.formats.checkpoints.slices import Slice
 from gpugraph.formats.checkpoints.tensor_reader import TensorReader
@@ -34,7 +34,7 @@ runs.
 _MAX_THREADS = 4
 
 
-class Target(NamedTuple):
+class RestoreTarget(NamedTuple):
     """A tensor of a checkpoint, or the part that `spec` describes, and the array into which it is
     restored.
 
@@ -53,14 +53,14 @@ class _Piece(NamedTuple):
     read into it.
     """
 
-    entry: Entry
+    entry: BundleEntry
     name: str
     array: Any
 
 
 def restore_into(
     reader: TensorReader,
-    targets: Sequence[Target],
+    targets: Sequence[RestoreTarget],
     threads: int = 1,
     advance: Callable[[int], object] = lambda _: None,
 ) -> None:

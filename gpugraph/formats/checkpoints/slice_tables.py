@@ -19,7 +19,12 @@ from gpugraph.base.dtypes import DType, as_dtype, runtime_name
 from gpugraph.base.errors import DataLossError, UnimplementedError, invalid_argument
 from gpugraph.base.whole_files import local_path, open_to_read, system_errors, write_whole
 from gpugraph.formats import messages_pb2
-from gpugraph.formats.checkpoints.bundle_entries import Entry, read_dtype, read_shape, shape_message
+from gpugraph.formats.checkpoints.bundle_entries import (
+    BundleEntry,
+    read_dtype,
+    read_shape,
+    shape_message,
+)
 from gpugraph.formats.checkpoints.bundle_reader import BundleReader, index_name
 from gpugraph.formats.checkpoints.slices import (
     Slice,
@@ -68,7 +73,7 @@ class SliceTableReader(TensorReader):
 
     def __init__(self, prefix: str, paths: Sequence[str]) -> None:
         self.prefix = prefix
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, BundleEntry] = {}
         self._messages: dict[bytes, tuple[bytes, str]] = {}
         for path in paths:
             with system_errors(path), open_to_read(path) as file:
@@ -87,7 +92,7 @@ class SliceTableReader(TensorReader):
         except MalformedError as error:
             raise DataLossError(None, None, f"{path}: bad entry of tensors: {error}") from None
 
-    def _add(self, name: str, entry: Entry, path: str) -> None:
+    def _add(self, name: str, entry: BundleEntry, path: str) -> None:
         known = self.entries.setdefault(name, entry)
         if known is entry:
             return
@@ -100,16 +105,16 @@ class SliceTableReader(TensorReader):
     def close(self) -> None:
         """Do nothing: the constructor has read and closed the files."""
 
-    def _value(self, entry: Entry, name: str) -> Any:
+    def _value(self, entry: BundleEntry, name: str) -> Any:
         raise self._loss(name, self.prefix, "it has no values")
 
-    def _check_part(self, name: str, entry: Entry, part: Slice) -> None:
+    def _check_part(self, name: str, entry: BundleEntry, part: Slice) -> None:
         self._tensor(name, entry, part)
 
-    def _part(self, name: str, entry: Entry, part: Slice) -> Any:
+    def _part(self, name: str, entry: BundleEntry, part: Slice) -> Any:
         return make_ndarray(self._tensor(name, entry, part))
 
-    def _tensor(self, name: str, entry: Entry, part: Slice) -> Any:
+    def _tensor(self, name: str, entry: BundleEntry, part: Slice) -> Any:
         """Return the TensorProto with the values of a part.
 
         Its dtype and shape, which files omit, are set. Raises DataLossError if the part is missing
@@ -130,7 +135,7 @@ class SliceTableReader(TensorReader):
         for size in shape:
             tensor.tensor_shape.dim.add(size=size)
         tensor.dtype = entry.dtype.as_datatype_enum
-        elements = Entry(entry.dtype, shape).elements
+        elements = BundleEntry(entry.dtype, shape).elements
         if entry.dtype not in _STORED or proto_value_count(tensor) != elements:
             raise self._loss(name, path, f"the slice {part} does not have {elements} values")
         return tensor
@@ -154,9 +159,9 @@ def _only(message: bytes, wanted: int) -> bytes:
     return content
 
 
-def _read_meta_of_tensor(message: bytes) -> tuple[str, Entry]:
+def _read_meta_of_tensor(message: bytes) -> tuple[str, BundleEntry]:
     """Return the name and the entry of the tensor that a SavedSliceMeta describes."""
-    name, entry = "", Entry(dtypes.float32, ())
+    name, entry = "", BundleEntry(dtypes.float32, ())
     for number, value in fields(message):
         if number == 1:
             name = os.fsdecode(as_bytes(value))
@@ -182,7 +187,7 @@ def write_slice_table(
       items: for each tensor or part: its name, the full shape and the part (None for a whole
         tensor), the values and the dtype.
     """
-    entries: dict[bytes, Entry] = {}
+    entries: dict[bytes, BundleEntry] = {}
     table: dict[bytes, bytes] = {}
     for name, spec, array, dtype in items:
         shape, part = spec or (array.shape, ((0, -1),) * array.ndim)
@@ -197,7 +202,7 @@ def write_slice_table(
                 f"Saving data type {runtime_name(dtype)} not yet support: V1 checkpoints have no "
                 f"field for '{os.fsdecode(name)}', V2 have"
             )
-        entry = entries.setdefault(name, Entry(dtype, tuple(shape)))
+        entry = entries.setdefault(name, BundleEntry(dtype, tuple(shape)))
         if entry.dtype != dtype or entry.shape != tuple(shape):
             raise invalid_argument(f"Mismatching shapes or dtypes of {os.fsdecode(name)}")
         key = slice_key(name, part)
@@ -210,7 +215,7 @@ def write_slice_table(
     write_whole(path, b"".join(table_bytes(sorted(table.items()))))
 
 
-def _meta_of_tensor(name: bytes, entry: Entry) -> bytes:
+def _meta_of_tensor(name: bytes, entry: BundleEntry) -> bytes:
     kind = field(2, shape_message(entry.shape)) + field(3, entry.dtype.as_datatype_enum)
     return field(1, name) + kind + b"".join(field(4, slice_message(part)) for part in entry.slices)
 

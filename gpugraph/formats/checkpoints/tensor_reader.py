@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gpugraph.base.errors import InvalidArgumentError, NotFoundError, invalid_argument
-from gpugraph.formats.checkpoints.bundle_entries import Entry
+from gpugraph.formats.checkpoints.bundle_entries import BundleEntry
 from gpugraph.formats.checkpoints.slices import (
     Slice,
     bounds,
@@ -38,7 +38,7 @@ class TensorReader(ABC):
     """
 
     prefix: str
-    entries: dict[str, Entry]
+    entries: dict[str, BundleEntry]
 
     def __enter__(self: R) -> R:
         return self
@@ -50,7 +50,7 @@ class TensorReader(ABC):
     def close(self) -> None:
         """Close the files."""
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> BundleEntry:
         """Return the entry of a tensor. Raises NotFoundError if the checkpoint does not contain the
         tensor.
         """
@@ -70,7 +70,7 @@ class TensorReader(ABC):
         return self.read_slice(name, entry.shape, ((0, -1),) * len(entry.shape))
 
     @abstractmethod
-    def _value(self, entry: Entry, name: str) -> Any:
+    def _value(self, entry: BundleEntry, name: str) -> Any:
         """Return a tensor that is not stored in parts."""
 
     def read_slice(self, name: str, shape: Sequence[int], part: Slice) -> Any:
@@ -97,10 +97,10 @@ class TensorReader(ABC):
         return self._joined(name, entry, part, wanted)
 
     @abstractmethod
-    def _part(self, name: str, entry: Entry, part: Slice) -> Any:
+    def _part(self, name: str, entry: BundleEntry, part: Slice) -> Any:
         """Return a part that the checkpoint stores as a separate entry."""
 
-    def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
+    def _joined(self, name: str, entry: BundleEntry, part: Slice, wanted: tuple[slice, ...]) -> Any:
         """Return a part of a tensor, joined from the stored parts that overlap it.
 
         Args:
@@ -130,7 +130,7 @@ class TensorReader(ABC):
         return result
 
     @abstractmethod
-    def _check_part(self, name: str, entry: Entry, part: Slice) -> None:
+    def _check_part(self, name: str, entry: BundleEntry, part: Slice) -> None:
         """Raise DataLossError unless the stored part exists and has as many values as its shape."""
 
     def _incomplete(self, name: str, part: Slice) -> InvalidArgumentError:

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from gpugraph.building.replication.replica_context import ReplicaContext
-from gpugraph.building.replication.replica_contexts import Context, entered
+from gpugraph.building.replication.replica_contexts import ContextEntry, entered
 from gpugraph.building.replication.replicated_values import PerReplica, regroup, select_replica
 from gpugraph.building.variable_scope import get_variable_scope, variable_scope
 from gpugraph.building.variables.variable_creators import variable_creator_scope
@@ -172,7 +172,7 @@ def _merge(strategy: Any, merges: Sequence[Any]) -> list[Any]:
     graph = get_default_graph()
     controls = [op for merge in merges for block in merge.controls for op in block.inputs]
     with (
-        entered(Context(strategy, None)),
+        entered(ContextEntry(strategy, None)),
         graph.name_scope(f"{first.name_scope}/" if first.name_scope else None),
         variable_scope(first.variable_scope, auxiliary_name_scope=False),
         graph.control_dependencies(list(dict.fromkeys(controls))),

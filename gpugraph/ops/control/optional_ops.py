@@ -27,18 +27,18 @@ _NONE_HELD = "The given optional does not have a value."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Optional:
+class OptionalValue:
     """The object in a variant tensor: a tuple of arrays, or None if the optional is empty."""
 
     arrays: tuple[Any, ...] | None
 
-    def zero(self) -> Optional:
+    def zero(self) -> OptionalValue:
         """Return an optional of zeros with the same dtypes and shapes; an empty optional is
         returned itself.
         """
-        return self if self.arrays is None else Optional(tuple(map(_zeros_like, self.arrays)))
+        return self if self.arrays is None else OptionalValue(tuple(map(_zeros_like, self.arrays)))
 
-    def __add__(self, other: Optional) -> Optional:
+    def __add__(self, other: OptionalValue) -> OptionalValue:
         """Return an optional of the elementwise sums, or an empty optional if both are empty.
 
         Raises InvalidArgumentError if only one of them is empty.
@@ -49,7 +49,7 @@ class Optional:
                     "Cannot add optionals because one has a value and the other doesn't."
                 )
             return self
-        return Optional(tuple(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
+        return OptionalValue(tuple(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
 
 
 def _zeros_like(array: Any) -> Any:
@@ -64,20 +64,20 @@ def _zeros_like(array: Any) -> Any:
     return zeros
 
 
-def _optional_in(array: Any) -> Optional:
+def _optional_in(array: Any) -> OptionalValue:
     held = array.item(0)
-    if not isinstance(held, Optional):
+    if not isinstance(held, OptionalValue):
         raise invalid_argument("Input is not an optional.")
     return held
 
 
 def _from_value(context: KernelContext, *arrays: Any) -> Callable[[], None]:
     *components, target = arrays
-    return lambda: target.fill(Optional(tuple(array.copy() for array in components)))
+    return lambda: target.fill(OptionalValue(tuple(array.copy() for array in components)))
 
 
 def _none(context: KernelContext, target: Any) -> Callable[[], None]:
-    return lambda: target.fill(Optional(None))
+    return lambda: target.fill(OptionalValue(None))
 
 
 def _bind_has_value(context: KernelContext, source: Any, target: Any) -> Callable[[], None]:

@@ -15,7 +15,7 @@ from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, OpMemory
-from gpugraph.ops.control.optional_ops import Optional
+from gpugraph.ops.control.optional_ops import OptionalValue
 from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, HOST, TYPES
 from gpugraph.ops.datasets.elements.function_places import number_places
 from gpugraph.ops.datasets.elements.pipeline_watch import Watch
@@ -270,7 +270,7 @@ def _bind_next_optional(context: KernelContext, handle: Any) -> Run:
 
     def run() -> Sequence[Any]:
         held = np.empty((), object)
-        held[()] = Optional(iterator.take())
+        held[()] = OptionalValue(iterator.take())
         return [held]
 
     return run

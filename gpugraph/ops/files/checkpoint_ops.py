@@ -17,7 +17,7 @@ from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.base.whole_files import local_path
 from gpugraph.config.environment import thread_count
 from gpugraph.formats.checkpoints.bundle_writer import BundleWriter, merge_bundles
-from gpugraph.formats.checkpoints.direct_restore import Target, restore_into
+from gpugraph.formats.checkpoints.direct_restore import RestoreTarget, restore_into
 from gpugraph.formats.checkpoints.slice_tables import open_checkpoint
 from gpugraph.formats.checkpoints.slices import parse_slice_spec, shape_of_slice
 from gpugraph.formats.checkpoints.tensor_reader import TensorReader
@@ -173,7 +173,7 @@ def _bind_restore_sized(
                 _check_assigned(reader, key, part, out.shape, taker)
             total = 2 * sum(out.nbytes for out in outs)  # all bytes are read twice
             with progress_bar(total, "restoring variables", "B") as advance:
-                restore_into(reader, list(map(Target, keys, parts, outs)), thread_count(), advance)
+                restore_into(reader, list(map(RestoreTarget, keys, parts, outs)), thread_count(), advance)
 
     return restore
 

@@ -17,7 +17,7 @@ from gpugraph.ops.fusion.op_expressions import Expressions
 Shape = tuple[int, ...]
 
 
-class Member(NamedTuple):
+class FusedMember(NamedTuple):
     """One op of a fused step.
 
     Args:
@@ -54,7 +54,7 @@ class MemberContext(ContextOutsideRun):
 
     def __init__(
         self,
-        member: Member,
+        member: FusedMember,
         input_shapes: Sequence[Shape],
         output_shapes: Sequence[Shape],
         allocate_array: Callable[[Any, Shape, DType], Any],

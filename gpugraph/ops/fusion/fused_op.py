@@ -17,8 +17,8 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Builder, Call, Decomposition, KernelContext, Signature, note_op
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.fusion.fused_members import Member, MemberContext
-from gpugraph.ops.fusion.member_memory import Layout
+from gpugraph.ops.fusion.fused_members import FusedMember, MemberContext
+from gpugraph.ops.fusion.member_memory import MemoryLayout
 from gpugraph.ops.fusion.op_expressions import build
 from gpugraph.ops.fusion.tiled_execution import tiled
 
@@ -30,7 +30,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind(context: KernelContext, *arrays: Any) -> Run:
-    members: Sequence[Member] = context.attrs["members"]
+    members: Sequence[FusedMember] = context.attrs["members"]
     stores: Sequence[int] = context.attrs["stores"]
     count = len(context.input_shapes)
     if context.attrs["tiled"]:
@@ -49,7 +49,7 @@ class Steps:
     def __init__(
         self,
         context: KernelContext,
-        members: Sequence[Member],
+        members: Sequence[FusedMember],
         stores: Sequence[int],
         arrays: Sequence[Any],
     ) -> None:
@@ -86,7 +86,7 @@ class Steps:
 
     def _bind(self) -> list[Run]:
         count = len(self.context.input_shapes)
-        layout: Layout = self.context.attrs["layout"]
+        layout: MemoryLayout = self.context.attrs["layout"]
         layout.plan(count, self.members, self.stores)
         values = layout.arrays(self.arrays[:count], self.arrays[count:], self.allocate)
         runs: list[Run] = []

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import DType, uint8
-from gpugraph.ops.fusion.fused_members import Member, Shape
+from gpugraph.ops.fusion.fused_members import FusedMember, Shape
 
 _ALIGNMENT = 64
 """The alignment of a value's offset in the block: a cache line, in bytes."""
 
 
-class Layout:
+class MemoryLayout:
     """Offsets in one block of memory for the values that only members of the step use.
 
     An offset is reused after the last use of its value. Fused steps that differ only in the names
@@ -43,7 +43,7 @@ class Layout:
         ] = []
         self._size = 0
 
-    def plan(self, num_inputs: int, members: Sequence[Member], stores: Sequence[int]) -> None:
+    def plan(self, num_inputs: int, members: Sequence[FusedMember], stores: Sequence[int]) -> None:
         """Assign offsets to all values that are not outputs of the step; only the first call does
         so.
 

@@ -20,7 +20,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.config.environment import thread_count
 from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.thread_pool import run_in_threads
-from gpugraph.ops.fusion.fused_members import Member, MemberContext
+from gpugraph.ops.fusion.fused_members import FusedMember, MemberContext
 
 TILE = 1 << 15
 """The number of elements of a tile: a few float32 temporaries of this size fit in a core's L2
@@ -34,7 +34,10 @@ Run = Callable[[], Any]
 
 
 def tiled(
-    members: Sequence[Member], stores: Sequence[int], inputs: Sequence[Any], outputs: Sequence[Any]
+    members: Sequence[FusedMember],
+    stores: Sequence[int],
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
 ) -> Run:
     """Return a callable that computes the outputs of a group, whose values all have one shape.
 
@@ -49,7 +52,7 @@ def tiled(
     return works[0] if shares == 1 else lambda: run_in_threads(works)
 
 
-def slots(members: Sequence[Member], stores: Sequence[int], num_inputs: int) -> list[int]:
+def slots(members: Sequence[FusedMember], stores: Sequence[int], num_inputs: int) -> list[int]:
     """Return, for each member, the number of the temporary array for its output.
 
     A temporary is reused after the last member that reads it.
@@ -79,7 +82,7 @@ class _Tiled:
 
     def __init__(
         self,
-        members: Sequence[Member],
+        members: Sequence[FusedMember],
         stores: Sequence[int],
         inputs: Sequence[Any],
         outputs: Sequence[Any],

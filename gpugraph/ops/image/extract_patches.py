@@ -17,8 +17,8 @@ from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.nn.windows.window_geometry import Axis
-from gpugraph.ops.nn.windows.window_launches import Geometry
+from gpugraph.ops.nn.windows.window_geometry import WindowAxis
+from gpugraph.ops.nn.windows.window_launches import WindowBatch
 
 
 class Window(NamedTuple):
@@ -122,10 +122,12 @@ def _launch_patches(signature: Signature) -> list[Launch]:
     windows, same = _windows(signature.attrs, 4), _is_same(signature.attrs)
     (batch, height, width, channels), out = signature.input_shapes[0], signature.output_shapes[0]
     axes = [
-        Axis(size, *window, _same_padding(size, count, window)[0] if same else 0, count)
+        WindowAxis(size, *window, _same_padding(size, count, window)[0] if same else 0, count)
         for size, count, window in zip((height, width), out[1:3], windows)
     ]
-    work = Geometry(batch, channels, (Axis(1, 1, 1, 1, 0, 1), axes[0], axes[1]), True, False)
+    work = WindowBatch(
+        batch, channels, (WindowAxis(1, 1, 1, 1, 0, 1), axes[0], axes[1]), True, False
+    )
     count = prod(out)
     return [
         Launch(

@@ -18,7 +18,7 @@ from gpugraph.formats.example_columns import ExampleColumns, Irregular
 from gpugraph.ops.parsing.native_examples import NativeExamples
 from gpugraph.ops.parsing.parsed_features import (
     KIND_OF,
-    Dense,
+    DenseFeature,
     as_vector,
     matrix_shape,
     ragged_indices,
@@ -33,7 +33,7 @@ values in all examples, concatenated, their number in each, and whether each has
 def parse_columns(
     examples: Sequence[bytes],
     sparse: Sequence[tuple[bytes, DType]],
-    dense: Sequence[Dense],
+    dense: Sequence[DenseFeature],
     native: NativeExamples | None = None,
 ) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
     """Return the sparse features as (indices, values, shape), and the dense features as arrays.
@@ -87,7 +87,7 @@ def sparse_parts(feature_values: tuple[Any, Any, Any], dtype: DType) -> tuple[An
     return ragged_indices(counts), as_vector(values, dtype), matrix_shape(counts)
 
 
-def dense_batch(feature_values: tuple[Any, Any, Any], feature: Dense) -> Any:
+def dense_batch(feature_values: tuple[Any, Any, Any], feature: DenseFeature) -> Any:
     """Return the values of `Values` as an array; Irregular if an example has too few or many."""
     values, counts, present = feature_values
     dtype = feature.dtype
@@ -107,7 +107,7 @@ def dense_batch(feature_values: tuple[Any, Any, Any], feature: Dense) -> Any:
     return batch
 
 
-def _padded(values: Any, counts: Any, feature: Dense) -> Any:
+def _padded(values: Any, counts: Any, feature: DenseFeature) -> Any:
     """Return the values of each example, padded with the default to the maximum number of rows.
 
     Args:

@@ -13,7 +13,7 @@ from gpugraph.ops.parsing.example_batches import dense_batch, sparse_parts
 from gpugraph.ops.parsing.native_examples import Located, NativeExamples
 from gpugraph.ops.parsing.parsed_features import (
     KIND_OF,
-    Dense,
+    DenseFeature,
     as_vector,
     by_part,
     matrix_shape,
@@ -46,7 +46,7 @@ class SequenceReader:
         self,
         examples: Sequence[bytes],
         context_sparse: Sequence[tuple[bytes, DType]],
-        context_dense: Sequence[Dense],
+        context_dense: Sequence[DenseFeature],
         list_sparse: Sequence[tuple[bytes, DType]],
         list_dense: Sequence[Any],
         may_be_missing: Collection[bytes],
@@ -94,7 +94,7 @@ def _dense_steps(lists: Located, number: int, row: Any, may_be_missing: bool) ->
     if not may_be_missing and not lists.starts[number].all():
         raise Irregular("a required list is missing")
     steps, counts = lists.steps(number, KIND_OF[row.dtype])
-    rows = dense_batch(steps.values(0), Dense(row.key, row.dtype, row.shape, np.empty(0)))
+    rows = dense_batch(steps.values(0), DenseFeature(row.key, row.dtype, row.shape, np.empty(0)))
     return rows, counts
 
 

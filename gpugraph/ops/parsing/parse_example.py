@@ -20,7 +20,7 @@ from gpugraph.ops.parsing.parsed_features import (
     COUNT,
     SHAPES,
     TYPES,
-    Dense,
+    DenseFeature,
     Location,
     batch_of,
     dense_features,
@@ -80,7 +80,7 @@ def parse_batch(
     examples: Any,
     names: Any,
     sparse: Sequence[tuple[bytes, DType]],
-    dense: list[Dense],
+    dense: list[DenseFeature],
     native: NativeExamples | None = None,
 ) -> tuple[list[Any], list[Any]]:
     """Parse a batch of Examples: return (indices, values, shape) of sparse features, and dense
@@ -98,7 +98,10 @@ def parse_batch(
 
 
 def _parse_each(
-    contents: Sequence[bytes], names: Any, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense]
+    contents: Sequence[bytes],
+    names: Any,
+    sparse: Sequence[tuple[bytes, DType]],
+    dense: list[DenseFeature],
 ) -> tuple[list[Any], list[Any]]:
     """Return the features as `parse_batch` does, reading one Example after another."""
     lists: list[list[Any]] = [[] for _ in sparse]
@@ -162,7 +165,10 @@ def _bind_single(context: KernelContext, example: Any, *defaults: Any) -> Callab
 
 
 def parse_one(
-    content: bytes, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense], name: bytes = b""
+    content: bytes,
+    sparse: Sequence[tuple[bytes, DType]],
+    dense: list[DenseFeature],
+    name: bytes = b"",
 ) -> tuple[list[Any], list[Any]]:
     """Parse one Example as `parse_batch` does; sparse features become vectors."""
     location, spans = Location(name), _spans(content)

@@ -17,7 +17,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.formats.example_bytes import (
     NOTHING,
-    Feature,
+    ExampleFeature,
     Span,
     list_of_features,
     sequence_features,
@@ -31,7 +31,7 @@ from gpugraph.ops.parsing.parsed_features import (
     KIND_OF,
     SHAPES,
     TYPES,
-    Dense,
+    DenseFeature,
     Location,
     as_vector,
     batch_of,
@@ -65,7 +65,7 @@ class _Wanted(NamedTuple):
     """The features that an op reads; `may_be_missing` has the keys of optional dense lists."""
 
     context_sparse: Sequence[tuple[bytes, DType]]
-    context_dense: Sequence[Dense]
+    context_dense: Sequence[DenseFeature]
     """The features of the context. The fields below describe feature lists."""
     list_sparse: Sequence[tuple[bytes, DType]]
     list_dense: Sequence[_Row]
@@ -133,7 +133,9 @@ def _step(location: Location, key: bytes, index: int) -> str:
     return f"Name: {name}, Feature list: {key.decode('utf-8', 'replace')}, Index: {index}.  "
 
 
-def _check_step(feature: Feature, key: bytes, dtype: DType, location: Location, index: int) -> None:
+def _check_step(
+    feature: ExampleFeature, key: bytes, dtype: DType, location: Location, index: int
+) -> None:
     """Raise InvalidArgumentError if the feature of step `index` does not hold values of `dtype`."""
     if feature.kind != KIND_OF[dtype]:
         step = _step(location, key, index)
@@ -142,9 +144,9 @@ def _check_step(feature: Feature, key: bytes, dtype: DType, location: Location, 
 
 def _sparse_steps(
     content: bytes, lists: Lists, key: bytes, dtype: DType, location: Location
-) -> list[Feature | None]:
+) -> list[ExampleFeature | None]:
     """Return the feature of each step, None for an empty one; a missing list has no steps."""
-    features: list[Feature | None] = []
+    features: list[ExampleFeature | None] = []
     for span in _spans_of(content, lists, key, location) or []:
         feature = feature_of(content, span, key, location)
         if feature.kind != NOTHING:
@@ -168,7 +170,7 @@ def _dense_steps(
             "could not be found.  Did you mean to include it in "
             "feature_list_dense_missing_assumed_empty or feature_list_dense_defaults?"
         )
-    dense = Dense(row.key, row.dtype, row.shape, np.empty(0))
+    dense = DenseFeature(row.key, row.dtype, row.shape, np.empty(0))
     result = np.empty((len(spans or ()), *row.shape), row.dtype.as_numpy_dtype)
     for index, span in enumerate(spans or ()):
         feature = feature_of(content, span, row.key, location)
@@ -316,7 +318,7 @@ def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any
     locations = [Location(names[i] if names.size else b"", i) for i in range(len(examples))]
     maps = [_maps(content) for content in examples]
 
-    def of_contexts(key: bytes, dtype: DType) -> list[Feature | None]:
+    def of_contexts(key: bytes, dtype: DType) -> list[ExampleFeature | None]:
         return [
             feature_at(content, spans, key, dtype, location)
             for content, (spans, _), location in zip(examples, maps, locations)
@@ -353,7 +355,7 @@ def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any
 
 
 def _sparse_steps_of_batch(
-    batch: Sequence[Sequence[Feature | None]], dtype: DType
+    batch: Sequence[Sequence[ExampleFeature | None]], dtype: DType
 ) -> tuple[Any, Any, Any]:
     """Return a batch of sparse lists as indices (example, step, value number), values and shape."""
     steps = [step for steps in batch for step in steps]
@@ -370,7 +372,7 @@ def _sparse_steps_of_batch(
 def _padded(rows: Sequence[Any], row: _Row) -> Any:
     """Return the dense lists of all examples as one array, padded with 0 or "" to the longest."""
     filler = as_vector([b""] if row.dtype.name == "string" else [0], row.dtype)
-    return batch_of(rows, Dense(row.key, row.dtype, (None, *row.shape), filler))
+    return batch_of(rows, DenseFeature(row.key, row.dtype, (None, *row.shape), filler))
 
 
 def _infer_batch(context: InferContext) -> Sequence[TensorShape]:

@@ -21,7 +21,7 @@ from gpugraph.formats.example_bytes import (
     FLOATS,
     INTEGERS,
     NOTHING,
-    Feature,
+    ExampleFeature,
     Span,
     read_feature,
 )
@@ -44,7 +44,7 @@ SHAPES = Attr("list(shape)", required=True, minimum=0)
 COUNT = Attr("int", minimum=0)
 
 
-class Dense(NamedTuple):
+class DenseFeature(NamedTuple):
     """The specification of a feature that becomes a dense tensor.
 
     Args:
@@ -88,7 +88,7 @@ class Location(NamedTuple):
         index = "" if self.row is None else f", Index: {self.row}"
         return f"{self.prefix}Key: {key.decode('utf-8', 'replace')}{index}.  "
 
-    def required(self, dense: Dense) -> str:
+    def required(self, dense: DenseFeature) -> str:
         """Return the beginning of the error message about a missing dense feature."""
         key = dense.key.decode("utf-8", "replace")
         if self.in_context:
@@ -106,7 +106,7 @@ class Location(NamedTuple):
 
 def dense_features(
     keys: Sequence[bytes], types: Sequence[Any], shapes: Sequence[Any], defaults: Sequence[Any]
-) -> list[Dense]:
+) -> list[DenseFeature]:
     """Return the dense features of a parsing op.
 
     Raises InvalidArgumentError for invalid defaults.
@@ -114,7 +114,7 @@ def dense_features(
     features = []
     for number, (key, default) in enumerate(zip(keys, defaults)):
         dtype = dtypes.as_dtype(types[number])
-        feature = Dense(key, dtype, _sizes(shapes[number]), default)
+        feature = DenseFeature(key, dtype, _sizes(shapes[number]), default)
         _check_default(feature, number)
         features.append(feature)
     return features
@@ -127,7 +127,7 @@ def _sizes(shape: Any) -> tuple[int | None, ...]:
     return tuple(known.as_list())
 
 
-def _check_default(feature: Dense, number: int) -> None:
+def _check_default(feature: DenseFeature, number: int) -> None:
     default = feature.default
     if feature.is_ragged:
         if default.size != 1 and default.size != feature.stride:
@@ -168,7 +168,7 @@ def unparsable(content: bytes) -> InvalidArgumentError:
 
 def feature_at(
     content: bytes, spans: Mapping[bytes, Span], key: bytes, dtype: DType, location: Location
-) -> Feature | None:
+) -> ExampleFeature | None:
     """Return the values of a feature, or None if it is missing or empty.
 
     Raises InvalidArgumentError for a list of another dtype, and for invalid bytes.
@@ -186,7 +186,7 @@ def feature_at(
     return feature
 
 
-def feature_of(content: bytes, span: Span, key: bytes, location: Location) -> Feature:
+def feature_of(content: bytes, span: Span, key: bytes, location: Location) -> ExampleFeature:
     """Return the feature in a range of bytes of `content`. Raises InvalidArgumentError if it is
     invalid.
     """
@@ -198,7 +198,7 @@ def feature_of(content: bytes, span: Span, key: bytes, location: Location) -> Fe
         ) from None
 
 
-def check_kind(feature: Feature, key: bytes, dtype: DType, location: Location) -> None:
+def check_kind(feature: ExampleFeature, key: bytes, dtype: DType, location: Location) -> None:
     """Raise InvalidArgumentError if a feature does not hold values of `dtype`."""
     if feature.kind != KIND_OF[dtype]:
         raise invalid_argument(
@@ -207,7 +207,7 @@ def check_kind(feature: Feature, key: bytes, dtype: DType, location: Location) -
         )
 
 
-def dense_value(feature: Feature | None, dense: Dense, location: Location) -> Any:
+def dense_value(feature: ExampleFeature | None, dense: DenseFeature, location: Location) -> Any:
     """Return the values of a dense feature in one example, or its default if it is missing.
 
     The array has the feature's shape; if the number of rows varies, it has the example's rows.
@@ -237,7 +237,7 @@ def dense_value(feature: Feature | None, dense: Dense, location: Location) -> An
     return as_vector(feature.values, dense.dtype).reshape(dense.shape)
 
 
-def batch_of(values: Sequence[Any], dense: Dense) -> Any:
+def batch_of(values: Sequence[Any], dense: DenseFeature) -> Any:
     """Return the arrays of a dense feature in all examples as one array, with the example first.
 
     If the number of rows varies, arrays are padded with the default to the longest.
@@ -288,7 +288,7 @@ def matrix_shape(counts: Any) -> Any:
     return np.array([counts.size, counts.max(initial=0)], np.int64)
 
 
-def sparse_vector(feature: Feature | None, dtype: DType) -> tuple[Any, Any, Any]:
+def sparse_vector(feature: ExampleFeature | None, dtype: DType) -> tuple[Any, Any, Any]:
     """Return a sparse feature of one example as indices, values and shape of a vector."""
     values = as_vector(() if feature is None else feature.values, dtype)
     count = len(values)

@@ -18,7 +18,7 @@ _FEWEST_WORDS, _MOST_WORDS = 32, 2048
 """How many random words are computed at once: few at first, as many streams end soon."""
 
 
-class Padding(ElementQueue):
+class PaddedOrder(ElementQueue):
     """A queue whose batches may contain components of different sizes, which are padded with zeros
     to the largest size in the batch.
     """
@@ -47,7 +47,7 @@ def _padded(arrays: Sequence[Any]) -> Any:
     return result
 
 
-class Shuffled(ElementQueue):
+class ShuffledOrder(ElementQueue):
     """A queue in random order. Until it is closed, it keeps a minimum number of elements, so that
     they are well mixed.
 

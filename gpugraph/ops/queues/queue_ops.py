@@ -21,7 +21,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank, unknown
-from gpugraph.ops.queues.element_orders import ByPriority, Padding, Shuffled
+from gpugraph.ops.queues.element_orders import ByPriority, PaddedOrder, ShuffledOrder
 from gpugraph.ops.queues.element_queue import ElementQueue, QueueKind
 from gpugraph.ops.queues.handle_ops import (
     HOST,
@@ -107,8 +107,8 @@ _SHUFFLING = {
 
 for _type, _class, _attrs, _doc in (
     ("FIFOQueueV2", ElementQueue, _COMPONENTS, "first in, first out"),
-    ("PaddingFIFOQueueV2", Padding, _COMPONENTS, "first in, first out, in padded batches"),
-    ("RandomShuffleQueueV2", Shuffled, {**_COMPONENTS, **_SHUFFLING}, "at random"),
+    ("PaddingFIFOQueueV2", PaddedOrder, _COMPONENTS, "first in, first out, in padded batches"),
+    ("RandomShuffleQueueV2", ShuffledOrder, {**_COMPONENTS, **_SHUFFLING}, "at random"),
     (
         "PriorityQueueV2",
         ByPriority,

@@ -23,7 +23,7 @@ from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_signatures import example_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
-from gpugraph.ops.reductions.axis_launches import Axis, best_position
+from gpugraph.ops.reductions.axis_launches import AxisView, best_position
 from gpugraph.ops.reductions.reduction_ops import INTEGER_MIN, MAX, MIN
 
 
@@ -101,7 +101,7 @@ class _Chosen:
 
 def _launch(is_largest: bool, signature: Signature) -> list[Launch]:
     sizes = signature.input_shapes[0]
-    axis = Axis.of(sizes, normalize_axis(signature.value(1), len(sizes), "Dimension"))
+    axis = AxisView.of(sizes, normalize_axis(signature.value(1), len(sizes), "Dimension"))
     dtype, out_type = signature.input_types[0], signature.output_types[0]
     return best_position(Arg(0), Arg(1), axis, dtype, out_type, is_largest)
 

@@ -21,7 +21,7 @@ _BLOCKS = 264
 _MAX_PARTS = 256
 
 
-class Axis(NamedTuple):
+class AxisView(NamedTuple):
     """A tensor reshaped to [before, size, after], where `size` is the size of the axis that an op
     uses.
     """
@@ -31,7 +31,7 @@ class Axis(NamedTuple):
     after: int
 
     @classmethod
-    def of(cls, sizes: Sequence[int], axis: int) -> Axis:
+    def of(cls, sizes: Sequence[int], axis: int) -> AxisView:
         """Return the view of a tensor of `sizes` for the axis number `axis`."""
         return cls(prod(sizes[:axis]), sizes[axis], prod(sizes[axis + 1 :]))
 
@@ -50,7 +50,7 @@ def _cut(size: int, blocks: int, min_part: int) -> tuple[int, int]:
 
 
 def best_position(
-    x: Arg, out: Arg, axis: Axis, dtype: DType, out_type: DType, is_largest: bool
+    x: Arg, out: Arg, axis: AxisView, dtype: DType, out_type: DType, is_largest: bool
 ) -> list[Launch]:
     """Return launches that write, for each row, the index of the largest or smallest element to
     `out`.
@@ -102,7 +102,7 @@ _SHORT = 64
 def running(
     x: Arg,
     out: Arg,
-    axis: Axis,
+    axis: AxisView,
     dtype: DType,
     combine: str,
     start: str,

@@ -38,7 +38,7 @@ from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import is_old_scalar, of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.reductions.axis_launches import Axis, running
+from gpugraph.ops.reductions.axis_launches import AxisView, running
 
 # -- range
 
@@ -193,7 +193,7 @@ def _running(ufunc: Any, start: Any) -> Call:
 
 def _launch(combine: str, start: str, signature: Signature) -> list[Launch]:
     sizes, attrs = signature.input_shapes[0], signature.attrs
-    axis = Axis.of(sizes, _scan_axis(signature.value(1), len(sizes)))
+    axis = AxisView.of(sizes, _scan_axis(signature.value(1), len(sizes)))
     options = attrs["reverse"], attrs["exclusive"]
     return running(Arg(0), Arg(1), axis, signature.input_types[0], combine, start, *options)
 

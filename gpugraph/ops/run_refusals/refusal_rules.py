@@ -26,7 +26,7 @@ class RunRefusal(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Input:
+class KnownInput:
     """An input of fully known shape, for rules and the templates of their messages.
 
     Args:
@@ -61,7 +61,7 @@ class Input:
 class Refused:
     """An op whose inputs were rejected; `x` is the list of its inputs."""
 
-    x: Sequence[Input]
+    x: Sequence[KnownInput]
     attrs: Mapping[str, Any]
     name: str
     type: str
@@ -135,9 +135,9 @@ def refused_op(context: InferContext, name: str, op_type: str) -> Refused | None
     for index, shape in enumerate(context.shapes):
         if shape.sizes is None or None in shape.sizes:
             return None
-        inputs.append(Input(shape.sizes, context.value(index)))
+        inputs.append(KnownInput(shape.sizes, context.value(index)))
     return Refused(inputs, context.attrs, name, op_type)
 
 
-__all__ = ["Input", "Refused", "Rule", "RunRefusal", "no_negative", "old_scalar"]
+__all__ = ["KnownInput", "Refused", "Rule", "RunRefusal", "no_negative", "old_scalar"]
 __all__ += ["rank_from", "rank_is", "refused_op", "same_shapes", "when"]

@@ -22,7 +22,7 @@ Run = Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Access:
+class ContainerAccess:
     """A step that accesses a stack or TensorArray, with a description that native loops use to
     perform it themselves.
 
@@ -101,7 +101,7 @@ def writing_op(
             return pass_flow(write_all, flow_in, flow_out)
         flow = None if flow_out is flow_in else flow_out
         make = partial(partial, _write, write, handle)
-        return Access(make, "put", handle, second, kind, first, flow)
+        return ContainerAccess(make, "put", handle, second, kind, first, flow)
 
     container_op(
         op_type,

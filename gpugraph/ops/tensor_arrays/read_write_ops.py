@@ -23,7 +23,7 @@ from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank, scalar
 from gpugraph.ops.tensor_arrays.container_ops import (
     HANDLE_SHAPE,
-    Access,
+    ContainerAccess,
     Run,
     closing_op,
     container_op,
@@ -114,7 +114,7 @@ def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *arrays: A
 
     if prepended:
         return make(grad_handle, None, None, flow)
-    return Access(make, "find", handle, grad_handle, None, None, flow)
+    return ContainerAccess(make, "find", handle, grad_handle, None, None, flow)
 
 
 _GRADIENT = (
@@ -177,7 +177,7 @@ def _bind_read(context: KernelContext, handle: Any, index: Any, flow_in: Any, va
     def make(value: Any, kind: Any, index: Any, copy: Any) -> Run:
         return lambda: handle.item(0).read(index.item(), value, kind)
 
-    return Access(make, "take", handle, value, kind, index)
+    return ContainerAccess(make, "take", handle, value, kind, index)
 
 
 container_op(

@@ -17,7 +17,7 @@ from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank, same_shape
 from gpugraph.ops.tensor_arrays.container_ops import (
     HANDLE_SHAPE,
-    Access,
+    ContainerAccess,
     Run,
     closing_op,
     container_op,
@@ -78,7 +78,9 @@ def _bind_push(context: KernelContext, handle: Any, elem: Any, output: Any) -> R
 
         return push
 
-    return Access(make, "push", handle, elem, kind, None, None if output is elem else output)
+    return ContainerAccess(
+        make, "push", handle, elem, kind, None, None if output is elem else output
+    )
 
 
 container_op(
@@ -109,7 +111,7 @@ def _bind_pop(context: KernelContext, handle: Any, elem: Any) -> Run:
     def make(elem: Any, kind: Any, index: Any, copy: Any) -> Run:
         return lambda: handle.item(0).pop(elem, kind)
 
-    return Access(make, "pop", handle, elem, kind)
+    return ContainerAccess(make, "pop", handle, elem, kind)
 
 
 container_op(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpugraph as tf
-from gpugraph.compile.placement.device_candidates import Candidates, Group
+from gpugraph.compile.placement.device_candidates import Candidates, ColocationGroup
 from gpugraph.devices import DeviceFactory
 from gpugraph.devices.cpu_device import CPUDevice
 from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
@@ -61,7 +61,7 @@ def short(names):
 
 @pytest.mark.usefixtures("_kinds")
 def test_higher_priority_comes_first_then_type_names_then_numbers():
-    names, reason = Candidates(make_target(cpus=2, gpus=2)).of(Group([negation()]))
+    names, reason = Candidates(make_target(cpus=2, gpus=2)).of(ColocationGroup([negation()]))
     assert short(names) == [
         "QUICK:0", "QUICK:1", "GPU:0", "GPU:1", "CPU:0", "CPU:1", "SLOW:0",
         "ALPHA:0", "ALPHA:1", "BETA:0",
@@ -71,7 +71,7 @@ def test_higher_priority_comes_first_then_type_names_then_numbers():
 
 @pytest.mark.usefixtures("_kinds")
 def test_of_the_best_type_without_a_kernel_the_reason_says_so():
-    group = Group([negation()])
+    group = ColocationGroup([negation()])
     kept = _KERNELS.pop(("Neg", "QUICK"))
     try:
         names, reason = Candidates(make_target(gpus=1)).of(group)
@@ -82,12 +82,12 @@ def test_of_the_best_type_without_a_kernel_the_reason_says_so():
 
 
 def test_a_partial_request_leaves_a_choice():
-    names, reason = Candidates(make_target(gpus=2)).of(Group([negation("/device:GPU:*")]))
+    names, reason = Candidates(make_target(gpus=2)).of(ColocationGroup([negation("/device:GPU:*")]))
     assert short(names) == ["GPU:0", "GPU:1"]
     assert reason == "requested '/device:GPU:*'"
 
 
 def test_an_answer_is_remembered_for_the_next_node_of_the_same_request():
     candidates = Candidates(make_target(gpus=2))
-    first = candidates.of(Group([negation("/device:GPU:1")]))
-    assert candidates.of(Group([negation("/device:GPU:1")])) is first
+    first = candidates.of(ColocationGroup([negation("/device:GPU:1")]))
+    assert candidates.of(ColocationGroup([negation("/device:GPU:1")])) is first

@@ -50,7 +50,7 @@ def test_a_run_translates_and_changes_over_a_portion(monkeypatch):
     monkeypatch.setattr(compiled_stretch, "PORTION_S", 0.0)  # one step a run
     monkeypatch.setattr(compiled_stretch, "WORTHWHILE_NS", 0)
     translated = counted(monkeypatch, compiled_stretch, "_piece")
-    bound = counted(monkeypatch, compiled_stretch.Member, "_bind")
+    bound = counted(monkeypatch, compiled_stretch.MemberStep, "_bind")
     joined = counted(monkeypatch, CompiledStretch, "_join")
     x = tf.placeholder(tf.float32, [4])
     y, feeds, ends = chain(x, 20), {x: [0.1, 0.2, 0.3, 0.4]}, monotonic() + 60

@@ -11,11 +11,11 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.compile.steps.cuda_graph_capture import with_captures
-from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.devices import Enqueued
 from gpugraph.devices.cuda.cuda_device import CudaDevice
 from gpugraph.devices.cuda.emulation.cxx_compiler import host_compiler
-from gpugraph.devices.cuda.launching.enqueued_work import Part
+from gpugraph.devices.cuda.launching.enqueued_work import EnqueuedPart
 from gpugraph.plan import Step
 
 pytestmark = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compiler().reason)
@@ -77,11 +77,11 @@ def test_what_no_run_has_brought_to_its_end_is_not_captured() -> None:
     device = SimpleNamespace(name="GPU", lock=RLock(), capture=capture, kernels=None)
     calls = (one, lambda: calls_made.append("two"))
     steps = [
-        Step(f"s{index}", "Op", "GPU", index, Enqueued([Part(call, None)], device.lock))
+        Step(f"s{index}", "Op", "GPU", index, Enqueued([EnqueuedPart(call, None)], device.lock))
         for index, call in enumerate(calls)
     ]
     guard: Any = None
-    (entry,) = with_captures([Entry(guard, step) for step in steps], {"GPU": device}, [])
+    (entry,) = with_captures([GuardedStep(guard, step) for step in steps], {"GPU": device}, [])
     with pytest.raises(RuntimeError, match="one"):
         entry.step.run()
     broken = False

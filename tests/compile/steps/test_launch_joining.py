@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
-from gpugraph.compile.steps.launch_joining import Command, independent_groups
+from gpugraph.compile.steps.launch_joining import JoinableStep, independent_groups
 from gpugraph.devices import Touches
 from gpugraph.devices.cuda.emulation.cxx_compiler import HostModule, host_compiler
 
@@ -22,7 +22,7 @@ touched = st.builds(
     Touches, st.lists(spans, max_size=3).map(tuple), st.lists(spans, max_size=2).map(tuple)
 )
 commands = st.builds(
-    Command,
+    JoinableStep,
     st.sampled_from(["a", "b", None]),
     st.sampled_from([True] * 9 + [False]).flatmap(lambda known: touched if known else st.none()),
 )
@@ -32,7 +32,7 @@ def overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return max(one[0], other[0]) < min(sum(one), sum(other))
 
 
-def depends(one: Command, other: Command) -> bool:
+def depends(one: JoinableStep, other: JoinableStep) -> bool:
     """Return whether two commands must keep their order."""
     if one.touches is None or other.touches is None:
         return True
@@ -44,7 +44,7 @@ def depends(one: Command, other: Command) -> bool:
 
 @settings(max_examples=300)
 @given(st.lists(commands, max_size=14))
-def test_what_depends_keeps_its_order_and_is_never_joined(program: list[Command]) -> None:
+def test_what_depends_keeps_its_order_and_is_never_joined(program: list[JoinableStep]) -> None:
     groups = independent_groups(program)
     assert sorted(index for group in groups for index in group) == list(range(len(program)))
     group_of = {index: number for number, group in enumerate(groups) for index in group}
@@ -60,7 +60,7 @@ def test_what_depends_keeps_its_order_and_is_never_joined(program: list[Command]
 def test_what_is_independent_is_joined(kinds: list[str], reads: bool) -> None:
     shared = ((1000, 8),) if reads else ()
     commands = [
-        Command(kind, Touches(shared, ((8 * index, 8),))) for index, kind in enumerate(kinds)
+        JoinableStep(kind, Touches(shared, ((8 * index, 8),))) for index, kind in enumerate(kinds)
     ]
     assert len(independent_groups(commands)) == len(set(kinds))
 

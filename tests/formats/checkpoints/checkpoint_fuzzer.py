@@ -26,7 +26,7 @@ import gpugraph as tf
 from gpugraph.formats.checkpoints.bundle_entries import HEADER_KEY
 from gpugraph.formats.checkpoints.bundle_reader import BundleReader
 from gpugraph.formats.checkpoints.bundle_writer import BundleWriter, merge_bundles
-from gpugraph.formats.checkpoints.direct_restore import Target, restore_into
+from gpugraph.formats.checkpoints.direct_restore import RestoreTarget, restore_into
 from gpugraph.formats.checkpoints.slice_tables import write_slice_table
 from gpugraph.formats.checkpoints.sorted_table import read_table, table_bytes
 from gpugraph.formats.crc32c import masked_crc32c
@@ -162,7 +162,7 @@ def read_checkpoint(prefix: str, size: int) -> str:
     with BundleReader(prefix) as bundle:
         entry = bundle.entries.get("layer/2")
         if entry is not None and entry.shape == (2, 3) and entry.dtype is tf.int64:
-            restore_into(bundle, [Target("layer/2", None, np.zeros((2, 3), np.int64))])
+            restore_into(bundle, [RestoreTarget("layer/2", None, np.zeros((2, 3), np.int64))])
         if "whole" in bundle.entries:
             bundle.read_slice("whole", (4, 3), ((1, 2), (0, -1)))
     return outcome

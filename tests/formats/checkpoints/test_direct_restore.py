@@ -14,7 +14,7 @@ from gpugraph.formats.checkpoints import direct_restore
 from gpugraph.formats.checkpoints.bundle_entries import HEADER_KEY, read_entry
 from gpugraph.formats.checkpoints.bundle_reader import BundleReader, index_name
 from gpugraph.formats.checkpoints.bundle_writer import BundleWriter
-from gpugraph.formats.checkpoints.direct_restore import Target, restore_into
+from gpugraph.formats.checkpoints.direct_restore import RestoreTarget, restore_into
 from gpugraph.formats.checkpoints.sorted_table import read_table, table_bytes
 
 
@@ -38,7 +38,7 @@ def test_many_arrays_come_back(tmp_path, monkeypatch, threads):
     names = [name for name in values if name != "v0100"]  # there is a gap
     arrays = {name: np.zeros_like(values[name]) for name in names}
     with BundleReader(prefix) as reader:
-        restore_into(reader, [Target(n, None, arrays[n]) for n in reversed(names)], threads)
+        restore_into(reader, [RestoreTarget(n, None, arrays[n]) for n in reversed(names)], threads)
     assert all((arrays[name] == values[name]).all() for name in names)
 
 
@@ -51,7 +51,7 @@ def test_where_no_thread_can_be_started_one_reads_all(tmp_path, monkeypatch):
     prefix = write(tmp_path, {f"v{n}": np.ones(50) for n in range(9)})
     arrays = [np.zeros(50) for _ in range(9)]
     with BundleReader(prefix) as reader:
-        restore_into(reader, [Target(f"v{n}", None, a) for n, a in enumerate(arrays)], 4)
+        restore_into(reader, [RestoreTarget(f"v{n}", None, a) for n, a in enumerate(arrays)], 4)
     assert np.all(arrays)
 
 
@@ -65,7 +65,9 @@ def test_nothing_is_set_where_one_checksum_is_wrong(tmp_path, monkeypatch, threa
         file.write(b"x")
     arrays = [np.zeros(50) for _ in range(9)]
     with BundleReader(prefix) as reader, pytest.raises(tf.errors.DataLossError) as caught:
-        restore_into(reader, [Target(f"v{n}", None, a) for n, a in enumerate(arrays)], threads)
+        restore_into(
+            reader, [RestoreTarget(f"v{n}", None, a) for n, a in enumerate(arrays)], threads
+        )
     assert caught.value.message == f"{data}: v8: Checksum does not match, at offset 3200"
     assert not np.any(arrays)
 
@@ -75,10 +77,14 @@ def test_strings_and_other_shapes(tmp_path):
     text, numbers, part = np.empty(2, object), np.zeros((2, 3)), np.zeros((1, 3))
     with BundleReader(prefix) as reader:
         spec = (2, 3), ((1, 1), (0, -1))
-        targets = [Target("a", None, text), Target("b", None, numbers), Target("b", spec, part)]
+        targets = [
+            RestoreTarget("a", None, text),
+            RestoreTarget("b", None, numbers),
+            RestoreTarget("b", spec, part),
+        ]
         restore_into(reader, targets)
         with pytest.raises(ValueError, match="b has the shape"):
-            restore_into(reader, [Target("b", None, np.zeros((3, 2)))])
+            restore_into(reader, [RestoreTarget("b", None, np.zeros((3, 2)))])
     assert text.tolist() == [b"x", b"yz"] and numbers.all() and part.all()
 
 
@@ -96,7 +102,7 @@ def test_a_file_that_changes_meanwhile(tmp_path, monkeypatch, change):
 
     monkeypatch.setattr(direct_restore, "_verify", then_changed)
     with BundleReader(prefix) as reader, pytest.raises(tf.errors.DataLossError) as caught:
-        restore_into(reader, [Target("a", None, np.zeros(1000))])
+        restore_into(reader, [RestoreTarget("a", None, np.zeros(1000))])
     assert str(prefix) in caught.value.message
 
 

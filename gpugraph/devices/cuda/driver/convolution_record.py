@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.driver.driver_interface import ITEM_BYTES, Span
 
 
-class Tensor(NamedTuple):
+class StridedTensor(NamedTuple):
     """An array of images, of results, or a filter: its address, and the sizes and strides, in
     elements, of its axes.
 
@@ -25,7 +25,7 @@ class Tensor(NamedTuple):
         return self.address, prod(self.sizes) * item_bytes
 
 
-class Convolution(NamedTuple):
+class ConvolutionRecord(NamedTuple):
     """A convolution, or one of its gradients.
 
     Args:
@@ -39,9 +39,9 @@ class Convolution(NamedTuple):
 
     kind: str
     dtype: str
-    images: Tensor
-    filter: Tensor
-    results: Tensor
+    images: StridedTensor
+    filter: StridedTensor
+    results: StridedTensor
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     before: tuple[int, ...]

@@ -10,7 +10,7 @@ a single C call, which can be captured in a CUDA graph.
 
 Results have the same accuracy as the results of gpugraph's kernels. Engines that are not
 deterministic, sum in 16 bits, transform their inputs (Winograd, FFT), or convert float32 to TF32
-are excluded; the latter are allowed by `Convolution.tf32`.
+are excluded; the latter are allowed by `ConvolutionRecord.tf32`.
 
 Descriptors and attributes: https://docs.nvidia.com/deeplearning/cudnn/backend/latest/
 """
@@ -23,7 +23,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from gpugraph.devices.cuda.driver.convolution_record import Convolution, Tensor
+from gpugraph.devices.cuda.driver.convolution_record import ConvolutionRecord, StridedTensor
 from gpugraph.devices.cuda.driver.cuda_libraries import load_library
 from gpugraph.devices.cuda.driver.cudnn_numbers import NUMBERS
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
@@ -36,8 +36,8 @@ _OPERATIONS = {
     "input": ("BWD_DATA", "CONVOLUTION_BACKWARD_DATA", "DX", "W", "DY"),
     "filter": ("BWD_FILTER", "CONVOLUTION_BACKWARD_FILTER", "X", "DW", "DY"),
 }
-"""By `Convolution.kind`: parts of the names of attributes and of the descriptor, and the names of
-the attributes for images, filter and results."""
+"""By `ConvolutionRecord.kind`: parts of the names of attributes and of the descriptor, and the names
+of the attributes for images, filter and results."""
 
 _SUPPORTED_MAJOR = 9
 _NOT_SUPPORTED = range(3000, 4000)
@@ -202,7 +202,7 @@ class Cudnn:
         self._is_broken = False
 
     def bind(
-        self, convolution: Convolution, workspace: tuple[int, int], stream: int
+        self, convolution: ConvolutionRecord, workspace: tuple[int, int], stream: int
     ) -> Callable[[], None] | None:
         """Return a callable that launches a convolution on a stream.
 
@@ -224,7 +224,7 @@ class Cudnn:
             return None
 
     def _bind(
-        self, convolution: Convolution, workspace: tuple[int, int], stream: int
+        self, convolution: ConvolutionRecord, workspace: tuple[int, int], stream: int
     ) -> Callable[[], None] | None:
         if stream not in self._handles:
             self._handles[stream] = _Handle(self._library, stream)
@@ -238,12 +238,12 @@ class Cudnn:
         pack.set("VARIANT_PACK_WORKSPACE", "VOID_PTR", workspace[0])
         return self._launcher(handle, plan, pack.finalized())
 
-    def graph(self, convolution: Convolution) -> _Graph:
+    def graph(self, convolution: ConvolutionRecord) -> _Graph:
         """Return the operations of a convolution."""
         return _Operations(self._library, convolution).graph()
 
     def _plan(
-        self, convolution: Convolution, graph: _Graph, handle: _Handle, workspace_bytes: int
+        self, convolution: ConvolutionRecord, graph: _Graph, handle: _Handle, workspace_bytes: int
     ) -> Descriptor | None:
         description = Descriptor(self._library, "OPERATIONGRAPH")
         description.set("OPERATIONGRAPH_HANDLE", "HANDLE", handle.value)
@@ -294,7 +294,7 @@ class Cudnn:
 class _Operations:
     """The operations of one convolution."""
 
-    def __init__(self, library: Any, convolution: Convolution) -> None:
+    def __init__(self, library: Any, convolution: ConvolutionRecord) -> None:
         self._library = library
         self._convolution = convolution
         self._data = f"CUDNN_DATA_{_DATA[convolution.dtype]}"
@@ -318,12 +318,12 @@ class _Operations:
                 outputs = it.results.sizes[1]
                 ones = (1,) * (len(it.results.sizes) - 2)
                 strides = (outputs, 1, *(outputs for _ in ones))
-                operands.append(self._tensor(Tensor(it.bias, (1, outputs, *ones), strides)))
+                operands.append(self._tensor(StridedTensor(it.bias, (1, outputs, *ones), strides)))
             operations.append(self._pointwise(kind, operands, target))
             results = target
         return _Graph(operations, self._addresses)
 
-    def _tensor(self, tensor: Tensor, is_virtual: bool = False) -> Descriptor:
+    def _tensor(self, tensor: StridedTensor, is_virtual: bool = False) -> Descriptor:
         self._count += 1
         it = Descriptor(self._library, "TENSOR")
         it.set("TENSOR_DATA_TYPE", "DATA_TYPE", self._virtual_type() if is_virtual else self._data)
@@ -376,7 +376,7 @@ class _Operations:
         return operation.finalized()
 
 
-def _is_exact(configuration: Descriptor, convolution: Convolution) -> bool:
+def _is_exact(configuration: Descriptor, convolution: ConvolutionRecord) -> bool:
     """Return whether an engine's arithmetic is allowed (see the module's docstring)."""
     engines = configuration.descriptors("ENGINECFG_ENGINE", "ENGINE", 1)
     notes = (ctypes.c_int * 64)()

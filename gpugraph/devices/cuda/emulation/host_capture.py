@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Span
-from gpugraph.devices.cuda.emulation.stream_timeline import HostStream, Mark, Timeline
+from gpugraph.devices.cuda.emulation.stream_timeline import HostStream, Mark, StreamTimeline
 
 
-class Graph(NamedTuple):
+class CapturedGraph(NamedTuple):
     """Captured work as one command.
 
     Args:
@@ -35,7 +35,7 @@ class HostCapture:
     """
 
     def __init__(self, stream: HostStream, raises_hazards: bool, seed: int | None) -> None:
-        self.timeline = Timeline(seed)
+        self.timeline = StreamTimeline(seed)
         self.timeline.raises_hazards = raises_hazards
         self._origin = self.timeline.stream(stream.name, stream.owner)
         self.streams = {stream: self._origin}
@@ -54,7 +54,7 @@ class HostCapture:
                 905,
             )
 
-    def finish(self) -> Graph:
+    def finish(self) -> CapturedGraph:
         """End the capture and return its graph. Raises DriverError if the first stream does not
         wait for the commands of all other captured streams.
         """
@@ -70,7 +70,7 @@ class HostCapture:
                 )
         recorded = self.timeline.recorded()
         commands = [command for pending in recorded.values() for command in pending]
-        return Graph(
+        return CapturedGraph(
             f"graph of {len(commands)} commands",
             lambda: self.timeline.replay(recorded),
             tuple(dict.fromkeys(span for command in commands for span in command.reads)),

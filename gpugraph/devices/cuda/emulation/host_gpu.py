@@ -10,7 +10,7 @@ from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Span
 from gpugraph.devices.cuda.emulation.host_capture import HostCapture
 from gpugraph.devices.cuda.emulation.host_memory import Regions
-from gpugraph.devices.cuda.emulation.stream_timeline import HostStream, Mark, Timeline
+from gpugraph.devices.cuda.emulation.stream_timeline import HostStream, Mark, StreamTimeline
 from gpugraph.memory import HostRegion
 
 INVALID, IN_CAPTURE = 1, 900
@@ -33,7 +33,7 @@ class HostMachine:
 
     def __init__(self, seed: int | None = None) -> None:
         self.lock = new_rlock()
-        self.timeline = Timeline(seed)
+        self.timeline = StreamTimeline(seed)
         self.timeline.failed = _note_failure
         self.drivers: list[HostGPU] = []
         self.seed = seed
@@ -182,7 +182,7 @@ class HostGPU:
         if mark.timeline is not self._timeline:
             raise DriverError("an event recorded in a capture can't be queried", 907)
 
-    def _place(self, stream: HostStream) -> tuple[Timeline, HostStream]:
+    def _place(self, stream: HostStream) -> tuple[StreamTimeline, HostStream]:
         """Return the timeline and the stream that receive a stream's commands. During a capture,
         these belong to the capture; otherwise they are the machine's timeline and the stream
         itself.

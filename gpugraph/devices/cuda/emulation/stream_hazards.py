@@ -32,7 +32,7 @@ def join(clock: Clock, other: Clock) -> None:
             clock[stream] = count
 
 
-class Access(NamedTuple):
+class MemoryAccess(NamedTuple):
     """A command's access to memory.
 
     Args:
@@ -57,7 +57,9 @@ class _Range:
 
     __slots__ = ("end", "readers", "writer")
 
-    def __init__(self, end: int, writer: Access | None, readers: dict[int, Access]) -> None:
+    def __init__(
+        self, end: int, writer: MemoryAccess | None, readers: dict[int, MemoryAccess]
+    ) -> None:
         self.end = end
         self.writer = writer
         self.readers = readers
@@ -71,12 +73,12 @@ class Hazards:
         self._ranges: dict[int, _Range] = {}
 
     def note(
-        self, command: Access, clock: Clock, reads: Iterable[Span], writes: Iterable[Span]
+        self, command: MemoryAccess, clock: Clock, reads: Iterable[Span], writes: Iterable[Span]
     ) -> list[str]:
         """Record the accesses of a command whose clock is `clock`. Return its hazards as text."""
         faults = []
 
-        def fault(verb: str, other: Access, other_verb: str, start: int, end: int) -> None:
+        def fault(verb: str, other: MemoryAccess, other_verb: str, start: int, end: int) -> None:
             faults.append(
                 f"{command.name} {verb} bytes {start:#x} to {end:#x}, which {other.name} "
                 f"{other_verb}; no event orders them"
@@ -115,7 +117,7 @@ class Hazards:
     # -- the ranges
 
     @staticmethod
-    def _accesses(piece: _Range) -> Iterator[tuple[Access, str]]:
+    def _accesses(piece: _Range) -> Iterator[tuple[MemoryAccess, str]]:
         if piece.writer:
             yield piece.writer, "writes"
         for reader in piece.readers.values():
@@ -168,7 +170,7 @@ class Hazards:
             del self._ranges[address]
         del self._starts[within]
 
-    def _set_writer(self, start: int, end: int, command: Access) -> None:
+    def _set_writer(self, start: int, end: int, command: MemoryAccess) -> None:
         if start >= end:
             return
         self._drop(start, end)

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Span
-from gpugraph.devices.cuda.emulation.stream_hazards import Access, Clock, Hazards, join
+from gpugraph.devices.cuda.emulation.stream_hazards import Clock, Hazards, MemoryAccess, join
 
 
-class Command(NamedTuple):
+class StreamCommand(NamedTuple):
     """A command of a stream: a function to run, or a mark of another stream to wait for."""
 
     name: str
@@ -38,7 +38,7 @@ class HostStream:
         self.name = name
         self.number = number
         self.owner = owner
-        self.pending: deque[Command] = deque()
+        self.pending: deque[StreamCommand] = deque()
         self.enqueued = 0
         self.done = 0
         self.clock: Clock = {}
@@ -49,7 +49,7 @@ class Mark(NamedTuple):
     there.
     """
 
-    timeline: Timeline
+    timeline: StreamTimeline
     stream: HostStream
     position: int
     clock: Clock
@@ -60,7 +60,7 @@ class Mark(NamedTuple):
         return self.stream.done >= self.position
 
 
-class Timeline:
+class StreamTimeline:
     """The streams of a machine or of a capture.
 
     Args:
@@ -99,8 +99,10 @@ class Timeline:
         clock = dict(stream.clock)
         join(clock, self.host)
         number = clock[stream.number] = stream.enqueued + 1
-        access = Access(stream.number, number, f"{name} (number {number} of stream {stream.name})")
-        command = Command(name, run, None, tuple(reads), tuple(writes))
+        access = MemoryAccess(
+            stream.number, number, f"{name} (number {number} of stream {stream.name})"
+        )
+        command = StreamCommand(name, run, None, tuple(reads), tuple(writes))
         faults = self._hazards.note(access, clock, command.reads, command.writes)
         self.faults += faults
         if faults and self.raises_hazards:
@@ -116,9 +118,9 @@ class Timeline:
         """Enqueue a wait for a mark, unless it is reached already."""
         join(stream.clock, mark.clock)
         if not mark.is_reached:
-            self._append(stream, Command(f"wait for stream {mark.stream.name}", None, mark))
+            self._append(stream, StreamCommand(f"wait for stream {mark.stream.name}", None, mark))
 
-    def _append(self, stream: HostStream, command: Command) -> None:
+    def _append(self, stream: HostStream, command: StreamCommand) -> None:
         stream.pending.append(command)
         stream.enqueued += 1
         self._by_newest_command.pop(stream, None)
@@ -202,14 +204,14 @@ class Timeline:
 
     # -- the commands of a capture
 
-    def recorded(self) -> dict[HostStream, tuple[Command, ...]]:
+    def recorded(self) -> dict[HostStream, tuple[StreamCommand, ...]]:
         """Return the commands of all streams.
 
         In the timeline of a capture, none of them has run.
         """
         return {stream: tuple(stream.pending) for stream in self.streams}
 
-    def replay(self, commands: dict[HostStream, tuple[Command, ...]]) -> None:
+    def replay(self, commands: dict[HostStream, tuple[StreamCommand, ...]]) -> None:
         """Run all commands returned by `recorded`. This may be called repeatedly."""
         for stream, pending in commands.items():
             stream.pending = deque(pending)

@@ -35,7 +35,7 @@ from gpugraph.devices.codegen.program import Program
 from gpugraph.devices.codegen.program_source import ProgramSource, brace, function_source, indent
 
 
-class Variant(NamedTuple):
+class SourceVariant(NamedTuple):
     """The parameters of a source in addition to its program.
 
     Args:
@@ -77,7 +77,7 @@ class CudaSource(ProgramSource):
 
     second_block = "(gg_index)blockIdx.y"
 
-    def __init__(self, program: Program, variant: Variant, *layout: object) -> None:
+    def __init__(self, program: Program, variant: SourceVariant, *layout: object) -> None:
         """They affect its source and therefore its name.
 
         Args:

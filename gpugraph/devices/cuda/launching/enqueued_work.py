@@ -21,7 +21,7 @@ few microseconds.
 """
 
 
-class Part(NamedTuple):
+class EnqueuedPart(NamedTuple):
     """A callable that enqueues one launch or copy.
 
     Args:
@@ -45,7 +45,7 @@ class Enqueued:
 
     __slots__ = ("assigned", "calls", "lock", "notes", "parts")
 
-    def __init__(self, parts: Sequence[Part], lock: Any, notes: Sequence[str] = ()) -> None:
+    def __init__(self, parts: Sequence[EnqueuedPart], lock: Any, notes: Sequence[str] = ()) -> None:
         self.parts = tuple(parts)
         self.calls = tuple(part.call for part in parts)
         self.lock = lock

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gpugraph.base.dtypes import DType, bfloat16, float16, float32
 from gpugraph.devices.cuda.driver.driver_interface import Geometry
-from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form, Variant
+from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form, SourceVariant
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import NotNativeError, Program
 
@@ -44,7 +44,7 @@ last blocks.
 """
 
 
-class Launch(NamedTuple):
+class GeneratedLaunch(NamedTuple):
     """One launch of a generated kernel: its name, geometry and arguments."""
 
     function: str
@@ -62,11 +62,11 @@ class Launches(NamedTuple):
 
     text: str
     name: str
-    launches: tuple[Launch, ...]
-    parts: tuple[Program, Variant] | None
+    launches: tuple[GeneratedLaunch, ...]
+    parts: tuple[Program, SourceVariant] | None
 
 
-def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> Variant:
+def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> SourceVariant:
     """Return the variant of a program's source for these sizes and for the alignment of these
     arrays.
     """
@@ -74,15 +74,15 @@ def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array])
     inner = sizes[-1] if sizes else 1
     wide = total >= _HALF
     if not program.reductions:
-        return Variant(_pack(program, inner, arrays), THREADS, wide)
+        return SourceVariant(_pack(program, inner, arrays), THREADS, wide)
     if program.axes == 1 and not program.trailing() and inner > LONG:
-        return Variant(1, THREADS, wide, True)
+        return SourceVariant(1, THREADS, wide, True)
     if inner <= NARROW:
-        return Variant(1, 1, wide)
+        return SourceVariant(1, 1, wide)
     pack = _pack(program, inner, arrays)
     while inner % pack:
         pack //= 2
-    return Variant(pack, 32 if inner <= 1024 * pack else THREADS, wide)
+    return SourceVariant(pack, 32 if inner <= 1024 * pack else THREADS, wide)
 
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
@@ -145,7 +145,7 @@ def launches(
     for form in text.forms:
         geometry, rows_each = _geometry(form, shape, inner)
         numbers = (rows, inner, shape.parts, rows_each, *sizes[:-1])
-        result.append(Launch(form.name, geometry, (*addresses, *numbers)))
+        result.append(GeneratedLaunch(form.name, geometry, (*addresses, *numbers)))
     is_alone = len(result) == 1 and text.forms[0].kind in ("elements", "rows", "one")
     parts = (program, text.variant) if is_alone else None
     return Launches(text.source, text.name, tuple(result), parts)

@@ -19,7 +19,7 @@ from typing import Any
 from gpugraph.devices.codegen.program import Program
 from gpugraph.devices.codegen.program_source import function_source
 from gpugraph.devices.cuda.driver.driver_interface import Geometry
-from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form, Variant
+from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form, SourceVariant
 from gpugraph.devices.cuda.launching.unbound_launch import Work
 
 WORDS = 500
@@ -89,7 +89,7 @@ class JoinedSource(CudaSource):
 
     block, blocks = "block_", "blocks_"
 
-    def __init__(self, program: Program, variant: Variant, places: Sequence[int]) -> None:
+    def __init__(self, program: Program, variant: SourceVariant, places: Sequence[int]) -> None:
         """places: the positions of the arguments, as in `Table`."""
         self.places = tuple(places)
         super().__init__(program, variant, self.places)

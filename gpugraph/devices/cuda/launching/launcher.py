@@ -15,7 +15,12 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
 from gpugraph.devices.cuda.driver.driver_interface import Driver, Geometry, Product, Span, Stream
-from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, Part, Waiting, is_blocking
+from gpugraph.devices.cuda.launching.enqueued_work import (
+    Enqueued,
+    EnqueuedPart,
+    Waiting,
+    is_blocking,
+)
 from gpugraph.devices.cuda.launching.generated_kernels import launches
 from gpugraph.devices.cuda.launching.joined_launches import join
 from gpugraph.devices.cuda.launching.library_convolutions import library_convolution
@@ -127,12 +132,12 @@ class Launcher:
             ]
         )
 
-    def _copy(self, copy: Work | Copy) -> Part:
+    def _copy(self, copy: Work | Copy) -> EnqueuedPart:
         if isinstance(copy, Work):
             return self._call(copy)
         target, source, size = copy
         touches = Touches(((source, size),), ((target, size),))
-        return Part(partial(self.driver.copy, *copy, self.stream), touches)
+        return EnqueuedPart(partial(self.driver.copy, *copy, self.stream), touches)
 
     def products(
         self,
@@ -151,7 +156,7 @@ class Launcher:
         if isinstance(native, MatmulWithEpilogue):
             epilogue = native.epilogue(signature, *stand_ins.arrays)
             native = native.products
-        parts: list[Part] = []
+        parts: list[EnqueuedPart] = []
         notes: list[str] = []
         tf32 = is_tf32(self.driver.properties.arch)
         for a, b, out in native.matrices(signature, *stand_ins.arrays):
@@ -161,10 +166,12 @@ class Launcher:
             notes.append("is a matrix product by cublasLt")
         return self._enqueued(parts, notes)
 
-    def _product(self, choices: ProductLaunches, notes: list[str], by_library: bool) -> list[Part]:
+    def _product(
+        self, choices: ProductLaunches, notes: list[str], by_library: bool
+    ) -> list[EnqueuedPart]:
         product, whole, epilogue = choices
         call = self._by_cublaslt(product)
-        after: list[Part] = []
+        after: list[EnqueuedPart] = []
         if call is None and epilogue is not None:
             call = self._by_cublaslt(product.plain())
             if call is not None:
@@ -181,12 +188,12 @@ class Launcher:
         notes.append("is computed by kernels/cuda/math/gemm.cu: cublasLt does not support it")
         return [self._call(whole)]
 
-    def _by_cublaslt(self, product: Product) -> Part | None:
+    def _by_cublaslt(self, product: Product) -> EnqueuedPart | None:
         call = self.driver.product(product, self.workspace, self.stream)
         if call is None:
             return None
         reads, writes = product.spans()
-        return Part(call, Touches(reads, (*writes, self.workspace)))
+        return EnqueuedPart(call, Touches(reads, (*writes, self.workspace)))
 
     def convolution(
         self, sums: WindowSums, signature: Signature, arrays: Sequence[Array], allocate: Allocate
@@ -238,7 +245,9 @@ class Launcher:
         measure = self._enqueued(self._launches(kernel.file, kernel.measure(signature), operands))
         return Sizing(self, kernel, operands, measure)
 
-    def _launches(self, file: str, launches: Sequence[Launch], operands: _Operands) -> list[Part]:
+    def _launches(
+        self, file: str, launches: Sequence[Launch], operands: _Operands
+    ) -> list[EnqueuedPart]:
         parts = []
         for launch in launches:
             if launch.shared_bytes > self.driver.properties.shared_bytes:
@@ -257,19 +266,19 @@ class Launcher:
 
     # -- launching
 
-    def _enqueued(self, parts: Sequence[Part], notes: Sequence[str] = ()) -> Enqueued:
+    def _enqueued(self, parts: Sequence[EnqueuedPart], notes: Sequence[str] = ()) -> Enqueued:
         step = Enqueued(parts, self.lock, notes)
         if is_blocking():
             return Waiting(step, partial(self.driver.synchronize, self.stream))
         return step
 
-    def _call(self, work: Work) -> Part:
+    def _call(self, work: Work) -> EnqueuedPart:
         module = self._modules.get(work.text)
         if module is None:
             module = _compilers().submit(self.driver.compile, work.text, work.function)
             self._modules[work.text] = module
         call = Pending(self.driver, module, work, self.stream)
-        return Part(call, Touches(work.reads, work.writes), work)
+        return EnqueuedPart(call, Touches(work.reads, work.writes), work)
 
 
 class Pending:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.devices.cuda.driver.convolution_record import Convolution, Tensor
-from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, Part
+from gpugraph.devices.cuda.driver.convolution_record import ConvolutionRecord, StridedTensor
+from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, EnqueuedPart
 from gpugraph.devices.cuda.launching.tf32_precision import is_tf32
 from gpugraph.devices.cuda.launching.unbound_launch import Touches
 from gpugraph.devices.cuda.transfers.gpu_array import Array
@@ -47,7 +47,7 @@ def library_convolution(
     turned = _outputs_first(filter.ndim, sums.is_last)
     dtype = as_dtype(filter.dtype)
     copy = allocate(tuple(filter.shape[axis] for axis in turned), dtype)
-    convolution = Convolution(
+    convolution = ConvolutionRecord(
         sums.kind,
         str(filter.dtype),
         _tensor(images, sums.is_last),
@@ -62,7 +62,7 @@ def library_convolution(
     if call is None:
         return None
     reads, writes = convolution.spans()
-    part = Part(call, Touches(reads, (*writes, launcher.workspace)))
+    part = EnqueuedPart(call, Touches(reads, (*writes, launcher.workspace)))
     precision = " in TF32" if convolution.tf32 else ""
     step = Enqueued([part], launcher.lock, [f"is computed by cuDNN {version}{precision}"])
     transpose = _transposed if sums.kind != "filter" else _transposed_back
@@ -88,7 +88,7 @@ def _transposed_back(source: Any, target: Any, order: tuple[int, ...]) -> list[t
     return [(source.transpose(np.argsort(order)), target)]
 
 
-def _tensor(array: Array, is_last: bool) -> Tensor:
+def _tensor(array: Array, is_last: bool) -> StridedTensor:
     """Return an array with its channels as the second axis."""
     sizes, strides, step = array.shape, [0] * array.ndim, 1
     for axis in reversed(range(array.ndim)):
@@ -96,6 +96,6 @@ def _tensor(array: Array, is_last: bool) -> Tensor:
         step *= sizes[axis]
     first, *rest = range(array.ndim)
     order = (first, rest[-1], *rest[:-1]) if is_last else tuple(range(array.ndim))
-    return Tensor(
+    return StridedTensor(
         array.address, tuple(sizes[axis] for axis in order), tuple(strides[axis] for axis in order)
     )

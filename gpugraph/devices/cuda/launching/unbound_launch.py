@@ -11,7 +11,7 @@ import numpy as np
 
 from gpugraph.devices.codegen.program import Program
 from gpugraph.devices.cuda.driver.driver_interface import Geometry, Span
-from gpugraph.devices.cuda.launching.cuda_kernel_source import Variant
+from gpugraph.devices.cuda.launching.cuda_kernel_source import SourceVariant
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 
 
@@ -37,7 +37,7 @@ class Work(NamedTuple):
     arguments: tuple[int | float, ...]
     reads: tuple[Span, ...]
     writes: tuple[Span, ...]
-    parts: tuple[Program, Variant] | None = None
+    parts: tuple[Program, SourceVariant] | None = None
 
 
 def ranges(arrays: Sequence[Array]) -> tuple[Span, ...]:

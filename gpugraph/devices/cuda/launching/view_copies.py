@@ -20,7 +20,7 @@ import numpy as np
 from gpugraph.devices.cuda.driver.driver_interface import Geometry, Span
 from gpugraph.devices.cuda.launching.unbound_launch import Work, number_words
 from gpugraph.devices.cuda.transfers.gpu_array import Array
-from gpugraph.devices.native import Axis, NotNativeError, axes_of
+from gpugraph.devices.native import CopyAxis, NotNativeError, axes_of
 
 THREADS = 256
 BLOCKS = 132 * 32
@@ -121,7 +121,7 @@ def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
     return [_transposed(axes, item, starts, touched) or _strided(axes, item, starts, touched)]
 
 
-def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
+def _span(axes: Sequence[CopyAxis], start: int, item: int, which: str) -> Span:
     """Return the address of the lowest byte of a view, and the number of bytes up to its highest
     byte.
     """
@@ -132,7 +132,9 @@ def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
     return low, high + item - low
 
 
-def _widened(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
+def _widened(
+    axes: list[CopyAxis], item: int, starts: tuple[int, int]
+) -> tuple[list[CopyAxis], int]:
     """Combine pairs of elements that are adjacent in both views into elements of twice the size, as
     long as these have at most 16 bytes.
     """
@@ -143,7 +145,7 @@ def _widened(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list
             break
         if any(number % twice for number in (*others, *starts)):
             break
-        axes = [*axes[:-1], Axis(last.size // 2, twice, twice)]
+        axes = [*axes[:-1], CopyAxis(last.size // 2, twice, twice)]
         item = twice
         if axes[-1].size == 1:
             axes = axes[:-1]
@@ -151,7 +153,7 @@ def _widened(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list
     return axes, item
 
 
-def _check(axes: Sequence[Axis], item: int) -> None:
+def _check(axes: Sequence[CopyAxis], item: int) -> None:
     if item not in _ITEMS:
         raise NotNativeError(f"elements of {item} bytes")
     if len(axes) > MAX_AXES:
@@ -161,7 +163,7 @@ def _check(axes: Sequence[Axis], item: int) -> None:
 
 
 def _transposed(
-    axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
+    axes: Sequence[CopyAxis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work | None:
     """Return a transpose by tiles if elements that are adjacent in the target are apart in the
     source, and a source axis is contiguous; else None.
@@ -177,7 +179,7 @@ def _transposed(
         return None
     if ceil(last.size / 32) > MAX_OUTER_BLOCKS:
         return None
-    one, other = [*[Axis(1, 0, 0)] * (2 - len(outside)), *outside]
+    one, other = [*[CopyAxis(1, 0, 0)] * (2 - len(outside)), *outside]
     numbers = [rows[0].size, last.size, last.source // item, rows[0].target // item, other.size]
     strides = (one.source, one.target, other.source, other.target)
     arguments = (*starts, *numbers, *(stride // item for stride in strides))
@@ -187,7 +189,7 @@ def _transposed(
 
 
 def _strided(
-    axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
+    axes: Sequence[CopyAxis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work:
     numbers = [prod(axis.size for axis in axes)]
     for axis in _padded(axes):
@@ -210,9 +212,9 @@ def _fill(stand_ins: StandIns, value: Any, target: Any) -> Work:
     return Work(source, "gg_fill", geometry, (start, *numbers), (), (span,))
 
 
-def _padded(axes: Sequence[Axis]) -> list[Axis]:
+def _padded(axes: Sequence[CopyAxis]) -> list[CopyAxis]:
     """Add axes of size 1, up to the number of axes that the kernels' parameters have."""
-    return [*axes, *[Axis(1, 0, 0)] * (MAX_AXES - len(axes))]
+    return [*axes, *[CopyAxis(1, 0, 0)] * (MAX_AXES - len(axes))]
 
 
 def _geometry(count: int) -> Geometry:

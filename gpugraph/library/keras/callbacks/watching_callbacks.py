@@ -14,7 +14,7 @@ from gpugraph.library.keras.callbacks.callback import Callback, Logs
 from gpugraph.platform import logging
 
 
-class Watch:
+class MonitoredValue:
     """A monitored loss or metric, with the direction in which it improves.
 
     Args:
@@ -71,7 +71,7 @@ class EarlyStopping(Callback):
     Args:
       monitor: the name of the loss or metric.
       min_delta: the minimum change that counts as improvement.
-      mode: see `Watch`.
+      mode: see `MonitoredValue`.
       baseline: the value on which the first epochs must improve.
       restore_best_weights: whether to set the variables to their values after the best epoch if the
         training ends early.
@@ -90,7 +90,7 @@ class EarlyStopping(Callback):
         super().__init__()
         self.monitor, self.patience, self.verbose = monitor, patience, verbose
         self.baseline, self.restore_best_weights = baseline, restore_best_weights
-        self.watch = Watch(monitor, mode, min_delta, "EarlyStopping")
+        self.watch = MonitoredValue(monitor, mode, min_delta, "EarlyStopping")
         self.wait, self.stopped_epoch = 0, 0
         self.best: Any = None
         self.best_weights: Any = None
@@ -132,7 +132,7 @@ class ReduceLROnPlateau(Callback):
     """Multiplies the learning rate by `factor` after `patience` epochs without improvement.
 
     Args:
-      monitor, mode, min_delta: see `Watch`.
+      monitor, mode, min_delta: see `MonitoredValue`.
       min_lr: the lower bound of the learning rate.
       cooldown: the number of epochs after a reduction during which epochs without improvement are
         not counted. The constructor raises ValueError for a factor of 1 or more, and AttributeError
@@ -156,7 +156,9 @@ class ReduceLROnPlateau(Callback):
             raise ValueError("ReduceLROnPlateau does not support a factor >= 1.0.")
         self.monitor, self.factor, self.patience, self.verbose = monitor, factor, patience, verbose
         self.cooldown, self.min_lr = cooldown, min_lr
-        self.watch = Watch(monitor, mode, kwargs.get("epsilon", min_delta), "ReduceLROnPlateau")
+        self.watch = MonitoredValue(
+            monitor, mode, kwargs.get("epsilon", min_delta), "ReduceLROnPlateau"
+        )
         self._begin()
 
     def _begin(self) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.whole_files import local_path
 from gpugraph.library.keras.callbacks.callback import Callback, Logs
-from gpugraph.library.keras.callbacks.watching_callbacks import Watch
+from gpugraph.library.keras.callbacks.watching_callbacks import MonitoredValue
 from gpugraph.library.keras.saving.hdf5_groups import hdf5_library
 from gpugraph.library.keras.saving.network_files import has_hdf5_suffix
 from gpugraph.platform import logging
@@ -85,7 +85,7 @@ class ModelCheckpoint(Callback):
     Args:
       filepath: a path, which may have format fields for the epoch (from 1 on) and for losses and
         metrics: "w.{epoch:02d}-{val_loss:.2f}".
-      monitor, mode: see `Watch`.
+      monitor, mode: see `MonitoredValue`.
       save_best_only: save only when the monitored value improves.
       save_weights_only: whether to call `save_weights` instead of `save`. `save_weights` writes a
         checkpoint, unless the path has the suffix of an HDF5 file.
@@ -114,7 +114,7 @@ class ModelCheckpoint(Callback):
         self.filepath, self.monitor, self.verbose = str(filepath), monitor, verbose
         self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
         self.save_freq, self.period = save_freq, kwargs.get("period", 1)
-        self.watch = Watch(monitor, mode, owner="ModelCheckpoint")
+        self.watch = MonitoredValue(monitor, mode, owner="ModelCheckpoint")
         self.best: Any = self.watch.worst()
         self._epoch, self._samples, self._epochs = 0, 0, 0
         self.load_weights_on_restart = kwargs.get("load_weights_on_restart", False)

@@ -46,7 +46,7 @@ class Box:
 
 
 @dataclass
-class Layout:
+class PictureLayout:
     """A finished layout: the picture's size, and for each edge the boxes on its path, the top one
     first.
     """
@@ -56,7 +56,7 @@ class Layout:
     routes: list[list[Box]]
 
 
-def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> Layout:
+def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> PictureLayout:
     """Set the position of every box, and return the layout.
 
     Args:
@@ -140,7 +140,7 @@ def _place(row: Sequence[Box], wanted: Sequence[float]) -> None:
         box.x = start + offset
 
 
-def _finish(rows: Sequence[Sequence[Box]], routes: list[list[Box]]) -> Layout:
+def _finish(rows: Sequence[Sequence[Box]], routes: list[list[Box]]) -> PictureLayout:
     """Move all boxes so that the picture's corner is (0, 0), set the rows' heights, and return the
     layout.
     """
@@ -155,4 +155,4 @@ def _finish(rows: Sequence[Sequence[Box]], routes: list[list[Box]]) -> Layout:
             if box.is_bend:
                 box.height = height
         top += height + _ROW_GAP
-    return Layout(right - left, max(0.0, top - _ROW_GAP), routes)
+    return PictureLayout(right - left, max(0.0, top - _ROW_GAP), routes)

@@ -9,7 +9,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from gpugraph.library.keras.pictures.layered_layout import Box, Layout, lay_out
+from gpugraph.library.keras.pictures.layered_layout import Box, PictureLayout, lay_out
 
 _CHARACTER = 7.25
 """The width of a character of a monospaced 12-pixel font, in pixels."""
@@ -108,7 +108,7 @@ def _draw_graph(model: Any, options: PictureOptions) -> _Drawing:
     return _Drawing("".join(elements), *_size(layout, turned))
 
 
-def _size(layout: Layout, turned: bool) -> tuple[float, float]:
+def _size(layout: PictureLayout, turned: bool) -> tuple[float, float]:
     return (layout.height, layout.width) if turned else (layout.width, layout.height)
 
 

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 
-class Node(NamedTuple):
+class Expression(NamedTuple):
     """A node of an expression: `kind` is "name", "number", "?", a cast such as "(T)", an operator
     with one or two operands, or the name of a function.
 
@@ -16,7 +16,7 @@ class Node(NamedTuple):
     """
 
     kind: str
-    operands: tuple[Node, ...] = ()
+    operands: tuple[Expression, ...] = ()
     text: str = ""
 
 
@@ -28,7 +28,7 @@ _BINARY = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), (
 
 
 @functools.cache
-def parse(expression: str) -> Node:
+def parse(expression: str) -> Expression:
     """Return the tree of an expression, in which `rounded(x)` is `x`.
 
     Raises ValueError for other syntax than that of elementwise kernels.
@@ -52,31 +52,31 @@ class _Tokens:
         """Remove and return the next token if it is one of `tokens`; otherwise return ""."""
         return self.rest.pop(0) if self.rest and self.rest[0] in tokens else ""
 
-    def choice(self) -> Node:
+    def choice(self) -> Expression:
         """Parse `condition ? a : b`, or an expression without it."""
         condition = self.binary(0)
         if not self.accept("?"):
             return condition
         first = self.choice()
         self.accept(":")
-        return Node("?", (condition, first, self.choice()))
+        return Expression("?", (condition, first, self.choice()))
 
-    def binary(self, level: int) -> Node:
+    def binary(self, level: int) -> Expression:
         """Parse operators of this level of `_BINARY` and of those that bind more strongly."""
         if level == len(_BINARY):
             return self.unary()
         node = self.binary(level + 1)
         while operator := self.accept(*_BINARY[level]):
-            node = Node(operator, (node, self.binary(level + 1)))
+            node = Expression(operator, (node, self.binary(level + 1)))
         return node
 
-    def unary(self) -> Node:
+    def unary(self) -> Expression:
         """Parse casts and operators before an operand."""
         if operator := self.accept("-", "!", "(T)", "(U)"):
-            return Node(operator, (self.unary(),))
+            return Expression(operator, (self.unary(),))
         return self.operand()
 
-    def operand(self) -> Node:
+    def operand(self) -> Expression:
         """Parse a name, a number, a call, or an expression in parentheses."""
         if self.accept("("):
             node = self.choice()
@@ -86,9 +86,9 @@ class _Tokens:
             raise ValueError("A C expression ends before its last operand")
         text = self.rest.pop(0)
         if not self.accept("("):
-            return Node("number" if text[0].isdigit() else "name", text=text)
+            return Expression("number" if text[0].isdigit() else "name", text=text)
         operands = [self.choice()]
         while self.accept(","):
             operands.append(self.choice())
         self.accept(")")
-        return operands[0] if text == "rounded" else Node(text, tuple(operands))
+        return operands[0] if text == "rounded" else Expression(text, tuple(operands))

@@ -30,7 +30,7 @@ from gpugraph.base.dtypes import (
 from gpugraph.kernel import Call, Elementwise, KernelContext, Reduction
 from gpugraph.ops.framework.formula_terms import Formula, Term
 from gpugraph.ops.framework.kernel_helpers import run_all
-from gpugraph.ops.framework.numpy_derivation.c_expressions import Node, parse
+from gpugraph.ops.framework.numpy_derivation.c_expressions import Expression, parse
 
 LARGER = "a >= b || a != a ? a : b"
 SMALLER = "a <= b || a != a ? a : b"
@@ -178,7 +178,7 @@ class NumpyTerms:
         """Add a copy of a value, which broadcasts to `shape`."""
         return self._add((value, shape), _Value(shape, self.dtype(value), _copy, (value,)))
 
-    def _walk(self, node: Node, names: dict[str, int], element: DType) -> int:
+    def _walk(self, node: Expression, names: dict[str, int], element: DType) -> int:
         """Add the operations of an expression. `element` is its `T`."""
         kind, operands, text = node
         if kind == "name":

@@ -28,8 +28,8 @@ from gpugraph.ops.nn.convolution.convolution_products import (
 )
 from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import (
-    Geometry,
     Shape,
+    WindowBatch,
     filter_gradient_shapes,
     forward_shapes,
     geometry_of,
@@ -134,7 +134,7 @@ class _Product(NamedTuple):
     """
 
     mode: int
-    work: Geometry
+    work: WindowBatch
     filter: Shape
     results: Shape
     rows: int

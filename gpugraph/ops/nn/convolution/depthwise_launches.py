@@ -9,7 +9,7 @@ from math import ceil, prod
 from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.nn.windows.window_geometry import Layout
-from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
+from gpugraph.ops.nn.windows.window_launches import WindowBatch, geometry_of
 
 _BLOCKS = 1056
 """The number of blocks that fully occupies a GPU; with fewer, sums over windows are split into
@@ -17,12 +17,14 @@ parts.
 """
 
 
-def _macros(work: Geometry, times: int, pack: int = 1) -> Mapping[str, str | int]:
+def _macros(work: WindowBatch, times: int, pack: int = 1) -> Mapping[str, str | int]:
     counts = work.pixels * work.channels * times, work.places * work.channels * times
     return {**work.macros(*counts), "GG_PACK": pack}
 
 
-def _launch(signature: Signature, function: str, work: Geometry, times: int, count: int) -> Launch:
+def _launch(
+    signature: Signature, function: str, work: WindowBatch, times: int, count: int
+) -> Launch:
     """Return a launch over the `count` elements of the result;
 
     Args:

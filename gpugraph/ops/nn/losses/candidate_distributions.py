@@ -20,7 +20,7 @@ from gpugraph.ops.random.philox import Philox
 _FRACTION = np.uint32(0x7FFFFF)
 
 
-class Words:
+class RandomWords:
     """A sequence of random uint32 words that starts at a position of a Philox generator."""
 
     def __init__(self, place: Philox) -> None:
@@ -53,7 +53,7 @@ def _rejected_count(span: int, bits: int) -> int:
     return 0 if span & (span - 1) == 0 else (2**bits - 1) % span + 1
 
 
-def _below(words: Words, span: int, count: int, bits: int) -> Any:
+def _below(words: RandomWords, span: int, count: int, bits: int) -> Any:
     """Return `count` uniform integers in [0, span), int64, each from one number of 32 or 64
     `bits`.
     """
@@ -69,7 +69,7 @@ def _below(words: Words, span: int, count: int, bits: int) -> Any:
     return np.concatenate([np.empty(0, np.int64), *numbers])
 
 
-class Law(Protocol):
+class CandidateDistribution(Protocol):
     """A distribution of classes in [0, range)."""
 
     range: int
@@ -78,7 +78,7 @@ class Law(Protocol):
     def possible(self) -> int:
         """The number of classes with a probability above 0."""
 
-    def draw(self, words: Words, count: int) -> Any:
+    def draw(self, words: RandomWords, count: int) -> Any:
         """Return `count` classes, int64."""
 
     def probability(self, classes: Any) -> Any:
@@ -98,15 +98,15 @@ class _FixedLaw:
         """Do nothing: the distribution does not learn."""
 
 
-class Uniform(_FixedLaw):
+class UniformClasses(_FixedLaw):
     """The uniform distribution of classes."""
 
-    def draw(self, words: Words, count: int) -> Any:
-        """Draw classes. See `Law.draw`."""
+    def draw(self, words: RandomWords, count: int) -> Any:
+        """Draw classes. See `CandidateDistribution.draw`."""
         return _below(words, self.range, count, 64)
 
     def probability(self, classes: Any) -> Any:
-        """Return probabilities. See `Law.probability`."""
+        """Return probabilities. See `CandidateDistribution.probability`."""
         return np.full(classes.shape, 1 / self.range, np.float32)
 
 
@@ -119,13 +119,13 @@ class LogUniform(_FixedLaw):
         super().__init__(range_max)
         self.log_range = np.log1p(np.float64(range_max))
 
-    def draw(self, words: Words, count: int) -> Any:
-        """Draw classes. See `Law.draw`."""
+    def draw(self, words: RandomWords, count: int) -> Any:
+        """Draw classes. See `CandidateDistribution.draw`."""
         drawn = doubles(words.longs(count))
         return (np.exp(drawn * self.log_range).astype(np.int64) - 1) % self.range
 
     def probability(self, classes: Any) -> Any:
-        """Return probabilities. See `Law.probability`."""
+        """Return probabilities. See `CandidateDistribution.probability`."""
         return (np.log((classes + 2.0) / (classes + 1.0)) / self.log_range).astype(np.float32)
 
 
@@ -140,13 +140,13 @@ class Learned:
         self.range = self.possible = range_max
         self.counts = np.ones(range_max, np.int64)
 
-    def draw(self, words: Words, count: int) -> Any:
-        """Draw classes. See `Law.draw`."""
+    def draw(self, words: RandomWords, count: int) -> Any:
+        """Draw classes. See `CandidateDistribution.draw`."""
         places = _below(words, int(self.counts.sum()), count, 32)
         return np.searchsorted(np.cumsum(self.counts), places, side="right").astype(np.int64)
 
     def probability(self, classes: Any) -> Any:
-        """Return probabilities. See `Law.probability`."""
+        """Return probabilities. See `CandidateDistribution.probability`."""
         return self.counts[classes].astype(np.float32) / np.float32(self.counts.sum())
 
     def learn(self, classes: Any) -> None:
@@ -178,14 +178,14 @@ class Weighted(_FixedLaw):
         self.possible = int(np.count_nonzero(self.weights))
         self.shares, self.others = _shares(self.weights)
 
-    def draw(self, words: Words, count: int) -> Any:
-        """Draw classes. See `Law.draw`."""
+    def draw(self, words: RandomWords, count: int) -> Any:
+        """Draw classes. See `CandidateDistribution.draw`."""
         pairs = self._pairs(words, count)
         chances = (pairs[:, 0] & _FRACTION).astype(np.float32) / np.float32(2**23)
         places = (pairs[:, 1] % np.uint32(self.range)).astype(np.int64)
         return np.where(chances < self.shares[places], places, self.others[places])
 
-    def _pairs(self, words: Words, count: int) -> Any:
+    def _pairs(self, words: RandomWords, count: int) -> Any:
         """Return two words for each of `count` classes, [count, 2], for a fraction and a slot.
 
         A second word that would bias the choice of the slot is rejected, and drawn again.
@@ -208,7 +208,7 @@ class Weighted(_FixedLaw):
         return np.concatenate(pieces)
 
     def probability(self, classes: Any) -> Any:
-        """Return probabilities. See `Law.probability`."""
+        """Return probabilities. See `CandidateDistribution.probability`."""
         return self.weights[classes] / self.total
 
 
@@ -232,16 +232,20 @@ def _shares(weights: Any) -> tuple[Any, Any]:
     return np.array(shares, np.float32), np.array(others, np.int64)
 
 
-class Candidates:
+class DrawnClasses:
     """The drawn classes, and how often they and the true classes are expected among the draws."""
 
-    def __init__(self, law: Law, words: Words, count: int, unique: bool, true: Any) -> None:
+    def __init__(
+        self, law: CandidateDistribution, words: RandomWords, count: int, unique: bool, true: Any
+    ) -> None:
         self.candidates, tries = _draw_classes(law, words, count, unique)
         self.expected_true = _expected_counts(law.probability(true), count, tries)
         self.expected = _expected_counts(law.probability(self.candidates), count, tries)
 
 
-def _draw_classes(law: Law, words: Words, count: int, unique: bool) -> tuple[Any, int]:
+def _draw_classes(
+    law: CandidateDistribution, words: RandomWords, count: int, unique: bool
+) -> tuple[Any, int]:
     """Return `count` classes, and the number of draws that they took.
 
     If `unique`, repeated classes are dropped, and more are drawn.
@@ -269,8 +273,13 @@ def _expected_counts(chance: Any, count: int, tries: int) -> Any:
 
 
 def draw(
-    law: Law, lock: threading.Lock, words: Words, count: int, unique: bool, true: Any
-) -> Candidates:
+    law: CandidateDistribution,
+    lock: threading.Lock,
+    words: RandomWords,
+    count: int,
+    unique: bool,
+    true: Any,
+) -> DrawnClasses:
     """Draw `count` classes, then update the distribution with the true classes.
 
     Raises InvalidArgumentError if more unique classes are requested than exist, and for true
@@ -286,7 +295,7 @@ def draw(
         )
     _check(true, law.range)
     with lock:
-        drawn = Candidates(law, words, count, unique, true)
+        drawn = DrawnClasses(law, words, count, unique, true)
         law.learn(true)
     return drawn
 

@@ -24,12 +24,12 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.losses.candidate_distributions import (
-    Law,
+    CandidateDistribution,
     Learned,
     LogUniform,
-    Uniform,
+    RandomWords,
+    UniformClasses,
     Weighted,
-    Words,
     draw,
 )
 from gpugraph.ops.nn.windows.window_geometry import text
@@ -65,12 +65,14 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 class _State(NamedTuple):
     """The state of a sampler in one session, which lasts from run to run."""
 
-    law: Law
+    law: CandidateDistribution
     stream: Stream
     lock: threading.Lock
 
 
-def _sampler(name: str, law: Callable[[Any], Law], extra: dict[str, Any], doc: str) -> OpFunction:
+def _sampler(
+    name: str, law: Callable[[Any], CandidateDistribution], extra: dict[str, Any], doc: str
+) -> OpFunction:
     """Declare a sampler op; `law` builds its distribution from the attrs, which include `extra`."""
 
     def bind(
@@ -85,7 +87,7 @@ def _sampler(name: str, law: Callable[[Any], Law], extra: dict[str, Any], doc: s
         state: _State = context.state(fresh)
 
         def run() -> None:
-            words = Words(state.stream.reserve(_RESERVED * count))
+            words = RandomWords(state.stream.reserve(_RESERVED * count))
             drawn = draw(state.law, state.lock, words, count, unique, true)
             candidates[...] = drawn.candidates
             expected_true[...] = drawn.expected_true
@@ -108,7 +110,7 @@ def _sampler(name: str, law: Callable[[Any], Law], extra: dict[str, Any], doc: s
 
 _uniform = _sampler(
     "UniformCandidateSampler",
-    lambda attrs: Uniform(attrs["range_max"]),
+    lambda attrs: UniformClasses(attrs["range_max"]),
     _RANGE,
     "Classes below range_max, all equally likely.",
 )

@@ -8,7 +8,7 @@ from gpugraph.base.dtypes import DType, int32, uint8
 from gpugraph.kernel import Arg, Launch, Scratch, Signature
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.nn.windows.window_geometry import Layout
-from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
+from gpugraph.ops.nn.windows.window_launches import WindowBatch, geometry_of
 
 Arguments = tuple[Arg | Scratch, ...]
 
@@ -21,7 +21,7 @@ def _lowest(is_volume: bool, dtype: DType) -> str:
     return f"(T_VALUE)({low + 1}ll - 1)" if low else "0"
 
 
-def _number(work: Geometry) -> DType:
+def _number(work: WindowBatch) -> DType:
     """Return the dtype for an element's index in its window, with one more value for "no
     element".
     """
@@ -29,7 +29,7 @@ def _number(work: Geometry) -> DType:
 
 
 def _launch(
-    function: str, work: Geometry, pixels: int, arguments: Arguments, dtype: DType
+    function: str, work: WindowBatch, pixels: int, arguments: Arguments, dtype: DType
 ) -> Launch:
     """Return a launch of `function` with an element for each pixel and channel.
 

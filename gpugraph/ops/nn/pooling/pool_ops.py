@@ -42,9 +42,9 @@ from gpugraph.ops.nn.windows.window_geometry import (
     IMAGES,
     PADDING,
     VOLUMES,
-    Axis,
     Layout,
     Sizes,
+    WindowAxis,
     check_all_equal,
     check_equal,
     sum_dtype,
@@ -56,7 +56,7 @@ from gpugraph.ops.nn.windows.window_geometry import (
 Run = Callable[[], Any]
 
 
-def _steps(axes: Sequence[Axis], source: Any, *results: Any) -> list[tuple[Any, ...]]:
+def _steps(axes: Sequence[WindowAxis], source: Any, *results: Any) -> list[tuple[Any, ...]]:
     """Return (view of the source, views of the results, number) for each element of the window.
 
     The views hold, for the windows that have this element inside the source, its pixels and the
@@ -70,7 +70,7 @@ def _steps(axes: Sequence[Axis], source: Any, *results: Any) -> list[tuple[Any, 
     ]
 
 
-def _axes(layout: Layout, context: KernelContext, source: Any) -> list[Axis]:
+def _axes(layout: Layout, context: KernelContext, source: Any) -> list[WindowAxis]:
     """Return the windows along each spatial axis of `source`, whose channels are last."""
     return layout.axes(context.attrs, source.shape[1:-1])
 
@@ -170,7 +170,7 @@ def _bind_max_back_back(
 # -- the mean
 
 
-def _shares(context: KernelContext, axes: Sequence[Axis], like: Any) -> Any:
+def _shares(context: KernelContext, axes: Sequence[WindowAxis], like: Any) -> Any:
     """Return 1 / (the number of elements inside the source) for each window. The last axis has size
     1.
     """

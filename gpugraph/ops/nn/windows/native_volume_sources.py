@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from gpugraph.kernel import FunctionCall, NewArray, Signature, SourceStages, Stage, ViewCopy
-from gpugraph.ops.nn.windows.window_geometry import VOLUMES, Axis
+from gpugraph.ops.nn.windows.window_geometry import VOLUMES, WindowAxis
 
 _MOST_ELEMENTS = 1 << 27
 """The maximum number of elements of the copies of volumes."""
@@ -72,12 +72,17 @@ class _Volumes:
         return self.stages
 
 
-def _axes(work: _Volumes, volumes: Any, window: Sequence[int] = ()) -> Sequence[Axis]:
+def _axes(work: _Volumes, volumes: Any, window: Sequence[int] = ()) -> Sequence[WindowAxis]:
     return VOLUMES.axes(work.attrs, volumes.shape[1:4], *([tuple(window)] if window else []))
 
 
 def _convolution_numbers(
-    images: int, sizes: Sequence[int], filter: Any, results: Sequence[int], y: Axis, x: Axis
+    images: int,
+    sizes: Sequence[int],
+    filter: Any,
+    results: Sequence[int],
+    y: WindowAxis,
+    x: WindowAxis,
 ) -> list[int]:
     """Return the parameters of a convolution of images (host_windows.h).
 
@@ -91,7 +96,7 @@ def _convolution_numbers(
     return [*numbers, y.stride, x.stride, y.dilation, x.dilation, y.before, x.before]
 
 
-def _deep(work: _Volumes, volumes: Any, z: Axis) -> Any:
+def _deep(work: _Volumes, volumes: Any, z: WindowAxis) -> Any:
     """Return volumes in which the elements of each window along the depth are additional
     channels.
     """
@@ -157,7 +162,7 @@ def _input_gradient(signature: Signature, arrays: Sequence[Any], new: NewArray) 
     return work.finish(target, out)
 
 
-def _pool_numbers(volumes: Any, axes: Sequence[Axis], channels: int) -> list[list[int]]:
+def _pool_numbers(volumes: Any, axes: Sequence[WindowAxis], channels: int) -> list[list[int]]:
     """Return the parameters of pooling over height and width, and then over depth."""
     (batch, depth), (z, y, x) = volumes.shape[:2], axes
     flat = [batch * depth, y.size, x.size, channels, y.window, x.window, y.out, x.out]

@@ -1,9 +1,9 @@
 """Windows that slide over images and volumes: their geometry, for convolution and pooling.
 
-An `Axis` describes the windows along one spatial axis. Kernels loop over the elements of a window,
-not over the windows: for each element, `Axis.span` returns the windows that have this element
-inside the image, and the strided slice of the image under it. So each step is one NumPy call over
-slices, for all windows at once, and padding costs no copy.
+A `WindowAxis` describes the windows along one spatial axis. Kernels loop over the elements of a
+window, not over the windows: for each element, `WindowAxis.span` returns the windows that have this
+element inside the image, and the strided slice of the image under it. So each step is one NumPy
+call over slices, for all windows at once, and padding costs no copy.
 
     for i, rows_of_out, rows_of_in in y.elements():    # and j in x.elements()
         out[:, rows_of_out, ...] += image[:, rows_of_in, ...] * weight[i, ...]
@@ -62,7 +62,7 @@ def check_all_equal(sizes: Sequence[Size], others: Sequence[Size], what: str) ->
         check_equal(size, other, what)
 
 
-class Axis(NamedTuple):
+class WindowAxis(NamedTuple):
     """`out` windows of `window` elements along an axis of `size`, with `before` elements of
     padding.
 
@@ -113,7 +113,7 @@ class Axis(NamedTuple):
 
 def axis_of(
     size: int, window: int, stride: int, dilation: int, padding: str, explicit: tuple[int, int]
-) -> Axis:
+) -> WindowAxis:
     """Return the axis with windows of this size.
 
     Raises ValueError if a window is larger than the axis with its padding.
@@ -134,10 +134,10 @@ def axis_of(
                 f"larger than the image with its padding"
             )
         out = (size + before + after - reach) // stride + 1
-    return Axis(size, window, stride, dilation, before, out)
+    return WindowAxis(size, window, stride, dilation, before, out)
 
 
-def window_steps(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
+def window_steps(axes: Sequence[WindowAxis]) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
     """Yield (element, windows, positions) for each element of the window, each a tuple by axis."""
     for parts in product(*(list(axis.elements()) for axis in axes)):
         element, windows, positions = zip(*parts)
@@ -284,7 +284,7 @@ class Layout(NamedTuple):
 
     def plan_axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
-    ) -> list[Axis | None]:
+    ) -> list[WindowAxis | None]:
         """Return the axes of these windows over images of these sizes; an axis of unknown size is
         None.
 
@@ -315,7 +315,7 @@ class Layout(NamedTuple):
 
     def axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size] | None = None
-    ) -> list[Axis]:
+    ) -> list[WindowAxis]:
         """Return the axes of these windows, if all sizes are known; `window` is attr ksize by
         default.
         """

@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 from gpugraph.base.shapes import TensorShape
 from gpugraph.kernel import Signature
-from gpugraph.ops.nn.windows.window_geometry import Axis, Layout
+from gpugraph.ops.nn.windows.window_geometry import Layout, WindowAxis
 
 _MANY = (1 << 31) - (1 << 24)
 """The number of elements from which an array needs 64-bit offsets."""
-_ONE = Axis(1, 1, 1, 1, 0, 1)
+_ONE = WindowAxis(1, 1, 1, 1, 0, 1)
 
 Shape = tuple[int, ...]
 
 
-class Geometry(NamedTuple):
+class WindowBatch(NamedTuple):
     """Windows over a batch of images or volumes.
 
     Args:
@@ -33,7 +33,7 @@ class Geometry(NamedTuple):
 
     batch: int
     channels: int
-    axes: tuple[Axis, Axis, Axis]
+    axes: tuple[WindowAxis, WindowAxis, WindowAxis]
     last: bool
     volume: bool
 
@@ -95,7 +95,7 @@ def pack_width(count: int, max_width: int) -> int:
 
 def geometry_of(
     layout: Layout, signature: Signature, shape: Shape, window: Sequence[int] | None = None
-) -> Geometry:
+) -> WindowBatch:
     """Return the geometry of windows over images or volumes of `shape`.
 
     Args:
@@ -108,7 +108,9 @@ def geometry_of(
     assert batch is not None and channels is not None
     axes = layout.axes(attrs, spatial, None if window is None else window[: layout.num_axes])
     z, y, x = [_ONE] * (3 - len(axes)) + axes
-    return Geometry(batch, channels, (z, y, x), layout.channels_last(attrs), layout.num_axes == 3)
+    return WindowBatch(
+        batch, channels, (z, y, x), layout.channels_last(attrs), layout.num_axes == 3
+    )
 
 
 def forward_shapes(signature: Signature) -> Sequence[Shape]:

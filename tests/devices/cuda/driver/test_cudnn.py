@@ -16,7 +16,7 @@ import gpugraph as tf
 from gpugraph.devices.cuda import device_options
 from gpugraph.devices.cuda.detection.gpu_detection import Detection
 from gpugraph.devices.cuda.driver import driver_opening
-from gpugraph.devices.cuda.driver.convolution_record import Convolution, Tensor
+from gpugraph.devices.cuda.driver.convolution_record import ConvolutionRecord, StridedTensor
 from gpugraph.devices.cuda.driver.cudnn import Cudnn
 from gpugraph.devices.cuda.driver.cudnn_numbers import NUMBERS
 from gpugraph.devices.cuda.driver.cupy_driver import CupyDriver
@@ -65,10 +65,10 @@ class Arrays:
             stored = np.ascontiguousarray(value.transpose(order)).astype(dtype)
             view = stored.transpose(np.argsort(order))
             strides = tuple(step // stored.itemsize for step in view.strides)
-            tensors.append(Tensor(stored.ctypes.data, view.shape, strides))
+            tensors.append(StridedTensor(stored.ctypes.data, view.shape, strides))
             self.stored.append(view)
         twos, ones, zeros = (((number,) * len(spatial)) for number in (2, 1, 0))
-        self.record = Convolution("forward", dtype, *tensors, twos, ones, zeros, zeros)
+        self.record = ConvolutionRecord("forward", dtype, *tensors, twos, ones, zeros, zeros)
 
     def expected(self, kind: str) -> Any:
         """Return the result in double precision, by the definition."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Variant
+from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, SourceVariant
 from gpugraph.devices.cuda.launching.joined_launches import JoinedSource
 
 from ...native_programs import SUM, Made
@@ -38,7 +38,7 @@ def program(axes: list[int]) -> Any:
 def test_generated_kernels_widen_block_numbers_before_they_multiply(
     axes: list[int], group: int
 ) -> None:
-    source = CudaSource(program(axes), Variant(group=group, wide=True)).source
+    source = CudaSource(program(axes), SourceVariant(group=group, wide=True)).source
     numbers = re.findall(r".{10}(?:blockIdx|gridDim)\.[xyz]", source)
     assert numbers and all(number.startswith("(gg_index)") for number in numbers)
 
@@ -46,13 +46,13 @@ def test_generated_kernels_widen_block_numbers_before_they_multiply(
 def test_reductions_of_one_long_axis_widen_block_numbers() -> None:
     builder = Made()
     builder.output(builder.reduce(SUM, builder.input(np.ones(40, np.float32)), [0]))
-    source = CudaSource(builder.finish()[0], Variant(wide=True, whole=True)).source
+    source = CudaSource(builder.finish()[0], SourceVariant(wide=True, whole=True)).source
     numbers = re.findall(r".{10}(?:blockIdx|gridDim)\.[xyz]", source)
     assert numbers and all(number.startswith("(gg_index)") for number in numbers)
 
 
 def test_joined_kernels_receive_wide_block_numbers() -> None:
-    source = JoinedSource(program([]), Variant(wide=True), (0, 1, 2, 3, 4, 5, 6)).source
+    source = JoinedSource(program([]), SourceVariant(wide=True), (0, 1, 2, 3, 4, 5, 6)).source
     assert "const gg_index block_, const gg_index blocks_" in source
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
 from gpugraph.devices.cuda.launching import generated_kernels as generated
-from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Variant
+from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, SourceVariant
 from gpugraph.devices.cuda.launching.generated_kernels import variant_for
 from gpugraph.devices.native import NotNativeError
 
@@ -123,7 +123,7 @@ def test_threads_may_run_in_any_order() -> None:
 def test_places_that_need_64_bits_change_the_index_alone() -> None:
     program, _ = softmax(3, 40).finish()
     short, wide = (
-        CudaSource(program, Variant(group=32, wide=wide)).source for wide in (False, True)
+        CudaSource(program, SourceVariant(group=32, wide=wide)).source for wide in (False, True)
     )
     assert "typedef int32_t gg_index;" in short
     assert "typedef int64_t gg_index;" in wide

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gpugraph.ops.framework.numpy_derivation.c_expressions import Node, parse
+from gpugraph.ops.framework.numpy_derivation.c_expressions import Expression, parse
 
 
-def shown(node: Node) -> str:
+def shown(node: Expression) -> str:
     if not node.operands:
         return node.text
     return f"[{node.kind} {' '.join(map(shown, node.operands))}]"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
-from gpugraph.ops.nn.windows.window_geometry import Axis
+from gpugraph.ops.nn.windows.window_geometry import WindowAxis
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def value(*tensors):
     st.integers(0, 3), st.integers(0, 6), st.data(),
 )  # fmt: skip
 def test_spans_are_what_the_windows_see(size, window, stride, dilation, before, out, data):
-    axis = Axis(size, window, stride, dilation, before, out)
+    axis = WindowAxis(size, window, stride, dilation, before, out)
     start = data.draw(st.integers(0, out))
     stop = data.draw(st.integers(start, out))
     leaves = False
