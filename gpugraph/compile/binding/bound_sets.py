@@ -90,7 +90,7 @@ def can_open(plan: Plan, unit: Unit) -> bool:
             code = group.code
             is_final &= isinstance(code, CompiledStretch) and code.advance()
         elif isinstance(group, NativeLoop):
-            is_final &= group.is_compiled()
+            is_final &= group.start_compilation()
         elif group is None and step.kind not in _KINDS:
             return False
     return is_final and any(step.kind in ("stretch", "loop") for step in all_steps(plan.steps))

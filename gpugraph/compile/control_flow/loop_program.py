@@ -53,7 +53,7 @@ Copies = Mapping[Run, tuple[Any, Any]]
 """By the callable of a copying step: its source array and its destination array."""
 
 
-class Asked(NamedTuple):
+class LoopPredicate(NamedTuple):
     """A predicate: its array and tensor, and the value for which a loop continues."""
 
     array: Any
@@ -65,15 +65,16 @@ class LoopSteps(NamedTuple):
     """The steps of a loop, by phase. `condition.run()` returns the value of the condition.
 
     Args:
-      asked: how instructions test the condition: a predicate, or several flags. The loop continues
-        if one of the flags is set. It is None if only `condition` can determine the result.
+      predicate: how instructions test the condition: a predicate, or several flags. The loop
+        continues if one of the flags is set. It is None if only `condition` can determine the
+        result.
     """
 
     start: Sequence[Step]
     head: Sequence[Step]
     condition: Step
     tail: Sequence[Step]
-    asked: Asked | Sequence[int] | None = None
+    predicate: LoopPredicate | Sequence[int] | None = None
 
 
 class LoopGroup(StepGroup):
@@ -171,15 +172,15 @@ class LoopProgram:
 
     def _ask(self, loop_steps: LoopSteps, end: Label) -> None:
         """Add a jump to `end` that is taken if the loop's condition is false."""
-        condition, asked = loop_steps.condition, loop_steps.asked
-        if asked is None:
+        condition, predicate = loop_steps.condition, loop_steps.predicate
+        if predicate is None:
             self._python(condition, condition.run, end)
-        elif isinstance(asked, Asked):
-            kind: InstructionKind = "unless" if asked.value else "if"
-            self._if_array(condition, kind, asked.array, end, asked.key)
+        elif isinstance(predicate, LoopPredicate):
+            kind: InstructionKind = "unless" if predicate.value else "if"
+            self._if_array(condition, kind, predicate.array, end, predicate.key)
         else:
             goes_on = Label()
-            for flag in asked:
+            for flag in predicate:
                 self._add(condition, "if", flag, goes_on)
             self._add(condition, "jump", None, end)
             self._mark(goes_on)

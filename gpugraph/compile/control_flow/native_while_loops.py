@@ -72,8 +72,8 @@ class NativeLoop(StepGroup):
         self._iteration_ns = iteration_ns
         self.inputs, self._arrays, self._sizes = inputs, arrays, sizes
 
-    def is_compiled(self) -> bool:
-        """Return whether the function is compiled; start its compilation, if necessary."""
+    def start_compilation(self) -> bool:
+        """Start the compilation of the function, if necessary. Return whether it is compiled."""
         if self._prepared is None:
             self._prepared = self._compile()
         return self._prepared.get() is not None

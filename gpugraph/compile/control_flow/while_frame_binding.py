@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.compile.control_flow.condition_flags import Conditions
-from gpugraph.compile.control_flow.loop_program import Asked, LoopSteps
+from gpugraph.compile.control_flow.loop_program import LoopPredicate, LoopSteps
 from gpugraph.compile.control_flow.loop_step import Loop
 from gpugraph.compile.control_flow.native_iterations import NativeIterations
 from gpugraph.compile.control_flow.native_while_loops import back_edge, native_loop
@@ -59,7 +59,7 @@ class WhileFrameBinding:
         self.outer_entries = outer_entries
         self.entries: list[GuardedStep] = []
         self.start: list[Step] = []
-        self.asked: Asked | Sequence[int] | None = None
+        self.predicate: LoopPredicate | Sequence[int] | None = None
         assert frame.end is not None
         positions = self.step_list.positions
         self.begin = min(positions[node.id] for node in frame.enters)
@@ -80,7 +80,7 @@ class WhileFrameBinding:
         first = frame.enters[0]
         condition_node = frame.loop_cond or first
         condition = steps.step(condition_node, is_going_on, "flag", "condition")
-        loop_steps = LoopSteps(self.start, head, condition, tail, self.asked)
+        loop_steps = LoopSteps(self.start, head, condition, tail, self.predicate)
         iterations = None
         if native is None and steps.jit.is_on:
             iterations = NativeIterations(
@@ -140,7 +140,7 @@ class WhileFrameBinding:
     def _asking(self, atom: Is) -> Run:
         """Return a callable that returns whether the predicate has the atom's value."""
         array = self.conditions.predicate_array(atom)
-        self.asked = None if array is None else Asked(array, atom.value, atom.pred)
+        self.predicate = None if array is None else LoopPredicate(array, atom.value, atom.pred)
         predicate = self.conditions.predicate(atom)
         return predicate if atom.value else lambda: not predicate()
 
@@ -152,7 +152,7 @@ class WhileFrameBinding:
             return lambda: True
         flag = self.conditions.flag_of(guard)
         assert flag is not None
-        self.asked = [flag]
+        self.predicate = [flag]
         return partial(self.flags.values.__getitem__, flag)
 
     def _parts_at(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
@@ -186,7 +186,7 @@ class WhileFrameBinding:
             copies.append((self.flags.atom(Found(merge.id, "carried")), alive))
         alive_flags = [flag for _, flag in copies if flag is not None]
         is_endless = len(alive_flags) < len(copies)
-        self.asked = None if is_endless else alive_flags
+        self.predicate = None if is_endless else alive_flags
 
         def is_going_on() -> bool:
             return is_endless or any(map(flags.__getitem__, alive_flags))

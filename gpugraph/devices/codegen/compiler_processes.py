@@ -116,7 +116,7 @@ def _output(child: subprocess.Popen[bytes], most_seconds: float) -> tuple[bytes,
             if selector.select(0 if has_ended else min(left, _POLL)):
                 part = os.read(child.stdout.fileno(), 1 << 16)
                 output += part
-                if not part and _has_ended(child, deadline):
+                if not part and _wait_for_end(child, deadline):
                     return bytes(output), ""
             elif has_ended:  # another process keeps the output open
                 _stop(child)
@@ -127,7 +127,8 @@ def _output(child: subprocess.Popen[bytes], most_seconds: float) -> tuple[bytes,
     return b"", f"it took longer than {most_seconds:g} s and was stopped"
 
 
-def _has_ended(child: subprocess.Popen[bytes], deadline: float) -> bool:
+def _wait_for_end(child: subprocess.Popen[bytes], deadline: float) -> bool:
+    """Wait until the process ends or the deadline passes. Return whether it has ended."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(max(deadline - time.monotonic(), 0))
     return child.returncode is not None

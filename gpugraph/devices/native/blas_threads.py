@@ -36,7 +36,7 @@ def blas_threads() -> int:
     return processor_count() if ask is None else max(1, ask(), threads_to_restore())
 
 
-def is_told() -> bool:
+def reports_threads() -> bool:
     """Return whether the BLAS reports its number of threads. If it does not, `blas_threads` assumes
     a number.
     """

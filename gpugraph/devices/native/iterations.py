@@ -183,7 +183,7 @@ class ElementAccess:
     ) -> None:
         """handle: an array of objects, the first of which is the container. kind: the kind of
         elements, as in the containers' records. index: an int32 array with one element. copy: as in
-        the class `Access` in `ops`."""
+        the class `ContainerAccess` in `ops`."""
         runtime = _runtime()
         self._handle = handle
         self._result = value if form == "find" else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from gpugraph.base.nest import parts_of, structure_like
 from gpugraph.ops.sparse.sparse_tensor import SparseTensorValue
 
 
@@ -14,36 +15,17 @@ def is_sequence(value: Any) -> bool:
     """Return whether a value is a structure, not a leaf."""
     if isinstance(value, SparseTensorValue):
         return False
-    return isinstance(value, (tuple, Mapping)) or _is_attrs(value)
+    return isinstance(value, (tuple, Mapping)) or hasattr(type(value), "__attrs_attrs__")
 
 
 is_nested = is_sequence
-
-
-def _is_attrs(value: Any) -> bool:
-    return hasattr(type(value), "__attrs_attrs__")
-
-
-def _parts(structure: Any) -> list[Any]:
-    if isinstance(structure, Mapping):
-        return [structure[key] for key in _keys(structure)]
-    if _is_attrs(structure):
-        return [getattr(structure, field.name) for field in type(structure).__attrs_attrs__]
-    return list(structure)
-
-
-def _keys(structure: Mapping[Any, Any]) -> list[Any]:
-    try:
-        return sorted(structure)
-    except TypeError:
-        raise TypeError("nest only supports dicts with sortable keys.") from None
 
 
 def flatten(structure: Any) -> list[Any]:
     """Return the leaves of a structure. The leaves of a dict are in the order of its keys."""
     if not is_sequence(structure):
         return [structure]
-    return [leaf for part in _parts(structure) for leaf in flatten(part)]
+    return [leaf for part in parts_of(structure) for leaf in flatten(part)]
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
@@ -65,17 +47,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
 def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
     if not is_sequence(structure):
         return next(leaves)
-    if isinstance(structure, Mapping):
-        values = {key: _packed(structure[key], leaves) for key in _keys(structure)}
-        ordered = [(key, values[key]) for key in structure]
-        return type(structure)(ordered)  # type: ignore[call-arg]
-    return _like(structure, [_packed(part, leaves) for part in _parts(structure)])
-
-
-def _like(structure: Any, parts: list[Any]) -> Any:
-    if hasattr(structure, "_fields") or _is_attrs(structure):
-        return type(structure)(*parts)
-    return type(structure)(parts)
+    return structure_like(structure, [_packed(part, leaves) for part in parts_of(structure)])
 
 
 def map_structure(function: Callable[..., Any], *structures: Any, **_: Any) -> Any:
@@ -109,7 +81,7 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> N
             "The two dictionaries don't have the same set of keys. First structure has keys "
             f"{list(nest1)}, while second structure has keys {list(nest2)}"
         )
-    first, second = _parts(nest1), _parts(nest2)
+    first, second = parts_of(nest1), parts_of(nest2)
     if len(first) != len(second):
         raise ValueError(
             "The two structures don't have the same number of elements. First structure: "
@@ -130,7 +102,7 @@ def flatten_up_to(shallow_tree: Any, input_tree: Any) -> list[Any]:
             "If shallow structure is a sequence, input must also be a sequence. Input has type: "
             f"{type(input_tree)}."
         )
-    shallow, deep = _parts(shallow_tree), _parts(input_tree)
+    shallow, deep = parts_of(shallow_tree), parts_of(input_tree)
     if len(shallow) != len(deep):
         raise ValueError(
             "The two structures don't have the same sequence length. Input structure has length "

@@ -159,19 +159,19 @@ class UnbatchedElements(Through):
 
     def next(self) -> Element | None:
         """Return the next row."""
-        if not self._has_row():
+        if not self._advance_to_row():
             return None
         place, self.row = self.row, self.row + 1
         return tuple([array[place, ...] for array in self.batch])
 
     def next_rows(self, count: int) -> Element | None:
         """Return up to `count` next rows of the current element, stacked."""
-        if not self._has_row():
+        if not self._advance_to_row():
             return None
         start, self.row = self.row, min(self.row + count, len(self.batch[0]))
         return part(self.batch, start, self.row)
 
-    def _has_row(self) -> bool:
+    def _advance_to_row(self) -> bool:
         """Read elements until one has a row that was not returned yet. Return whether there is such
         a row.
         """

@@ -107,13 +107,13 @@ class SkippingElements(ThroughRows):
 
     def next(self) -> Element | None:
         """Return the next element after the skipped elements."""
-        return self.source.next() if self._has_skipped() else None
+        return self.source.next() if self._skip_elements() else None
 
     def next_rows(self, count: int) -> Element | None:
         """Return up to `count` next elements after the skipped elements, stacked."""
-        return self.source.next_rows(count) if self._has_skipped() else None
+        return self.source.next_rows(count) if self._skip_elements() else None
 
-    def _has_skipped(self) -> bool:
+    def _skip_elements(self) -> bool:
         """Drop the elements to skip. Return whether the source had enough elements."""
         while self.left > 0:
             if self.source.has_rows:

@@ -23,7 +23,7 @@ def test_a_library_that_is_limited_to_one_thread_says_so() -> None:
         text=True,
         timeout=60,
     )
-    assert ended.stdout == "1\n" or not module.is_told(), ended.stderr
+    assert ended.stdout == "1\n" or not module.reports_threads(), ended.stderr
 
 
 def test_a_library_that_says_nothing_takes_all_processors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,6 +34,6 @@ def test_a_library_that_says_nothing_takes_all_processors(monkeypatch: pytest.Mo
     monkeypatch.setattr(ctypes, "CDLL", refuse)
     monkeypatch.setattr(module, "processor_count", lambda: 7)
     assert blas_threads() == 7
-    assert not module.is_told()
+    assert not module.reports_threads()
     monkeypatch.undo()
     module._asked.cache_clear()

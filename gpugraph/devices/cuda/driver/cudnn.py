@@ -36,8 +36,8 @@ _OPERATIONS = {
     "input": ("BWD_DATA", "CONVOLUTION_BACKWARD_DATA", "DX", "W", "DY"),
     "filter": ("BWD_FILTER", "CONVOLUTION_BACKWARD_FILTER", "X", "DW", "DY"),
 }
-"""By `ConvolutionRecord.kind`: parts of the names of attributes and of the descriptor, and the names
-of the attributes for images, filter and results."""
+"""By `ConvolutionRecord.kind`: parts of the names of attributes and of the descriptor, and the
+names of the attributes for images, filter and results."""
 
 _SUPPORTED_MAJOR = 9
 _NOT_SUPPORTED = range(3000, 4000)

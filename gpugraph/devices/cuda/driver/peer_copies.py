@@ -56,7 +56,7 @@ class PeerCopies:
     ) -> None:
         """Enqueue a copy from another GPU, directly if the trial of the pair was correct."""
         with self._lock:
-            if self._is_trusted(source_driver):
+            if self._try_once(source_driver):
                 self._copy_between(target, source, source_driver, num_bytes, stream)
             else:
                 self._copy_by_host(target, source, num_bytes, stream)
@@ -68,7 +68,8 @@ class PeerCopies:
 
     # -- the trial
 
-    def _is_trusted(self, source_driver: Driver) -> bool:
+    def _try_once(self, source_driver: Driver) -> bool:
+        """Return whether copies from a GPU arrive undamaged; the first call tries one."""
         other = source_driver.properties.ordinal
         if other not in self._is_correct:
             self._driver.enable_peer(other)
@@ -92,7 +93,7 @@ class PeerCopies:
         try:
             if source is None or target is None or host is None:
                 return None
-            return self._is_copied(source_driver, source, target, host)
+            return self._try_copy(source_driver, source, target, host)
         finally:
             if source is not None:
                 source_driver.free(source)
@@ -101,7 +102,7 @@ class PeerCopies:
             if host is not None:
                 driver.free_host(host.base)
 
-    def _is_copied(
+    def _try_copy(
         self, source_driver: Driver, source: int, target: int, region: HostRegion
     ) -> bool:
         """Copy a pattern from the host to the source GPU, to this GPU, and back to the host. Return

@@ -305,7 +305,7 @@ class Function:
     """A function of the program with its captured values. A stage calls it.
 
     Args:
-      call: a `FunctionCall` of the session.
+      call: a `KernelFunction` of the session.
       captured: the values of the captured tensors, in order, except for handles of variables. The
         function's graph has captured constants and handles itself. place: the number of the place
         among those in which an iterator calls the function.
