@@ -66,9 +66,7 @@ _NEVER_AS_BYTES = frozenset(
 )
 
 
-def tensor_proto_of(
-    array: NDArray[Any], dtype: DType, shape: Sequence[int], as_values: bool = False
-) -> Any:
+def tensor_proto_of(array: NDArray[Any], dtype: DType, shape: Sequence[int]) -> Any:
     """Return a TensorProto of `shape` with the array's values; strings are an array of bytes.
 
     An array with fewer elements than `shape` is extended by its last value.
@@ -76,19 +74,20 @@ def tensor_proto_of(
     Raises:
       ValueError: the content is larger than 2 GiB, protobuf's limit.
       TypeError: a TensorProto can't hold this dtype.
-
-    Args:
-      as_values: never store raw bytes, whatever the number of values.
     """
     proto = messages_pb2.TensorProto()
-    write_tensor(proto, array, dtype, shape, as_values)
+    write_tensor(proto, array, dtype, shape)
     return proto
 
 
 def write_tensor(
     proto: Any, array: NDArray[Any], dtype: DType, shape: Sequence[int], as_values: bool = False
 ) -> None:
-    """Fill an empty TensorProto in place; arguments and errors as in `tensor_proto_of`."""
+    """Fill an empty TensorProto in place; other arguments and errors as in `tensor_proto_of`.
+
+    Args:
+      as_values: never store raw bytes, whatever the number of values.
+    """
     proto.dtype = dtype.as_datatype_enum
     proto.tensor_shape.SetInParent()
     for size in shape:

@@ -7,7 +7,6 @@ Rows have the format of `left_out`; paths are relative to `tensorflow.contrib`. 
 from __future__ import annotations
 
 _ELSEWHERE = "another library's functions can be called in tf.py_func"
-_NOT_HERE = f"it is a separate library: {_ELSEWHERE}"
 _ESTIMATORS = (
     "estimators are in the library tensorflow-estimator: install it by "
     "`pip install --no-deps tensorflow-estimator==1.15.2`"

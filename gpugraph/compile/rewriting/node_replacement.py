@@ -187,11 +187,6 @@ NO_GPU = "no GPU has kernels"
 """The reason in the report of a pass for GPUs that does nothing."""
 
 
-def gpus_with_kernels(unit: Unit) -> set[str]:
-    """Return the names of the GPUs that run kernels; virtual GPUs do not."""
-    return {device.name for device in unit.target.devices if device.has_kernels}
-
-
 def public_attrs(node: Node) -> dict[str, Any]:
     """Return a node's attrs, except attrs whose names begin with `_`, since these apply to this
     node only.

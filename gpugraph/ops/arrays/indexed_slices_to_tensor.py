@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base import dtypes
@@ -87,13 +87,6 @@ def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     if len({part_indices.dtype.base_dtype for part_indices in indices}) > 1:
         indices = [cast(part_indices, dtypes.int64) for part_indices in indices]
     return IndexedSlices(values, concat(indices, 0, name="concat"), parts[0].dense_shape)
-
-
-def on_values(function: Callable[[Tensor], Tensor], source: Any) -> Any:
-    """Apply `function` to a tensor, or to the values of IndexedSlices."""
-    if isinstance(source, IndexedSlices):
-        return IndexedSlices(function(source.values), source.indices, source.dense_shape)
-    return function(source)
 
 
 def convert_to_tensor_or_indexed_slices(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import COMPLEX, FLOATING, DType
-from gpugraph.kernel import SEPARATE, Call, KernelContext, OpMemory
+from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.elementwise.arithmetic_functions import infer_one_shape
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.unary_functions import INEXACT
@@ -32,7 +32,6 @@ def _gradient_op(
     expression: str,
     grad: Any,
     doc: str,
-    memory: OpMemory = SEPARATE,
     inputs: str = "y: T, dy: T",
     output: str = "z: T",
     types: Sequence[DType] = INEXACT,
@@ -49,7 +48,6 @@ def _gradient_op(
         outputs=output,
         attrs={"T": types},
         infer=infer_one_shape,
-        memory=memory,
         cpu=numpy_elementwise(expression) if function is None else Call(function),
         elementwise=expression,
         grad=grad,

@@ -19,7 +19,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.image.jpeg_ops import jpeg_pixels, pillow, pillow_in_run
+from gpugraph.ops.image.jpeg_ops import DECODING_ATTRS, jpeg_pixels, pillow, pillow_in_run
 
 _HOST = HostOnly("files are decoded by the host")
 
@@ -96,14 +96,7 @@ _decode_and_crop_jpeg = op(
     "DecodeAndCropJpeg",
     inputs="contents: string, crop_window: int32",
     outputs="image: uint8",
-    attrs={
-        "channels": Attr("int", 0),
-        "ratio": Attr("int", 1),
-        "fancy_upscaling": Attr("bool", True),
-        "try_recover_truncated": Attr("bool", False),
-        "acceptable_fraction": Attr("float", 1.0),
-        "dct_method": Attr("string", ""),
-    },
+    attrs=DECODING_ATTRS,
     infer=_infer_crop,
     cpu=Call(make=_bind_crop, dynamic=True),
     gpu=_HOST,

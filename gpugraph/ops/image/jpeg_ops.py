@@ -79,18 +79,21 @@ def _bind_decode(context: KernelContext, contents: Any) -> Callable[[], Any]:
     return lambda: [jpeg_pixels(contents[()] + end, channels, ratio)]
 
 
+DECODING_ATTRS = {
+    "channels": Attr("int", 0),
+    "ratio": Attr("int", 1),
+    "fancy_upscaling": Attr("bool", True),
+    "try_recover_truncated": Attr("bool", False),
+    "acceptable_fraction": Attr("float", 1.0),
+    "dct_method": Attr("string", ""),
+}
+"""The attrs of ops that decode JPEG files."""
+
 decode_jpeg_op = op(
     "DecodeJpeg",
     inputs="contents: string",
     outputs="image: uint8",
-    attrs={
-        "channels": Attr("int", 0),
-        "ratio": Attr("int", 1),
-        "fancy_upscaling": Attr("bool", True),
-        "try_recover_truncated": Attr("bool", False),
-        "acceptable_fraction": Attr("float", 1.0),
-        "dct_method": Attr("string", ""),
-    },
+    attrs=DECODING_ATTRS,
     infer=_infer_decoded,
     cpu=Call(make=_bind_decode, dynamic=True),
     gpu=_HOST,

@@ -71,7 +71,6 @@ def string_op(
     doc: str,
     inputs: str = "input: string",
     output: str = "output: string",
-    infer: InferFunction = _SAME_SHAPE,
     native: RowSource | None = None,
     **attrs: Any,
 ) -> OpFunction:
@@ -89,7 +88,7 @@ def string_op(
 
         return run
 
-    return host_op(op_type, Call(make=bind), doc, inputs, output, infer, native=native, **attrs)
+    return host_op(op_type, Call(make=bind), doc, inputs, output, native=native, **attrs)
 
 
 def _starts(text: bytes) -> list[int]:

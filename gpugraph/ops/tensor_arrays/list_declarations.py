@@ -101,12 +101,12 @@ def shape_input(context: InferContext, index: int) -> TensorShape:
     return UNKNOWN if context.shapes[index].rank == 0 else context.value_as_shape(index)
 
 
-def known_list(context: InferContext, index: int = 0) -> TensorList | None:
-    """Return the list in an input.
+def known_list(context: InferContext) -> TensorList | None:
+    """Return the list in input 0.
 
     Return None during graph construction, when there are no lists.
     """
-    array = context.value(index)
+    array = context.value(0)
     return None if array is None else _list_in(array)
 
 

@@ -24,7 +24,6 @@ from gpugraph.tensorflow_import.modules_by_name import module_named
 
 _PACKAGE = __package__ or ""
 _OURS = (__file__, "<frozen importlib")
-_MISSING = object()
 
 _CALLS = {
     "numpy": {

@@ -8,7 +8,6 @@ file if it does not compile. Each file is included once. `#include <...>` is lef
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from gpugraph.devices.native.native_runtime import kernel_file
 
@@ -16,12 +15,7 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"[^\n]*$', re.MULTI
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once[ \t]*$", re.MULTILINE)
 
 
-def with_includes(
-    source: str,
-    name: str = "text.cu",
-    read: Callable[[str], str] = kernel_file,
-    included: set[str] | None = None,
-) -> str:
+def with_includes(source: str, name: str = "text.cu", included: set[str] | None = None) -> str:
     """Return the source with its includes inlined, and with `#line` directives that refer to the
     original file of each line.
 
@@ -29,7 +23,6 @@ def with_includes(
 
     Args:
       name: the source's name, for `#line`.
-      read: a function that returns a file's content.
       included: names of files that are already included; newly included files are added.
     """
     done = set() if included is None else included
@@ -41,15 +34,15 @@ def with_includes(
                 return ""
             done.add(other)
             line = source.count("\n", 0, include.start()) + 2
-            return f'{inlined(_read(read, other), other)}\n#line {line} "{name}"'
+            return f'{inlined(_read(other), other)}\n#line {line} "{name}"'
 
         return f'#line 1 "{name}"\n{_INCLUDE.sub(replacement, _ONCE.sub("", source))}'
 
     return inlined(source, name)
 
 
-def _read(read: Callable[[str], str], name: str) -> str:
+def _read(name: str) -> str:
     try:
-        return read(name)
+        return kernel_file(name)
     except (OSError, StopIteration) as error:
         raise KeyError(name) from error

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from types import TracebackType
 from typing import Any
 
 from gpugraph.base.errors import OutOfRangeError
@@ -18,8 +17,6 @@ _POLL_S = 0.05  # interval at which `join` checks whether a stop was requested
 _START_S = 1.0  # time within which `join` expects that given threads are started
 _FIRST_JOIN_S = 0.001
 _LONGEST_JOIN_S = 0.1
-
-ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
 class Coordinator:
