@@ -173,7 +173,9 @@ def _bind_restore_sized(
                 _check_assigned(reader, key, part, out.shape, taker)
             total = 2 * sum(out.nbytes for out in outs)  # all bytes are read twice
             with progress_bar(total, "restoring variables", "B") as advance:
-                restore_into(reader, list(map(RestoreTarget, keys, parts, outs)), thread_count(), advance)
+                restore_into(
+                    reader, list(map(RestoreTarget, keys, parts, outs)), thread_count(), advance
+                )
 
     return restore
 
