@@ -57,11 +57,14 @@ BINARY: dict[str, Any] = {
 def binary(op_type: str, name: str = "", **declaration: Any) -> BinaryFunction:
     """Declare an op with the defaults in `BINARY`. Return its public function.
 
-    The function is called `name` and takes (x, y, name=None).
+    The function is called `name` and takes (x, y, name=None). By default, the NumPy kernel is
+    derived from the expression `elementwise`.
 
     Args:
       declaration: keywords of `op`.
     """
+    if "cpu" not in declaration:
+        declaration["cpu"] = numpy_elementwise(declaration["elementwise"])
     return public_function(op(op_type, **{**BINARY, **declaration}), name)
 
 
@@ -117,13 +120,11 @@ def _squared_difference_gradient(op: Any, dz: Any) -> list[Any]:
     return unbroadcast_pair(op, x_grad, raw_ops.Neg(x_grad))
 
 
-_SQUARED_DIFFERENCE = "rounded(x - y) * rounded(x - y)"
 _squared_difference_op = binary(
     "SquaredDifference",
     attrs={"T": (*FLOATING, int32, int64)},
     commutative=True,
-    cpu=numpy_elementwise(_SQUARED_DIFFERENCE),
-    elementwise=_SQUARED_DIFFERENCE,
+    elementwise="rounded(x - y) * rounded(x - y)",
     grad=_squared_difference_gradient,
     doc="(x - y)(x - y), elementwise.",
 )

@@ -199,22 +199,9 @@ truncatemod = _division(
 )
 
 
-def _divide_no_nan(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    by_zero = context.scratch(context.input_shapes[1], dtypes.bool)
-    zero = np.zeros((), out.dtype)
-
-    def run() -> None:
-        np.equal(y, zero, out=by_zero)
-        np.divide(x, y, out=out)
-        np.copyto(out, zero, where=by_zero)
-
-    return run
-
-
 div_no_nan = binary(
     "DivNoNan",
     attrs={"T": FLOATING + COMPLEX},
-    cpu=Call(make=_divide_no_nan),
     elementwise="y == (T)0 ? (T)0 : x / y",
     grad=_gradient_by("DivNoNan"),
     doc="x / y, elementwise, and 0 wherever y is 0.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import COMPLEX, FLOATING
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import SEPARATE, Call, KernelContext, OpMemory
+from gpugraph.kernel import SEPARATE, Call, OpMemory
 from gpugraph.ops.elementwise.arithmetic_functions import BINARY, binary
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.element_launches import special_pair_source
@@ -19,26 +18,6 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import BinaryFunction, public_function
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
-
-
-def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
-    """Return a NumPy kernel that calls `compute(x, y, out)` and writes 0 where input `which`
-    is 0.
-    """
-
-    def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
-        factor, out = arrays[which], arrays[-1]
-        empty = context.scratch(context.input_shapes[which], dtypes.bool)
-        zero = np.zeros((), out.dtype)
-
-        def run() -> None:
-            np.equal(factor, zero, out=empty)
-            compute(*arrays)
-            np.copyto(out, zero, where=empty)
-
-        return run
-
-    return Call(make=make)
 
 
 def _is_nonzero(x: Any) -> Any:
@@ -76,31 +55,25 @@ def _mul_no_nan_gradient(op: Any, dz: Any) -> list[Any]:
 _INEXACT = {"T": FLOATING + COMPLEX}
 
 
-def _times_log(op_type: str, log: np.ufunc, doc: str) -> BinaryFunction:
-    """Declare the op x log(y); `log` is a ufunc whose name is also that of the C function."""
-
-    def compute(x: Any, y: Any, out: Any) -> None:
-        np.multiply(x, log(y), out=out)
-
+def _times_log(op_type: str, log: str, doc: str) -> BinaryFunction:
+    """Declare the op x log(y) for the function `log`."""
     return binary(
         op_type,
         attrs=_INEXACT,
         memory=SEPARATE,
-        cpu=_unless_zero(0, compute),
-        elementwise=f"x == (T)0 ? (T)0 : x * rounded({log.__name__}(y))",
+        elementwise=f"x == (T)0 ? (T)0 : x * rounded({log}(y))",
         grad=_log_gradient,
         doc=doc,
     )
 
 
-xlogy = _times_log("Xlogy", np.log, "x log(y), elementwise, and 0 where x is 0, whatever y is.")
+xlogy = _times_log("Xlogy", "log", "x log(y), elementwise, and 0 where x is 0, whatever y is.")
 _xlog1py = _times_log(
-    "Xlog1py", np.log1p, "x log(1 + y), elementwise, precise for small y, and 0 where x is 0."
+    "Xlog1py", "log1p", "x log(1 + y), elementwise, precise for small y, and 0 where x is 0."
 )
 xdivy = binary(
     "Xdivy",
     attrs=_INEXACT,
-    cpu=_unless_zero(0, np.divide),
     elementwise="x == (T)0 ? (T)0 : x / y",
     grad=_xdivy_gradient,
     doc="x / y, elementwise, and 0 where x is 0, whatever y is.",
@@ -109,7 +82,6 @@ multiply_no_nan = binary(
     "MulNoNan",
     "multiply_no_nan",
     attrs=_INEXACT,
-    cpu=_unless_zero(1, np.multiply),
     elementwise="y == (T)0 ? (T)0 : x * y",
     grad=_mul_no_nan_gradient,
     doc="x y, elementwise, and 0 where y is 0, even if x is infinite or NaN.",

@@ -40,7 +40,7 @@ _REDUCTIONS = {"a + b": np.add, "a * b": np.multiply, LARGER: np.maximum, SMALLE
 _TESTS = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 _TESTS |= {"==": "equal", "!=": "not_equal", "&&": "logical_and", "||": "logical_or"}
 _FUNCTIONS = {"+": "add", "- ": "negative", "-": "subtract", "*": "multiply", "/": "divide"}
-_FUNCTIONS |= {"fabs": "abs", "fmax": "maximum", "!": "logical_not", **_TESTS}
+_FUNCTIONS |= {"fabs": "abs", "!": "logical_not", **_TESTS}
 
 _NARROW = 32
 """The maximum row size at which scratch memory of rows is transposed.
@@ -66,8 +66,26 @@ def _choose_bits(mask: Any, x: Any, y: Any, out: Any) -> None:
     np.bitwise_xor(bits, y_bits, bits)
 
 
+def _larger(x: Any, y: Any, out: Any) -> None:
+    np.maximum(x, y, out=out)
+
+
+_OWN: dict[str, Any] = {"?": _choose, "fmax": _larger}
+
+
+def _keep_bits(mask: Any, x: Any, out: Any) -> None:
+    """Write x where all bits of `mask` are set, and 0 where none is."""
+    np.bitwise_and(x.view(mask.dtype), mask, out.view(mask.dtype))
+
+
 def _all_bits(condition: Any, out: Any) -> None:
+    """Set all bits where the condition is true."""
     np.multiply(condition, -1, out, dtype=out.dtype)
+
+
+def _all_bits_unless(condition: Any, out: Any) -> None:
+    """Set all bits where the condition is false."""
+    np.subtract(condition, 1, out, dtype=out.dtype)
 
 
 _LATE: dict[Any, slice] = {_choose: slice(1, 2), _choose_bits: slice(2, 3)}
@@ -189,19 +207,36 @@ class NumpyTerms:
         if kind == "(T)":  # NumPy converts bools that it multiplies
             return numbers[0]
         name = f"{kind} " if kind == "-" and len(operands) == 1 else kind
-        function = _choose if kind == "?" else getattr(np, _FUNCTIONS.get(name, name))
+        function = _OWN.get(kind) or getattr(np, _FUNCTIONS.get(name, name))
         dtype = bool_type if kind in _TESTS or kind == "!" else element
-        if all(isinstance(self.arrays.get(number), np.generic) for number in numbers):
-            constants = [self.arrays[number] for number in numbers]
+        constants = [self.arrays.get(number) for number in numbers]
+        if function is not _larger and all(isinstance(value, np.generic) for value in constants):
             if kind == "?":
                 return numbers[1 if constants[0] else 2]
             return self.constant(function(*constants), dtype)
         shape = np.broadcast_shapes(*(self.shape(number) for number in numbers))
-        if kind == "?" and dtype in _BITS and prod(shape) > _MANY:
-            function, condition = _choose_bits, numbers[0]
-            mask = _Value(self.shape(condition), _BITS[dtype], _all_bits, (condition,))
-            numbers = (self._add(("mask", condition, dtype), mask), *numbers[1:])
+        is_predictable = self.values[numbers[0]].function is np.equal  # few elements are equal
+        if kind == "?" and dtype in _BITS and prod(shape) > _MANY and not is_predictable:
+            return self._choice(numbers, shape, dtype)
         return self._add((name, numbers), _Value(shape, dtype, function, numbers))
+
+    def _choice(self, numbers: tuple[int, ...], shape: tuple[int, ...], dtype: DType) -> int:
+        """Add the choice of the bits of one of two values by a condition."""
+        condition, *values = numbers
+        zeros = [number for number in values if self._is_zero(number)]
+        of_mask = _all_bits_unless if zeros and values[0] in zeros else _all_bits
+        mask = _Value(self.shape(condition), _BITS[dtype], of_mask, (condition,))
+        masked = self._add((of_mask, condition, dtype), mask)
+        function: Callable[..., Any] = _choose_bits
+        if zeros:
+            function, values = _keep_bits, [values[1] if values[0] in zeros else values[0]]
+        return self._add(
+            (function, masked, *values), _Value(shape, dtype, function, (masked, *values))
+        )
+
+    def _is_zero(self, number: int) -> bool:
+        value = self.arrays.get(number)
+        return isinstance(value, np.generic) and value == 0 and not np.signbit(value)
 
 
 class _Binding:
@@ -248,7 +283,7 @@ class _Binding:
         is_reduction = isinstance(function, partial)
         late = values if is_reduction else values[_LATE.get(function, slice(0))]
         target = self.arrays[number] = self._target(number, late)
-        return partial(cast(Any, function), *values, out=target)
+        return partial(cast(Any, function), *values, target)
 
     def _target(self, number: int, late: Sequence[Any]) -> Any:
         """Return the memory for a value: its output's, that of values that are not needed any more,
@@ -259,7 +294,8 @@ class _Binding:
         used = [*late, *(self.arrays[n] for n in computed if self.last[n] > number)]
         if number in self.homes:
             candidates = [self.homes[number]]
-            used += [] if isinstance(function, np.ufunc) else self.shared
+            in_place = isinstance(function, np.ufunc) or function is _keep_bits
+            used += [] if in_place else self.shared
         else:
             homes = [] if self.terms.transposed else self.homes.values()
             candidates = [*(self.arrays[n] for n in computed), *homes]

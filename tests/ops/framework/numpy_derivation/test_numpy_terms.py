@@ -32,7 +32,7 @@ def context(num_outputs: int = 1, dtype: tf.DType = tf.float32) -> SimpleNamespa
     return made
 
 
-LEAVES = st.sampled_from(["x", "y", "z", "(T)2", "(T)0.5"])
+LEAVES = st.sampled_from(["x", "y", "z", "(T)2", "(T)0.5", "(T)0"])
 
 
 def combined(parts):
@@ -80,6 +80,7 @@ def test_arrays_get_the_values_of_their_elements(expression, shared, is_large) -
         ("-(x * y) / (z - (T)1)", 20 / 29),
         ("x * (T)(y > (T)0 && z < (T)6)", 0.0),
         ("fmax(x, z) + exp(x - x)", 31.0),
+        ("fmax((T)2, (T)3) * y", 30.0),
     ],
 )
 def test_known_values(expression: str, value: float) -> None:
