@@ -11,27 +11,23 @@ conjugate y themselves, as TensorFlow's do; `TanhGrad` and `SigmoidGrad` receive
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 from gpugraph.base.dtypes import COMPLEX, FLOATING, DType
-from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.elementwise.arithmetic_functions import infer_one_shape
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.unary_functions import INEXACT
 from gpugraph.ops.framework.kernel_registry import add_kernel
-from gpugraph.ops.framework.numpy_derivation.numpy_terms import numpy_elementwise
+from gpugraph.ops.framework.numpy_derivation.numpy_terms import numpy_elementwise, numpy_kernel
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 
 
 def _gradient_op(
     name: str,
-    function: Callable[..., Any] | None,
     expression: str,
     grad: Any,
     doc: str,
+    of_conjugate: bool = True,
     inputs: str = "y: T, dy: T",
     output: str = "z: T",
     types: Sequence[DType] = INEXACT,
@@ -39,8 +35,7 @@ def _gradient_op(
     """Declare the gradient op of an elementwise op.
 
     Args:
-      function: the NumPy kernel, which receives the conjugate of complex y; by default the kernel
-        is derived from `expression`.
+      of_conjugate: whether the expression is one of conj(y) if y is complex.
     """
     op(
         name,
@@ -48,30 +43,15 @@ def _gradient_op(
         outputs=output,
         attrs={"T": types},
         infer=infer_one_shape,
-        cpu=numpy_elementwise(expression) if function is None else Call(function),
+        cpu=numpy_elementwise(expression),
         elementwise=expression,
         grad=grad,
         doc=doc,
     )
-    if function is not None:
+    if of_conjugate:
+        kernel = numpy_kernel(lambda _, y, dy: [y.apply("conj(x)").apply(expression, dy)])
         for device in ("CPU", "GPU"):
-            add_kernel(name, device, _of_conjugate(function), types={"T": COMPLEX}, priority=1)
-
-
-def _of_conjugate(function: Callable[..., Any]) -> Call:
-    """Return a NumPy kernel that calls `function(conj(y), dy, out)`."""
-
-    def make(context: KernelContext, y: Any, dy: Any, out: Any) -> Callable[[], Any]:
-        conjugate = context.scratch(context.input_shapes[0], context.input_types[0].base_dtype)
-        compute = partial(function, conjugate, dy, out)
-
-        def run() -> None:
-            np.conjugate(y, out=conjugate)
-            compute()
-
-        return run
-
-    return Call(make=make)
+            add_kernel(name, device, kernel, types={"T": COMPLEX}, priority=1)
 
 
 def _parts(op: Any, dz: Any) -> tuple[Any, Any]:
@@ -110,27 +90,6 @@ def _by_both(
     return gradient
 
 
-def _zero_where_dy_is(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `function(y, dy, out)` to write 0 where dy is 0.
-
-    TensorFlow does so even where y is 0, infinite or NaN.
-    """
-
-    def compute(y: Any, dy: Any, out: Any) -> None:
-        is_zero = dy == 0
-        function(y, dy, out)
-        if is_zero.any():
-            np.copyto(out, 0, where=is_zero)
-
-    return compute
-
-
-@_zero_where_dy_is
-def _sqrt_grad(y: Any, dy: Any, out: Any) -> None:
-    np.multiply(dy, 0.5, out=out)
-    np.divide(out, y, out=out)
-
-
 def _sqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
     slope = raw_ops.RealDiv(dz, op.inputs[0])
     return [raw_ops.Neg(raw_ops.Mul(conj(slope), op.outputs[0])), raw_ops.Mul(slope, 0.5)]
@@ -138,37 +97,20 @@ def _sqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
 
 _gradient_op(
     "SqrtGrad",
-    _sqrt_grad,
     "y == (T)0 ? (T)0 : rounded((T)0.5 * y) / x",
     _sqrt_grad_gradient,
     "dy / (2 y): the gradient of y = sqrt(x).",
 )
 
 
-@_zero_where_dy_is
-def _rsqrt_grad(y: Any, dy: Any, out: Any) -> None:
-    np.multiply(dy, y, out=out)
-    np.multiply(out, -0.5, out=out)
-    np.multiply(out, y, out=out)
-    np.multiply(out, y, out=out)
-
-
 _gradient_op(
     "RsqrtGrad",
-    _rsqrt_grad,
     "y == (T)0 ? (T)0 : rounded(rounded((T)-0.5 * rounded(y * x)) * x) * x",
     _by_both(
         "RsqrtGrad", _parts, lambda y, both: raw_ops.Mul(raw_ops.Mul(both, raw_ops.Square(y)), -1.5)
     ),
     "-dy y y y / 2: the gradient of y = 1 / sqrt(x).",
 )
-
-
-@_zero_where_dy_is
-def _reciprocal_grad(y: Any, dy: Any, out: Any) -> None:
-    np.multiply(y, y, out=out)
-    np.multiply(out, dy, out=out)
-    np.negative(out, out=out)
 
 
 def _minus_two_y(y: Any, both: Any) -> Any:
@@ -178,7 +120,6 @@ def _minus_two_y(y: Any, both: Any) -> Any:
 for _name in ("ReciprocalGrad", "InvGrad"):
     _gradient_op(
         _name,
-        _reciprocal_grad,
         "y == (T)0 ? (T)0 : -rounded(x * x) * y",
         _by_both("ReciprocalGrad", _parts, _minus_two_y),
         "-dy y y: the gradient of y = 1 / x.",
@@ -187,16 +128,15 @@ for _name in ("ReciprocalGrad", "InvGrad"):
 
 _gradient_op(
     "TanhGrad",
-    None,
     "y * rounded((T)1 - rounded(x * x))",
     _by_both("TanhGrad", _holomorphic_parts, _minus_two_y),
     "dy (1 - y y): the gradient of y = tanh(x).",
+    of_conjugate=False,
 )
 
 
 _gradient_op(
     "SigmoidGrad",
-    None,
     "y * rounded(x * rounded((T)1 - x))",
     _by_both(
         "SigmoidGrad",
@@ -204,6 +144,7 @@ _gradient_op(
         lambda y, both: raw_ops.Mul(both, raw_ops.Sub(1, raw_ops.Mul(y, 2))),
     ),
     "dy y (1 - y): the gradient of y = sigmoid(x).",
+    of_conjugate=False,
 )
 
 
@@ -215,11 +156,11 @@ def _softplus_grad_gradient(op: Any, dz: Any) -> list[Any]:
 
 _gradient_op(
     "SoftplusGrad",
-    None,
     "x / rounded((T)1 + rounded(exp(-y)))",
     _softplus_grad_gradient,
     "gradients / (1 + exp(-features)): the gradient of softplus(features).",
     inputs="gradients: T, features: T",
     output="backprops: T",
     types=FLOATING,
+    of_conjugate=False,
 )
