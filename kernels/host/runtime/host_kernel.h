@@ -79,9 +79,10 @@ static __attribute__((unused)) int64_t gg_now(void) {
 
 /* -- float16 in memory, float in registers */
 
-static inline __attribute__((always_inline, unused)) float gg_from_half(uint16_t half) {
+/* The bits stay in 32 bits: of narrower ones compilers don't vectorize the selections. */
+
+static inline __attribute__((always_inline, unused)) float gg_from_half(uint32_t bits) {
     union { uint32_t u; float f; } magnitude, infinite, result;
-    uint32_t bits = half;
     magnitude.u = (bits & 0x7fffu) << 13;
     float scaled = magnitude.f * 0x1p112f; /* denormals too */
     infinite.u = magnitude.u | 0x7f800000u;
@@ -91,7 +92,7 @@ static inline __attribute__((always_inline, unused)) float gg_from_half(uint16_t
 }
 
 /* Rounded to even. */
-static inline __attribute__((always_inline, unused)) uint16_t gg_to_half(float x) {
+static inline __attribute__((always_inline, unused)) uint32_t gg_half_bits(float x) {
     union { float f; uint32_t u; } in, low;
     in.f = x;
     uint32_t sign = (in.u >> 16) & 0x8000u, size = in.u & 0x7fffffffu;
@@ -101,9 +102,13 @@ static inline __attribute__((always_inline, unused)) uint16_t gg_to_half(float x
     uint32_t found = size < 0x38800000u ? low.u - 0x3f000000u : normal;
     found = size >= 0x477ff000u ? 0x7c00u : found;
     found = size > 0x7f800000u ? 0x7e00u : found;
-    return (uint16_t)(sign | found);
+    return sign | found;
+}
+
+static inline __attribute__((always_inline, unused)) uint16_t gg_to_half(float x) {
+    return (uint16_t)gg_half_bits(x);
 }
 
 static inline __attribute__((always_inline, unused)) float gg_as_half(float x) {
-    return gg_from_half(gg_to_half(x));
+    return gg_from_half(gg_half_bits(x));
 }
