@@ -248,8 +248,8 @@ def _reduction(
 
 _LOWEST = "(T)-1 > (T)0 ? (T)0 : (T)(1ull << (8 * sizeof(T) - 1))"
 _HIGHEST = "(T)-1 > (T)0 ? (T)-1 : (T)((1ull << (8 * sizeof(T) - 1)) - 1)"
-_LARGER = "(a >= b) + (a != a) > 0 ? a : b"
-_SMALLER = "(a <= b) + (a != a) > 0 ? a : b"
+_LARGER = "gg_larger(a, b)"
+_SMALLER = "gg_smaller(a, b)"
 
 _SUM = _adding(np.add)
 _MEAN = Call(make=_mean)

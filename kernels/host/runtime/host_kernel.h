@@ -60,13 +60,24 @@ enum { GG_DONE = 0, GG_MORE = 1, GG_STOPPED = 2, GG_FAILED = 3 };
 #define GG_BRIEF_END
 #endif
 
-/* Reductions: element i of a block goes to lane i modulo GG_LANES, lanes are combined as a tree,
-   blocks as a tree. Each number takes part in at most about 16 + log2(n / 1024) + 6 operations,
-   and the order is the same for every instruction set. */
+/* Reductions: element i of a block goes to lane i modulo GG_LANES; the last ones, fewer than
+   GG_LANES, go to lane i modulo GG_FEW of the lanes that the others are combined to. Lanes are
+   combined as a tree, blocks as a tree. Each number takes part in at most about
+   20 + log2(n / 1024) + 6 operations, and the order is the same for every instruction set. */
 #define GG_LANES 64
 #define GG_BLOCK 1024
-#define GG_SHORT 16 /* the number of elements that are combined one after the other */
+#define GG_FEW 16 /* also the number of elements that are combined one after the other */
 #define GG_DEPTH 56
+
+/* The larger and the smaller of two numbers; NaN where either is NaN. In two steps, which compilers
+   turn into selections, not branches. */
+#define gg_chosen(a, b, relation)                                                                  \
+    ({                                                                                             \
+        const __typeof__(a) gg_a = (a), gg_b = (b), gg_either = gg_a relation gg_b ? gg_a : gg_b;  \
+        gg_a != gg_a ? gg_a : gg_either;                                                           \
+    })
+#define gg_larger(a, b) gg_chosen(a, b, >=)
+#define gg_smaller(a, b) gg_chosen(a, b, <=)
 
 static inline int64_t gg_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
