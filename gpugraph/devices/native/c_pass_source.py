@@ -60,21 +60,41 @@ static __attribute__((unused)) {T} {name}_fold({T} *parts, int64_t count, int64_
 """
 
 
+TINY = 16
+"""The maximum size of rows whose passes are written for vectors across rows: the compiler unrolls
+the loops over a row. The sums have the same order as those of other short rows.
+"""
+
+
 class CSource(ProgramSource):
-    """Writes the C code of a program's passes and reductions."""
+    """Writes the C code of a program's passes and reductions.
+
+    `has_tiny_rows`: whether rows are at most `TINY` long and do not depend on each other.
+    """
 
     def __init__(self, program: Program, key: object, whole: bool = False) -> None:
         super().__init__(program, key, _TREE, whole)
         self.inputs = program.inputs
+        self.has_tiny_rows = (
+            0 < program.narrow <= TINY
+            and not self.scratch
+            and not self.values.can_fail
+            and not self.schedule.row_sums
+        )
 
     def _start(self, index: int) -> str:
         total = f"total{index}"
+        if self.has_tiny_rows:
+            kind, name = self.values.kind(index), self.values.reduction(index)
+            return f"{kind} {total} = {name}_start();"
         return f"{self.values.reduction(index)}_tree {total}; {total}.depth = {total}.count = 0;"
 
     def _add(self, index: int) -> str:
         return self._push(index, self.values.map_element(index))
 
     def _total(self, index: int) -> str:
+        if self.has_tiny_rows:
+            return f"total{index}"
         return f"{self.values.reduction(index)}_total(&total{index})"
 
     def _push(self, index: int, value: str) -> str:
@@ -87,6 +107,11 @@ class CSource(ProgramSource):
         statements = [*self.element(row_pass), *self.column_sums(row_pass)]
         if not row_pass.lanes:
             return brace("GG_LOOP for (int64_t e = start; e < stop; e++)", statements)
+        if self.has_tiny_rows:
+            for index in row_pass.lanes:
+                two, element = f"{self.values.reduction(index)}_two", self.values.map_element(index)
+                statements.append(f"total{index} = {two}(total{index}, {element});")
+            return brace("for (int64_t e = 0; e < inner; e++)", statements)
         statements = ["const int64_t e = i + lane;", *statements]
         lines = [
             "const int64_t end = gg_min(begin + GG_BLOCK, stop);",
