@@ -19,6 +19,7 @@ from gpugraph.devices.native.native_runtime import kernel_file
 
 pytestmark = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
 
+INVERSES = ("asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh")
 TEXTS = {
     "exp": "exp(x)",
     "expm1": "expm1(x)",
@@ -29,6 +30,7 @@ TEXTS = {
     "sin": "sin(x)",
     "cos": "cos(x)",
     "tan": "tan(x)",
+    **{name: f"{name}(x)" for name in INVERSES},
     "sigmoid": "(T)1 / ((T)1 + exp(-x))",
     "softplus": "fmax(x, (T)0) + log1p(exp(-fabs(x)))",
 }
@@ -43,13 +45,23 @@ SINGLE = {
     "sin": 0.6,
     "cos": 0.6,
     "tan": 0.6,
+    "asin": 2.4,
+    "acos": 1.2,
+    "atan": 2.2,
+    "sinh": 2.9,
+    "cosh": 2.9,
+    "asinh": 1.8,
+    "acosh": 2.1,
+    "atanh": 2.1,
     "sigmoid": 2.5,
     "softplus": 1.8,
 }
 DOUBLE = {"exp": 1.0, "expm1": 2.0, "tanh": 2.6, "log": 0.9, "log1p": 1.4, "sigmoid": 2.1}
+DOUBLE |= {"sinh": 2.8, "cosh": 3.2, "asinh": 1.8, "acosh": 2.1, "atanh": 1.8}
 """The largest errors allowed, in units of the last place."""
 
 POWER = 0.6
+ANGLE = 2.4
 
 WIDER = {np.float32: np.float64, np.float64: np.longdouble}
 
@@ -63,6 +75,10 @@ REFERENCE: dict[str, Callable[[Any], Any]] = {
     "sin": np.sin,
     "cos": np.cos,
     "tan": np.tan,
+    **{
+        name: getattr(np, name.replace("a", "arc", 1) if name[0] == "a" else name)
+        for name in INVERSES
+    },
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "softplus": lambda x: np.logaddexp(0, x),
 }
@@ -87,6 +103,7 @@ def loops() -> str:
         "void pow_float32(const float *x, const float *y, float *to, int64_t n)"
         " { for (int64_t i = 0; i < n; i++) to[i] = pow(x[i], y[i]); }"
     )
+    lines.append(lines[-1].replace("pow", "atan2"))
     return "\n".join(lines)
 
 
@@ -179,7 +196,10 @@ def test_double_precision_keeps_its_bound(library: ctypes.CDLL, name: str) -> No
     check(name, x, call(library, name, x), wanted, DOUBLE[name] + (not is_exact))
 
 
-@pytest.mark.parametrize("name", sorted(set(TEXTS) - {"softplus", "sigmoid", "cos", "exp", "log"}))
+@pytest.mark.parametrize(
+    "name",
+    sorted(set(TEXTS) - {"softplus", "sigmoid", "cos", "exp", "log", "acos", "cosh", "acosh"}),
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_zero_keeps_its_sign(library: ctypes.CDLL, name: str, dtype: Any) -> None:
     result = call(library, name, np.array([0.0, -0.0], dtype))
@@ -218,5 +238,24 @@ def test_powers_of_special_values(library: ctypes.CDLL) -> None:
         np.power(x.astype(np.float64), y.astype(np.float64)),
     )
     check("pow", x, result, wanted, POWER)
+    numbers_only = ~np.isnan(wanted)
+    assert (np.signbit(result) == np.signbit(wanted))[numbers_only].all()
+
+
+def test_angles_keep_their_bound(library: ctypes.CDLL) -> None:
+    random = np.random.default_rng(10)
+    y = np.concatenate([every_exponent(np.float32, 400), random.uniform(-4, 4, 100_000)])
+    x = np.concatenate([random.permutation(y[:102_400]), random.uniform(-4, 4, 100_000)])
+    y, x = y.astype(np.float32), x.astype(np.float32)
+    wanted = np.arctan2(y.astype(np.float64), x.astype(np.float64))
+    check("atan2", y, call(library, "atan2", y, x), wanted, ANGLE)
+
+
+def test_angles_of_special_values(library: ctypes.CDLL) -> None:
+    values = [0, -0.0, 1, -1, 2, -2, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38]
+    y, x = (array.ravel() for array in np.meshgrid(np.float32(values), np.float32(values)))
+    result = call(library, "atan2", y, x)
+    wanted = np.arctan2(y.astype(np.float64), x.astype(np.float64))
+    check("atan2", y, result, wanted, ANGLE)
     numbers_only = ~np.isnan(wanted)
     assert (np.signbit(result) == np.signbit(wanted))[numbers_only].all()

@@ -64,7 +64,7 @@ EXPENSIVE = re.compile(r"\b(exp|expm1|log|log1p|tanh|erf|sin|cos|tan|pow|fmod)\(
 
 _CONVERSION = re.compile(r"\(U\) ?(\w+|\([^()]*\))")
 
-TRIGONOMETRY = re.compile(r"\b(sin|cos|tan)\(")
+TRIGONOMETRY = re.compile(r"\ba?(sin|cos|tan)h?\(|\batan2\(")
 
 DIVISION = "y == (T)0", "Integer division by zero"
 """The condition under which an integer division fails, and the error's message. The NumPy kernel

@@ -93,7 +93,8 @@ class KernelSource(PassSource):
                 f"{self.values.reduction(index)}_start();",
             ]
         row = [*self.row_starts(), *self.passes(self.schedule), *self.row_results()]
-        lines += brace("for (; row < end_row; row++)", row)
+        hint = "GG_LOOP " if self.has_tiny_rows else ""
+        lines += brace(f"{hint}for (; row < end_row; row++)", row)
         lines += [f"scratch{index}[which] = {self._total(index)};" for index in sums]
         part = f"{self.name}_part"
         return self._part(part, lines) + self._entry([*self._run(part), *self._late()])

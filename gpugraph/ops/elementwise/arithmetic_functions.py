@@ -182,11 +182,11 @@ def _extreme(op_type: str, ufunc: Any, relation: str, compare: str, which: str) 
         op_type,
         attrs={"T": REAL},
         cpu=_by_name(ufunc),
-        elementwise=f"x {relation} y || x != x ? x : y",
+        elementwise=f"(x {relation} y) + (x != x) > 0 ? x : y",
         grad=_chosen_gradient(compare),
         doc=f"The {which} of x and y, elementwise; NaN where either is NaN.",
     )
-    of_half = Elementwise(f"x {relation}= y || x != x ? x : y", _by_name(ufunc))
+    of_half = Elementwise(f"(x {relation}= y) + (x != x) > 0 ? x : y", _by_name(ufunc))
     add_kernel(
         op_type, "GPU", of_half, types={"T": [float16]}, priority=1
     )  # of +0 and -0, x is returned

@@ -113,8 +113,8 @@ def _logical(
     return _predicate(op_type, expression, doc, **inputs, commutative=True, cpu=Call(function))
 
 
-logical_and = _logical("LogicalAnd", np.logical_and, "x && y", "x and y, of bool tensors")
-logical_or = _logical("LogicalOr", np.logical_or, "x || y", "x or y, of bool tensors")
+logical_and = _logical("LogicalAnd", np.logical_and, "x & y", "x and y, of bool tensors")
+logical_or = _logical("LogicalOr", np.logical_or, "x | y", "x or y, of bool tensors")
 logical_not: UnaryFunction = public_function(
     op(
         "LogicalNot",

@@ -48,10 +48,10 @@ def _same(expression: str) -> UpdateRule:
 ADD = _same("(a) + (b)")
 SUB = UpdateRule("(a) + (b)", "(a) - (b)")
 MUL = _same("(a) * (b)")
-MIN = _same("((a) < (b) || (a) != (a) ? (a) : (b))")
-MAX = _same("((a) > (b) || (a) != (a) ? (a) : (b))")
-SMALLER = UpdateRule("((a) <= (b) || (b) != (b) ? (a) : (b))", "((b) < (a) ? (b) : (a))")
-LARGER = UpdateRule("((a) >= (b) || (b) != (b) ? (a) : (b))", "((b) > (a) ? (b) : (a))")
+MIN = _same("(((a) < (b)) + ((a) != (a)) > 0 ? (a) : (b))")
+MAX = _same("(((a) > (b)) + ((a) != (a)) > 0 ? (a) : (b))")
+SMALLER = UpdateRule("(((a) <= (b)) + ((b) != (b)) > 0 ? (a) : (b))", "((b) < (a) ? (b) : (a))")
+LARGER = UpdateRule("(((a) >= (b)) + ((b) != (b)) > 0 ? (a) : (b))", "((b) > (a) ? (b) : (a))")
 """Like MIN and MAX, except that NaN changes have no effect."""
 
 

@@ -15,10 +15,14 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, MatrixProducts, Signature
 from gpugraph.ops.elementwise.complex_conjugate import conj
+from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+_FEW_HALVES = 1024
+"""The number of elements below which NumPy converts float16 as fast as a C function."""
 
 _TYPES = (*FLOATING, int32, int64, *COMPLEX)
 
@@ -69,13 +73,51 @@ def _bind_product(context: KernelContext, left: Any, right: Any, out: Any) -> Ca
     are rounded once, as in TensorFlow."""
     if out.dtype != np.float16 or not isinstance(out, np.ndarray):
         return partial(np.matmul, left, right, out)
-    wide = [context.scratch(array.shape, float32) for array in (left, right, out)]
+    wide = [_wide_like(context, array) for array in (left, right, out)]
+    return run_all(
+        [
+            _conversion(context, "gg_widen", left, wide[0]),
+            _conversion(context, "gg_widen", right, wide[1]),
+            partial(np.matmul, *wide),
+            _conversion(context, "gg_narrow", wide[2], out),
+        ]
+    )
+
+
+def _is_transposed(array: Any) -> bool:
+    return array.ndim == 2 and not array.flags.c_contiguous and array.T.flags.c_contiguous
+
+
+def _wide_like(context: KernelContext, array: Any) -> Any:
+    """Return a float32 scratch array of the shape of `array`, transposed in memory if it is."""
+    if _is_transposed(array):
+        return context.scratch(array.T.shape, float32).T
+    return context.scratch(array.shape, float32)
+
+
+def _conversion(
+    context: KernelContext, function: str, source: Any, target: Any
+) -> Callable[[], Any]:
+    """Return a call that converts float16 to float32 (`gg_widen`) or back (`gg_narrow`): by native
+    code once that is compiled, if both arrays are contiguous.
+    """
+    copy = partial(np.copyto, target, source, casting="same_kind")
+    if _is_transposed(source):
+        source, target = source.T, target.T
+    if source.size < _FEW_HALVES or not source.flags.c_contiguous:
+        return copy
+    compiled = context.compiled("host_half.h", "float32")
+    call: Callable[[], Any] | None = None
 
     def run() -> None:
-        np.copyto(wide[0], left)
-        np.copyto(wide[1], right)
-        np.matmul(*wide)
-        np.copyto(out, wide[2], casting="same_kind")
+        nonlocal call
+        if call is None:
+            file = compiled(0.0)
+            if file is None:
+                copy()
+                return
+            call = file.bind(function, [source.size, 0], [source, target], dtype="float32")
+        call()
 
     return run
 

@@ -17,7 +17,16 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Scratch, Signature
+from gpugraph.kernel import (
+    Arg,
+    Call,
+    CompiledFile,
+    KernelContext,
+    Launch,
+    OpMemory,
+    Scratch,
+    Signature,
+)
 from gpugraph.ops.control.group_and_no_op import with_dependencies
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.identity_and_shape import shape
@@ -28,6 +37,7 @@ from gpugraph.ops.framework.shape_functions import of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.strided_slice import slice
 from gpugraph.ops.random.bits_to_distributions import doubles
+from gpugraph.ops.random.native_random import FILE
 from gpugraph.ops.random.philox import Philox
 from gpugraph.ops.random.random_launches import seed_type
 from gpugraph.ops.random.random_ops import drawing_op, random_uniform
@@ -253,12 +263,25 @@ def stateless_categorical(
 
 # -- permutations
 
+_FEW = 512
+"""The number of rows below which Python is as fast as binding and calling a C function."""
 
-def _order(place: Philox, count: int) -> Any:
-    """Return the numbers below `count` in random order (Fisher-Yates shuffle, from the front)."""
+
+def _order(place: Philox, count: int, file: CompiledFile | None) -> Any:
+    """Return the numbers below `count` in random order (Fisher-Yates shuffle, from the front).
+
+    Args:
+      file: the compiled file with `gg_order`, or None. The order does not depend on it.
+    """
+    words = place.words(count - 1)
+    if file is not None:
+        numbers = np.empty(count, np.int64)
+        words = np.ascontiguousarray(words, np.uint32)
+        file.bind("gg_order", [count], [words.view(np.float32), numbers.view(np.float32)])()
+        return numbers
     left = np.arange(count, 1, -1, dtype=np.uint32)
     order = list(range(count))
-    for index, offset in enumerate((place.words(count - 1) % left).tolist()):
+    for index, offset in enumerate((words % left).tolist()):
         order[index], order[index + offset] = order[index + offset], order[index]
     return np.array(order, np.intp)
 
@@ -266,13 +289,15 @@ def _order(place: Philox, count: int) -> Any:
 def _shuffle(context: KernelContext, value: Any, out: Any) -> Callable[[], Any]:
     stream = stream_of(context)
     count = value.shape[0] if value.ndim else 1
+    compiled = context.compiled(FILE) if _FEW <= count < 2**31 else None
 
     def run() -> None:
         if count < 2 or not value.size:
             np.copyto(out, value)
             return
         place = stream.reserve(-(-(count - 1) // 4))
-        np.take(value, _order(place, count), axis=0, out=out, mode="clip")
+        order = _order(place, count, compiled(0.0) if compiled else None)
+        np.take(value, order, axis=0, out=out, mode="clip")
 
     return run
 

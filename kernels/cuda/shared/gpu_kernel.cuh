@@ -59,6 +59,19 @@ typedef unsigned long long uint64_t;
 
 /* -- 16 bits in memory, float in registers */
 
+/* The larger and the smaller of two numbers; NaN where either is NaN. */
+template <typename T>
+GG_INLINE T gg_larger(T a, T b) {
+    const T either = a >= b ? a : b;
+    return a != a ? a : either;
+}
+
+template <typename T>
+GG_INLINE T gg_smaller(T a, T b) {
+    const T either = a <= b ? a : b;
+    return a != a ? a : either;
+}
+
 GG_INLINE float gg_from_half(uint16_t bits) {
     __half_raw raw;
     raw.x = bits;

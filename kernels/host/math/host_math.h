@@ -1,9 +1,9 @@
 /* Elementary functions for fused CPU kernels: branch-free, so that compilers vectorize them.
 
    A kernel's source has exp(x), tanh(x), ...; the macros at the end choose by the type of x.
-   float functions are polynomials defined here (trigonometry: host_trigonometry.h), except for
-   acos, asin, atan and fmod; double ones are too, except for pow, fmod, erf and trigonometry, which are the C
-   library's. NaN, infinity, signed zeros and denormals are as in the C library (fmax of both
+   float functions are polynomials defined here (trigonometry and hyperbolic functions:
+   host_trigonometry.h), except for fmod; double ones are too, except for pow, fmod, erf and
+   trigonometry, which are the C library's. NaN, infinity, signed zeros and denormals are as in the C library (fmax of both
    zeros may be either). With a fused multiply-add (FMA, NEON) results may differ from those
    without in the last place.
 
@@ -11,9 +11,11 @@
    float64 and long double (tests/kernels/test_host_math.py holds them):
 
        float    exp 1.0   expm1 1.5   tanh 1.4   log 0.9   log1p 1.4   erf 1.3   pow 0.6
-                sin 0.6   cos 0.6     tan 0.6    1 / (1 + exp(-x)) 2.5
+                sin 0.6   cos 0.6     tan 0.6    asin 2.4  acos 1.2   atan 2.2   atan2 2.4
+                sinh 2.9  cosh 2.9    asinh 1.8  acosh 2.1 atanh 2.1  1 / (1 + exp(-x)) 2.5
                 fmax(x, 0) + log1p(exp(-fabs(x))) 1.8
        double   exp 1.0   expm1 2.0   tanh 2.6   log 0.9   log1p 1.4   1 / (1 + exp(-x)) 2.1
+                sinh 2.8  cosh 3.2    asinh 1.8  acosh 2.1 atanh 1.8
 
    Coefficients were fitted for this file by the Remez algorithm, which minimizes the maximum
    relative error, on the interval that is named. */
@@ -380,9 +382,6 @@ GG_INLINE double gg_fmax_f64(double x, double y) { return ((x >= y) | (y != y)) 
 #define tanh(x) gg_choose(x, gg_tanh_f32, gg_tanh_f64)(x)
 #define erf(x) gg_choose(x, gg_erf_f32, __builtin_erf)(x)
 #define pow(x, y) gg_choose(x, gg_pow_f32, __builtin_pow)(x, y)
-#define acos(x) gg_choose(x, __builtin_acosf, __builtin_acos)(x)
-#define asin(x) gg_choose(x, __builtin_asinf, __builtin_asin)(x)
-#define atan(x) gg_choose(x, atanf, atan)(x)
 #define fmod(x, y) gg_choose(x, __builtin_fmodf, __builtin_fmod)(x, y)
 #define fmax(x, y) gg_choose(x, gg_fmax_f32, gg_fmax_f64)(x, y)
 #define sqrt(x) gg_choose(x, __builtin_sqrtf, __builtin_sqrt)(x)

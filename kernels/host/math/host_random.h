@@ -199,4 +199,25 @@ int gg_uniform_f32(void *block) { return gg_draw(block, gg_draw_units); }
 int gg_normal_f32(void *block) { return gg_draw(block, gg_draw_normals); }
 int gg_truncated_f32(void *block) { return gg_draw(block, gg_draw_truncated); }
 
+/* The numbers below n, n > 1, in random order (a Fisher-Yates shuffle from the front).
+
+   Parameters: n. Arrays: n - 1 words of 32 bits, the order (int64). */
+void gg_order_plan_f32(gg_source *source) {
+    source->count[0] = source->parameters[0] - 1, source->count[1] = 2 * source->parameters[0];
+    gg_set_work(source, 2.0 * source->parameters[0]);
+}
+
+int gg_order_f32(void *block) {
+    gg_source *source = block;
+    const int64_t n = source->parameters[0];
+    const uint32_t *words = source->at[0];
+    int64_t *order = source->at[1];
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    for (int64_t i = 0; i + 1 < n; i++) {
+        const int64_t j = i + words[i] % (uint32_t)(n - i), kept = order[i];
+        order[i] = order[j], order[j] = kept;
+    }
+    return 0;
+}
+
 #endif

@@ -1,4 +1,5 @@
-/* sin, cos and tan of any float, branch-free, for fused CPU kernels (see host_math.h).
+/* Trigonometric and hyperbolic functions and their inverses, branch-free, for fused CPU kernels
+   (see host_math.h, which lists their errors). sin, cos and tan of any float:
 
    x / pi is reduced modulo 2 by a table over the exponents of x: a double has 29 bits more than a
    float, so products with the first 29 bits of (2^e / pi) mod 2 are exact; the next 53 bits are a
@@ -123,6 +124,126 @@ GG_INLINE float gg_tan_f32(float x) {
     return __builtin_fabsf(x) < INFINITY ? found : NAN;
 }
 
+/* -- inverse functions of float */
+
+/* atan of numerator / denominator, 0 <= numerator <= denominator, both finite and not 0 / 0: above
+   tan(pi / 8) pi / 4 + atan((n - d) / (n + d)); then q + q^3 P(q^2), off by 6.8e-10. */
+GG_INLINE float gg_atan_ratio_f32(float numerator, float denominator) {
+    int is_far = numerator > 0.41421357f * denominator;
+    float n = is_far ? numerator - denominator : numerator;
+    float d = is_far ? numerator + denominator : denominator;
+    float q = n / d, r = q * q;
+    float p = -0x1.f1ed72p-5f;
+    gg_poly_step_f32(0x1.b1ec2cp-4f);
+    gg_poly_step_f32(-0x1.23b522p-3f);
+    gg_poly_step_f32(0x1.999196p-3f);
+    gg_poly_step_f32(-0x1.55554ap-2f);
+    float found = gg_fma_f32(q * r, p, q);
+    return is_far ? 0x1.921fb6p-1f + (found + -0x1.777a5cp-26f) : found;
+}
+
+GG_INLINE float gg_atan_f32(float x) {
+    float size = __builtin_fabsf(x), inside = size > 0x1p100f ? 0x1p100f : size;
+    int is_large = inside > 1.0f;
+    float found = gg_atan_ratio_f32(is_large ? 1.0f : inside, is_large ? inside : 1.0f);
+    found = is_large ? 0x1.921fb6p+0f - (found + 0x1.777a5cp-25f) : found;
+    return size != size ? x : __builtin_copysignf(found, x);
+}
+
+/* The larger of both sizes is scaled to [1, 2) where it is 0, infinite, or near the limits. */
+GG_INLINE float gg_atan2_f32(float y, float x) {
+    float high = __builtin_fabsf(y), wide = __builtin_fabsf(x);
+    int is_steep = high > wide;
+    float large = is_steep ? high : wide, small = is_steep ? wide : high;
+    float scale = large > 0x1p100f ? 0x1p-60f : 1.0f;
+    scale = large < 0x1p-100f ? 0x1p60f : scale;
+    float denominator = large * scale, numerator = small * scale;
+    numerator = large == INFINITY ? (small == INFINITY ? 1.0f : 0.0f) : numerator;
+    denominator = (large == INFINITY) | (large == 0.0f) ? 1.0f : denominator;
+    float found = gg_atan_ratio_f32(numerator, denominator);
+    found = is_steep ? 0x1.921fb6p+0f - (found + 0x1.777a5cp-25f) : found;
+    found = gg_bits_f32(x) >> 31 ? 0x1.921fb6p+1f - (found + 0x1.777a5cp-24f) : found;
+    return (x != x) | (y != y) ? x + y : __builtin_copysignf(found, y);
+}
+
+/* (asin(s) - s) / s^3 of r = s^2 <= 1 / 4: asin(s) is off by 2.8e-10. */
+GG_INLINE float gg_asin_tail_f32(float r) {
+    float p = 0x1.33bc1p-5f;
+    gg_poly_step_f32(0x1.d7f17cp-7f);
+    gg_poly_step_f32(0x1.04a664p-5f);
+    gg_poly_step_f32(0x1.6cac3ap-5f);
+    gg_poly_step_f32(0x1.33388ep-4f);
+    gg_poly_step_f32(0x1.55554cp-3f);
+    return p;
+}
+
+/* Above 1 / 2 by the half angle, whose sine is sqrt((1 - x) / 2). */
+#define gg_half_angle_f32(x, size, is_far, r, found)                                               \
+    float size = __builtin_fabsf(x);                                                               \
+    int is_far = size > 0.5f;                                                                      \
+    float r = is_far ? 0.5f - 0.5f * size : size * size;                                           \
+    float s_of_it = is_far ? __builtin_sqrtf(r) : size;                                            \
+    float found = gg_fma_f32(s_of_it * r, gg_asin_tail_f32(r), s_of_it)
+
+GG_INLINE float gg_asin_f32(float x) {
+    gg_half_angle_f32(x, size, is_far, r, found);
+    found = is_far ? 0x1.921fb6p+0f - 2.0f * (found + 0x1.777a5cp-26f) : found;
+    return size <= 1.0f ? __builtin_copysignf(found, x) : NAN;
+}
+
+GG_INLINE float gg_acos_f32(float x) {
+    gg_half_angle_f32(x, size, is_far, r, found);
+    float near = 0x1.921fb6p+0f - (__builtin_copysignf(found, x) + 0x1.777a5cp-25f);
+    float far = x > 0.0f ? 2.0f * found : 0x1.921fb6p+1f - 2.0f * (found + 0x1.777a5cp-25f);
+    return size <= 1.0f ? (is_far ? far : near) : NAN;
+}
+
+/* -- hyperbolic functions and their inverses, of both types */
+
+#define GG_HYPERBOLIC(real, name, exp_of, expm1_of, log_of, log1p_of, suffix, large)               \
+    /* (t + t / (t + 1)) / 2 of t = exp(|x|) - 1; for large numbers exp(|x| / 2)^2 / 2 */           \
+    GG_INLINE real gg_sinh_##name(real x) {                                                        \
+        real size = __builtin_fabs##suffix(x), inside = size > 20 ? 20 : size;                      \
+        real t = expm1_of(inside), root = exp_of(size / 2);                                         \
+        real found = size > 20 ? root / 2 * root : (t + t / (t + 1)) / 2;                           \
+        return __builtin_copysign##suffix(found, x);                                               \
+    }                                                                                              \
+    GG_INLINE real gg_cosh_##name(real x) {                                                        \
+        real size = __builtin_fabs##suffix(x), root = exp_of(size / 2), e = root * root;            \
+        return size > 20 ? root / 2 * root : e / 2 + 1 / (2 * e);                                   \
+    }                                                                                              \
+    /* log1p(x + x^2 / (1 + sqrt(x^2 + 1))) */                                                     \
+    GG_INLINE real gg_asinh_##name(real x) {                                                       \
+        real size = __builtin_fabs##suffix(x), inside = size > large ? large : size;                \
+        real square = inside * inside;                                                             \
+        real near = log1p_of(inside + square / (1 + __builtin_sqrt##suffix(square + 1)));           \
+        real found = size > large ? log_of(size) + (real)0.693147180559945309417 : near;            \
+        return size != size ? x : __builtin_copysign##suffix(found, x);                            \
+    }                                                                                              \
+    GG_INLINE real gg_acosh_##name(real x) {                                                       \
+        real t = (x > large ? large : x) - 1;                                                      \
+        real near = log1p_of(t + __builtin_sqrt##suffix(2 * t + t * t));                            \
+        real found = x > large ? log_of(x) + (real)0.693147180559945309417 : near;                  \
+        return x >= 1 ? found : NAN;                                                               \
+    }                                                                                              \
+    GG_INLINE real gg_atanh_##name(real x) {                                                       \
+        real size = __builtin_fabs##suffix(x);                                                     \
+        real found = log1p_of(2 * size / (1 - size)) / 2;                                          \
+        return size <= 1 ? __builtin_copysign##suffix(found, x) : NAN;                             \
+    }
+
+GG_HYPERBOLIC(float, f32, gg_exp_f32, gg_expm1_f32, gg_log_f32, gg_log1p_f32, f, 0x1p30f)
+GG_HYPERBOLIC(double, f64, gg_exp_f64, gg_expm1_f64, gg_log_f64, gg_log1p_f64, , 0x1p60)
+
 #define sin(x) gg_choose(x, gg_sin_f32, __builtin_sin)(x)
 #define cos(x) gg_choose(x, gg_cos_f32, __builtin_cos)(x)
 #define tan(x) gg_choose(x, gg_tan_f32, __builtin_tan)(x)
+#define asin(x) gg_choose(x, gg_asin_f32, __builtin_asin)(x)
+#define acos(x) gg_choose(x, gg_acos_f32, __builtin_acos)(x)
+#define atan(x) gg_choose(x, gg_atan_f32, atan)(x)
+#define atan2(y, x) gg_choose(x, gg_atan2_f32, atan2)(y, x)
+#define sinh(x) gg_choose(x, gg_sinh_f32, gg_sinh_f64)(x)
+#define cosh(x) gg_choose(x, gg_cosh_f32, gg_cosh_f64)(x)
+#define asinh(x) gg_choose(x, gg_asinh_f32, gg_asinh_f64)(x)
+#define acosh(x) gg_choose(x, gg_acosh_f32, gg_acosh_f64)(x)
+#define atanh(x) gg_choose(x, gg_atanh_f32, gg_atanh_f64)(x)

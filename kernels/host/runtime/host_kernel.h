@@ -60,13 +60,24 @@ enum { GG_DONE = 0, GG_MORE = 1, GG_STOPPED = 2, GG_FAILED = 3 };
 #define GG_BRIEF_END
 #endif
 
-/* Reductions: element i of a block goes to lane i modulo GG_LANES, lanes are combined as a tree,
-   blocks as a tree. Each number takes part in at most about 16 + log2(n / 1024) + 6 operations,
-   and the order is the same for every instruction set. */
+/* Reductions: element i of a block goes to lane i modulo GG_LANES; the last ones, fewer than
+   GG_LANES, go to lane i modulo GG_FEW of the lanes that the others are combined to. Lanes are
+   combined as a tree, blocks as a tree. Each number takes part in at most about
+   20 + log2(n / 1024) + 6 operations, and the order is the same for every instruction set. */
 #define GG_LANES 64
 #define GG_BLOCK 1024
-#define GG_SHORT 16 /* the number of elements that are combined one after the other */
+#define GG_FEW 16 /* also the number of elements that are combined one after the other */
 #define GG_DEPTH 56
+
+/* The larger and the smaller of two numbers; NaN where either is NaN. In two steps, which compilers
+   turn into selections, not branches. */
+#define gg_chosen(a, b, relation)                                                                  \
+    ({                                                                                             \
+        const __typeof__(a) gg_a = (a), gg_b = (b), gg_either = gg_a relation gg_b ? gg_a : gg_b;  \
+        gg_a != gg_a ? gg_a : gg_either;                                                           \
+    })
+#define gg_larger(a, b) gg_chosen(a, b, >=)
+#define gg_smaller(a, b) gg_chosen(a, b, <=)
 
 static inline int64_t gg_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -79,9 +90,10 @@ static __attribute__((unused)) int64_t gg_now(void) {
 
 /* -- float16 in memory, float in registers */
 
-static inline __attribute__((always_inline, unused)) float gg_from_half(uint16_t half) {
+/* The bits stay in 32 bits: of narrower ones compilers don't vectorize the selections. */
+
+static inline __attribute__((always_inline, unused)) float gg_from_half(uint32_t bits) {
     union { uint32_t u; float f; } magnitude, infinite, result;
-    uint32_t bits = half;
     magnitude.u = (bits & 0x7fffu) << 13;
     float scaled = magnitude.f * 0x1p112f; /* denormals too */
     infinite.u = magnitude.u | 0x7f800000u;
@@ -91,7 +103,7 @@ static inline __attribute__((always_inline, unused)) float gg_from_half(uint16_t
 }
 
 /* Rounded to even. */
-static inline __attribute__((always_inline, unused)) uint16_t gg_to_half(float x) {
+static inline __attribute__((always_inline, unused)) uint32_t gg_half_bits(float x) {
     union { float f; uint32_t u; } in, low;
     in.f = x;
     uint32_t sign = (in.u >> 16) & 0x8000u, size = in.u & 0x7fffffffu;
@@ -101,9 +113,13 @@ static inline __attribute__((always_inline, unused)) uint16_t gg_to_half(float x
     uint32_t found = size < 0x38800000u ? low.u - 0x3f000000u : normal;
     found = size >= 0x477ff000u ? 0x7c00u : found;
     found = size > 0x7f800000u ? 0x7e00u : found;
-    return (uint16_t)(sign | found);
+    return sign | found;
+}
+
+static inline __attribute__((always_inline, unused)) uint16_t gg_to_half(float x) {
+    return (uint16_t)gg_half_bits(x);
 }
 
 static inline __attribute__((always_inline, unused)) float gg_as_half(float x) {
-    return gg_from_half(gg_to_half(x));
+    return gg_from_half(gg_half_bits(x));
 }

@@ -32,8 +32,8 @@ from gpugraph.ops.framework.formula_terms import Formula, Term
 from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.numpy_derivation.c_expressions import Expression, parse
 
-LARGER = "a >= b || a != a ? a : b"
-SMALLER = "a <= b || a != a ? a : b"
+LARGER = "gg_larger(a, b)"
+SMALLER = "gg_smaller(a, b)"
 """The expressions by which maxima and minima are reduced. NaN is the result if there is one."""
 
 _REDUCTIONS = {"a + b": np.add, "a * b": np.multiply, LARGER: np.maximum, SMALLER: np.minimum}

@@ -137,7 +137,7 @@ relu6 = activation(
     "min(max(features, 0), 6), elementwise, for real dtypes.", REAL, OpMemory(alias={0: 0}),
 )  # fmt: skip
 activation_gradient(
-    "Relu6Grad", "features", None, "x * (T)(y > (T)0 && y < (T)6)",
+    "Relu6Grad", "features", None, "x * (T)(y > (T)0) * (T)(y < (T)6)",
     _relu_grad_back, "gradients where 0 < features < 6, else 0", REAL, OpMemory(alias={0: 0}),
 )  # fmt: skip
 
