@@ -42,7 +42,7 @@ op(
     "CholeskyGrad",
     inputs="l: T, grad: T",
     outputs="output: T",
-    **numpy_kernels(Call(make=_bind)),
+    **numpy_kernels(Call(make=_bind, by_lapack=True)),
     attrs={"T": (float32, float64)},
     grad=NO_GRADIENT,
     infer=_infer,

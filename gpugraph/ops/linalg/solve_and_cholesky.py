@@ -61,6 +61,7 @@ def lapack_op(
       native: the kernel in C for matrices that are not large.
       attrs: `T`, if given, holds the allowed dtypes, by default LAPACK_TYPES.
     """
+    call = kernel._replace(by_lapack=True)
     return op(
         op_type,
         inputs=inputs,
@@ -68,8 +69,8 @@ def lapack_op(
         attrs={**attrs, "T": attrs.get("T", LAPACK_TYPES)},
         infer=infer,
         host=host,
-        cpu=kernel,
-        gpu=kernel,
+        cpu=call,
+        gpu=call,
         native=native,
         grad=grad,
         doc=doc,
