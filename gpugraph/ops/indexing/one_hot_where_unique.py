@@ -31,7 +31,11 @@ from gpugraph.ops.framework.row_update_launches import columns_and_rows
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.partition_and_stitch_launches import stitched
-from gpugraph.ops.indexing.row_sources import coordinates_of_nonzero, different_elements
+from gpugraph.ops.indexing.row_sources import (
+    coordinates_of_nonzero,
+    different_elements,
+    merged_rows,
+)
 from gpugraph.ops.indexing.where_and_unique_launches import unique_elements, where_nonzero_elements
 
 # -- one hot
@@ -324,6 +328,7 @@ def _declare_stitch(op_type: str, doc: str) -> Any:
         infer=_infer_stitch,
         cpu=Call(_stitch, dynamic=True),
         gpu=stitched(Call(_stitch, dynamic=True)),
+        native=merged_rows(),
         grad=_stitch_back,
         doc=doc,
     )

@@ -105,6 +105,28 @@ def _refuse_scalar(signature: Signature, updates: int, wanted: int) -> None:
         raise NotImplementedError("one number is written to all rows")
 
 
+_MAX_LISTS = 5
+
+
+def merged_rows() -> RowSource:
+    """Return the native kernel of DynamicStitch, of at most 5 lists of rows."""
+
+    def parameters(signature: Signature) -> list[int]:
+        lists = len(signature.input_types) // 2
+        if lists > _MAX_LISTS:
+            raise NotImplementedError(f"there are more than {_MAX_LISTS} lists of rows")
+        rows, *row = signature.output_shapes[0]
+        counts = [prod(shape) for shape in signature.input_shapes[:lists]]
+        return [lists, rows, prod(row), item_size(signature.output_types[0]), *counts]
+
+    def sizes(_: Signature, *arrays: Any) -> list[tuple[int, ...]]:
+        indices, data = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
+        rows = max(int(where.max(initial=-1)) for where in indices) + 1
+        return [(rows, *data[0].shape[indices[0].ndim :])]
+
+    return RowSource("host_stitch.h", "gg_stitch", parameters, None, sizes=sizes, takes_empty=True)
+
+
 # -- rows that updates change
 
 
