@@ -49,21 +49,8 @@ static gg_texts gg_texts_of(gg_source *source) {
                       (void (*)(int))(intptr_t)n[5]};
 }
 
-/* Whether no one else refers to an object of bytes, and a string of `size` fills its memory. */
-static int gg_is_reusable(const gg_texts *t, const gg_bytes *item, int64_t size) {
-    const void *type = (const void *)(intptr_t)t->source->parameters[1];
-    return item && item->references == 1 && item->type == type && size > 1 && item->size == size;
-}
-
-/* Sets an element of an array of objects to new bytes; returns whether there was memory. The bytes of
-   the run before are overwritten if only the array refers to them. */
+/* Sets an element of an array of objects to new bytes; returns whether there was memory. */
 static int gg_put_bytes(const gg_texts *t, void **at, const char *from, int64_t size) {
-    gg_bytes *old = *at;
-    if (gg_is_reusable(t, old, size)) {
-        memcpy(old->content, from, (size_t)size);
-        old->hash = -1;
-        return 1;
-    }
     void *made = t->make(from, size), *before = *at;
     if (!made) return 0;
     *at = made;
