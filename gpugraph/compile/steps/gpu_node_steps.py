@@ -71,15 +71,14 @@ def bind_on_device(
     return launches
 
 
-_WORTH_TWO_THREADS = 256
-"""The number of rows from which on two threads of a LAPACK factor a matrix faster than one."""
+_WORTH_TWO_THREADS = 1024
+"""The number of rows and columns from which on two threads of a LAPACK factor a matrix faster."""
 
 
 def _factors_small_matrices(bound: BoundNode, arrays: Sequence[Any]) -> bool:
-    kernel = reference(bound.kernel)
-    return kernel.by_lapack and all(
-        size < _WORTH_TWO_THREADS for array in arrays for size in array.shape[-2:]
-    )
+    if not reference(bound.kernel).by_lapack:
+        return False
+    return all(min(array.shape[-2:], default=0) < _WORTH_TWO_THREADS for array in arrays)
 
 
 def _with_one_thread(run: Callable[[], Any]) -> Callable[[], Any]:
