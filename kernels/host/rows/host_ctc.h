@@ -1,4 +1,4 @@
-/* Connectionist temporal classification: the loss and its gradient, as in
+/* Connectionist temporal classification: the loss and its gradient (gg_ctc_loss), as in
    gpugraph/ops/nn/losses/ctc_loss.py, which defines places, moves and sums. Sums of probabilities are
    logarithms in double precision; a part is one sequence, and its steps end with the sequence.
 
@@ -207,4 +207,59 @@ int GG_NAME(gg_ctc_loss)(void *block) {
     if (!gg_ctc_list(&c)) return GG_FAILED;
     source->parallel(GG_NAME(gg_ctc_part), &c, n[1], source->threads);
     return atomic_load(&c.failed) ? GG_FAILED : GG_DONE;
+}
+
+/* -- the most likely label at each time. Parameters: steps, batch, classes, whether a class at
+   successive times is one label, the room for labels. Arrays: logits, lengths; indices, labels, the
+   shape, minus the sums of the largest logits, the number of labels. NaN ends it with GG_FAILED. */
+
+void GG_NAME(gg_ctc_greedy_plan)(gg_source *source) {
+    const int64_t *n = source->parameters;
+    source->count[0] = n[0] * n[1] * n[2], source->count[1] = source->count[5] = n[1];
+    source->count[2] = 2 * n[4], source->count[3] = n[4], source->count[4] = 2;
+    source->count[6] = 1;
+    source->scratch_bytes = 0;
+    gg_set_work(source, (double)n[4] * (n[2] + 5));
+    source->threads = 1;
+}
+
+/* The class of the largest number of a line, which is added to the sum. */
+static int64_t GG_NAME(gg_ctc_best)(const gg_real *x, int64_t classes, gg_real *sum) {
+    gg_real best = x[0];
+    int64_t place = 0;
+    for (int64_t c = 1; c < classes; c++)
+        if (x[c] > best) best = x[c], place = c;
+    *sum += best;
+    return place;
+}
+
+int GG_NAME(gg_ctc_greedy)(void *block) {
+    gg_source *source = block;
+    const int64_t *n = source->parameters, batch = n[1], classes = n[2], line = batch * classes;
+    const int32_t *lengths = source->at[1];
+    int64_t *indices = source->at[2], *labels = source->at[3], *shape = source->at[4];
+    gg_real *scores = source->at[5];
+    int64_t count = 0, widest = 0;
+    for (int64_t row = 0; row < batch; row++)
+        if (lengths[row] > n[0]) return GG_FAILED;
+    for (int64_t row = 0; row < batch; row++) {
+        const gg_real *x = (const gg_real *)source->at[0] + row * classes;
+        int64_t column = 0, before = -1;
+        gg_real sum = 0;
+        for (int64_t t = 0; t < lengths[row]; t++, x += line) {
+            const int64_t label = GG_NAME(gg_ctc_best)(x, classes, &sum);
+            for (int64_t c = 0; c < classes; c++)
+                if (x[c] != x[c]) return GG_FAILED;
+            if (label != classes - 1 && !(n[3] && label == before)) {
+                indices[2 * count] = row, indices[2 * count + 1] = column++;
+                labels[count++] = label;
+            }
+            before = label;
+        }
+        scores[row] = 0 - sum;
+        widest = gg_max(widest, column);
+    }
+    shape[0] = batch, shape[1] = widest;
+    *(int64_t *)source->at[6] = count;
+    return GG_DONE;
 }

@@ -14,16 +14,19 @@ typedef struct {
     int64_t rows, depth, item, wide, rows_each;
 } gg_hot;
 
+#define GG_HOT_PLACES(index)                                                                       \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+        const int64_t place = ((const index *)h->source->at[0])[first + i];                        \
+        if ((uint64_t)place < (uint64_t)depth) to[i * depth + place] = on;                         \
+    }
+
 #define GG_HOT_ROWS(type)                                                                          \
     {                                                                                              \
         type *to = (type *)h->source->at[3] + first * h->depth;                                    \
         const type on = *(const type *)h->source->at[1], off = *(const type *)h->source->at[2];    \
         for (int64_t i = 0; i < count * h->depth; i++) to[i] = off;                                \
-        for (int64_t i = 0; i < count; i++, to += h->depth) {                                      \
-            const int64_t place = gg_index(h->source->at[0], h->wide, first + i);                  \
-            if ((uint64_t)place < (uint64_t)h->depth) to[place] = on;                              \
-        }                                                                                          \
-        return;                                                                                    \
+        const int64_t depth = h->depth;                                                            \
+        if (h->wide) GG_HOT_PLACES(int64_t) else GG_HOT_PLACES(int32_t) return;                    \
     }
 
 static void gg_hot_part(void *block, int64_t which) {
