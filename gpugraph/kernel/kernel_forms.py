@@ -50,6 +50,7 @@ class Call(NamedTuple):
       direct: the arguments are the arrays themselves, for kernels that only move elements.
         Otherwise arrays of bfloat16 are passed as float32; outputs, and the inputs numbered in
         `writes`, are rounded after the call (`bfloat16_rounding`).
+      by_lapack: the call factors the matrices of its arguments by LAPACK.
     """
 
     function: Callable[..., Any] | None = None
@@ -60,6 +61,7 @@ class Call(NamedTuple):
     gives_up: bool = False
     direct: bool = False
     writes: tuple[int, ...] = ()
+    by_lapack: bool = False
 
     def bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
         """Bind the arrays (inputs, then outputs), and return the callable that each run calls."""

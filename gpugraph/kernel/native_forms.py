@@ -59,6 +59,41 @@ class Builder(Protocol):
         """Return a value's dtype."""
 
 
+def _no_macros(_: Signature) -> Mapping[str, str]:
+    return {}
+
+
+class RowSource(NamedTuple):
+    """The C function `function` of the file `kernels/<file>`, over arrays of several dtypes.
+
+    Its results have the same bits as the NumPy kernel's, unless `is_exact` is false. The function
+    may refuse its input before it has written anything. The NumPy kernel then runs and raises the
+    error.
+
+    parameters(signature): the integers that the function takes; it raises NotImplementedError, with
+    the reason, for attrs, dtypes or shapes that the function does not support.
+
+    Args:
+      element: the index of the array for whose dtype (float32, float64, int32 or int64) the file is
+        compiled, or None for a function that only moves bytes. macros(signature): C macros by name;
+        their text may call functions that are not exact (`EXPENSIVE`).
+      sizes: for an op whose outputs' sizes depend on values: `sizes(signature, *inputs)` returns
+        the largest possible shapes of the outputs. The function's last array is then a single
+        int64, in which it stores the actual number of rows of the outputs numbered in `counted`.
+      takes_empty: whether arrays may be empty.
+    """
+
+    file: str
+    function: str
+    parameters: Callable[[Signature], Sequence[int]]
+    element: int | None = 0
+    macros: Callable[[Signature], Mapping[str, str]] = _no_macros
+    sizes: Callable[..., Sequence[tuple[int, ...]]] | None = None
+    counted: Sequence[int] = ()
+    is_exact: bool = True
+    takes_empty: bool = False
+
+
 class Decomposition(NamedTuple):
     """An op as elementwise expressions and reductions.
 
@@ -67,9 +102,13 @@ class Decomposition(NamedTuple):
     values of all inputs except host inputs. The signature has the arrays of host inputs. The shape
     of a value may differ from the shape of its output by axes of size 1. `build` raises
     NotImplementedError, with the reason, for attrs or shapes that it does not support.
+
+    Args:
+      alone: a C function for the op as a step by itself, used where it supports the shapes.
     """
 
     build: Callable[[Builder, Signature, Sequence[int]], Sequence[int]]
+    alone: RowSource | None = None
 
 
 class ViewCopies(NamedTuple):
@@ -169,41 +208,6 @@ class SourceStages(NamedTuple):
 
     file: str
     stages: Callable[[Signature, Sequence[Any], NewArray], Sequence[Stage]]
-
-
-def _no_macros(_: Signature) -> Mapping[str, str]:
-    return {}
-
-
-class RowSource(NamedTuple):
-    """The C function `function` of the file `kernels/<file>`, over arrays of several dtypes.
-
-    Its results have the same bits as the NumPy kernel's, unless `is_exact` is false. The function
-    may refuse its input before it has written anything. The NumPy kernel then runs and raises the
-    error.
-
-    parameters(signature): the integers that the function takes; it raises NotImplementedError, with
-    the reason, for attrs, dtypes or shapes that the function does not support.
-
-    Args:
-      element: the index of the array for whose dtype (float32, float64, int32 or int64) the file is
-        compiled, or None for a function that only moves bytes. macros(signature): C macros by name;
-        their text may call functions that are not exact (`EXPENSIVE`).
-      sizes: for an op whose outputs' sizes depend on values: `sizes(signature, *inputs)` returns
-        the largest possible shapes of the outputs. The function's last array is then a single
-        int64, in which it stores the actual number of rows of the outputs numbered in `counted`.
-      takes_empty: whether arrays may be empty.
-    """
-
-    file: str
-    function: str
-    parameters: Callable[[Signature], Sequence[int]]
-    element: int | None = 0
-    macros: Callable[[Signature], Mapping[str, str]] = _no_macros
-    sizes: Callable[..., Sequence[tuple[int, ...]]] | None = None
-    counted: Sequence[int] = ()
-    is_exact: bool = True
-    takes_empty: bool = False
 
 
 Native = (

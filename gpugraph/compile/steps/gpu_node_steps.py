@@ -23,7 +23,7 @@ from gpugraph.base.dtypes import as_dtype
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
 from gpugraph.compile.steps.native_node_code import native_form, program_of
 from gpugraph.devices import Block, Device
-from gpugraph.devices.native import Fusion, NotNativeError
+from gpugraph.devices.native import Fusion, NotNativeError, one_blas_thread
 from gpugraph.kernel import (
     CSource,
     MatmulWithEpilogue,
@@ -58,7 +58,8 @@ def bind_on_device(
     """
     node, runner = bound.node, bound.runner
     if not runner.has_kernels:
-        return runner.bind(bound.kernel, context, arrays)
+        run = runner.bind(bound.kernel, context, arrays)
+        return _with_one_thread(run) if _factors_small_matrices(bound, arrays) else run
     try:
         launches = _launches(bound, context, arrays)
     except (NotNativeError, NotImplementedError) as error:
@@ -68,6 +69,26 @@ def bind_on_device(
     if report_lines is not None:
         report_lines += [f"{node.name} ({node.type}) on {runner.name} {x}" for x in launches.notes]
     return launches
+
+
+_WORTH_TWO_THREADS = 1024
+"""The number of rows and columns from which on two threads of a LAPACK factor a matrix faster."""
+
+
+def _factors_small_matrices(bound: BoundNode, arrays: Sequence[Any]) -> bool:
+    if not reference(bound.kernel).by_lapack:
+        return False
+    return all(min(array.shape[-2:], default=0) < _WORTH_TWO_THREADS for array in arrays)
+
+
+def _with_one_thread(run: Callable[[], Any]) -> Callable[[], Any]:
+    """Limit NumPy's BLAS to one thread during `run`, since further threads would spin."""
+
+    def limited() -> Any:
+        with one_blas_thread():
+            return run()
+
+    return limited
 
 
 def run_time_reason(bound: BoundNode) -> str:

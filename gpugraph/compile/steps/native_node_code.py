@@ -9,6 +9,7 @@ native code.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from math import prod
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ from gpugraph.devices.native import (
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import (
     CSource,
+    Decomposition,
     Epilogue,
     MatmulWithEpilogue,
     MatrixProducts,
@@ -342,6 +344,9 @@ def program_of(
 
 
 def _program_or_source(native: Expressions, step: Candidate, known: Programs) -> Piece:
+    if isinstance(native, Decomposition) and native.alone is not None and step.program is None:
+        with suppress(NotImplementedError):
+            return row_piece(native.alone, step.context, step.arrays, step.new_scratch)
     try:
         return _program(native, step, known)
     except NotNativeError:

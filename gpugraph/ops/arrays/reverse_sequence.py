@@ -14,10 +14,10 @@ from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Signature
+from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, RowSource, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
-from gpugraph.ops.framework.kernel_helpers import cuda_kernels
+from gpugraph.ops.framework.kernel_helpers import cuda_kernels, item_size
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
@@ -78,17 +78,31 @@ def _back(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.ReverseSequence(dy, op.inputs[1], **attrs), None]
 
 
-def _launch(signature: Signature) -> list[Launch]:
+def _sizes(signature: Signature) -> list[int]:
+    """Return the sizes before, of, between and after the two axes of sequences, and whether the
+    batch is the first of these axes.
+    """
     sizes = signature.input_shapes[0]
     axes = [normalize_axis(signature.attrs[key], len(sizes)) for key in ("batch_dim", "seq_dim")]
     if sizes[axes[0]] != signature.input_shapes[1][0]:
         raise NotImplementedError("there are not as many seq_lengths as batch entries")
     first, second = sorted(axes)
-    rows, inner = prod(sizes[: second + 1]), prod(sizes[second + 1 :])
-    middle = prod(sizes[first + 1 : second])
+    middle, inner = prod(sizes[first + 1 : second]), prod(sizes[second + 1 :])
+    outer, leads = prod(sizes[:first]), int(axes[0] == first)
+    return [outer, sizes[first], middle, sizes[second], inner, leads]
+
+
+def _native(signature: Signature) -> list[int]:
+    wide = int(signature.input_types[1].size == 8)
+    return [*_sizes(signature), item_size(signature.input_types[0]), wide]
+
+
+def _launch(signature: Signature) -> list[Launch]:
+    outer, first, middle, second, inner, leads = _sizes(signature)
+    rows = outer * first * middle * second
     grid, block = columns_and_rows(rows, inner)
-    failed = ErrorFlag(f"one of seq_lengths is not in [0, {sizes[axes[1]]}]")
-    numbers = rows, sizes[first], middle, sizes[second], inner, int(axes[0] == first)
+    failed = ErrorFlag(f"one of seq_lengths is not in [0, {second if leads else first}]")
+    numbers = rows, first, middle, second, inner, leads
     defines: dict[str, str | int] = {
         "ITEM": item_type(signature.output_types[0]),
         "INDEX": f"int{8 * signature.input_types[1].size}_t",
@@ -109,6 +123,7 @@ _reverse = op(
     },
     infer=_infer,
     **cuda_kernels("reverse_sequence.cu", _launch, Call(make=_bind)),
+    native=RowSource("host_kept_rows.h", "gg_reverse", _native, None),
     grad=_back,
     doc="The input with the first seq_lengths[i] elements of each batch entry i reversed.",
 )

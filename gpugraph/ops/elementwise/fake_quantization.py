@@ -17,8 +17,9 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Reduction, Signature
 from gpugraph.ops.elementwise.arithmetic_functions import infer_one_shape
+from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 
@@ -26,7 +27,7 @@ _BITS: dict[str, Any] = {"num_bits": Attr("int", 8), "narrow_range": Attr("bool"
 _ENDS = {"min": Attr("float", -6.0), "max": Attr("float", 6.0)}
 
 
-def _steps(context: KernelContext) -> tuple[Any, Any]:
+def _steps(context: Signature) -> tuple[Any, Any]:
     """Return the first and the last of the integers that number the steps, as float32."""
     bits = context.attrs["num_bits"]
     if not 2 <= bits <= 16:
@@ -35,7 +36,7 @@ def _steps(context: KernelContext) -> tuple[Any, Any]:
     return np.float32(1 if context.attrs["narrow_range"] else 0), np.float32(2**bits - 1)
 
 
-def _nudged(context: KernelContext, range_min: Any, range_max: Any) -> tuple[Any, Any, Any]:
+def _nudged(context: Signature, range_min: Any, range_max: Any) -> tuple[Any, Any, Any]:
     """Return (low, high, scale): the range shifted so that 0 is a step, and the size of a step."""
     first, last = _steps(context)
     with np.errstate(all="ignore"):
@@ -67,10 +68,65 @@ def _masks(context: KernelContext, x: Any, range_min: Any, range_max: Any) -> tu
     return ((x >= low) & (x <= high)) | empty, below, above
 
 
+# -- formulas, with the operations of the functions above
+
+_AT_LEAST = "((x >= y) | (x != x)) ? x : y"
+_AT_MOST = "((x <= y) | (x != x)) ? x : y"
+_IS_EMPTY = "((x == 0) & (y == 0)) ? 1 : 0"
+
+
+_SUM = Reduction("(T)0", "a + b", Call(lambda x, out: np.sum(x, out=out)))
+
+
+def _nudged_terms(signature: Signature, low: Term, high: Term) -> tuple[Any, Any, Any]:
+    first, last = (float(step) for step in _steps(signature))
+    scale = (high - low) / (last - first)
+    zero = (first - low / scale + 0.5).apply("floor(x)")
+    zero = zero.apply(_AT_LEAST, first).apply(_AT_MOST, last)
+    return (first - zero) * scale, (last - zero) * scale, scale
+
+
+def _quantized_terms(x: Term, low: Any, high: Any, scale: Any) -> Term:
+    clamped = x.apply(_AT_MOST, high).apply(_AT_LEAST, low)
+    inverse = scale.apply("1 / x") if isinstance(scale, Term) else np.float32(1) / scale
+    steps = (clamped - low) * inverse + np.float32(0.5)
+    return steps.apply("floor(x)") * scale + low
+
+
+def _args_terms(signature: Signature, x: Term) -> list[Term]:
+    return [_quantized_terms(x, *_nudged(signature, *_ends(signature)))]
+
+
+_INSIDE = "((x >= y) & (x <= z)) ? 1 : 0"
+
+
+def _args_gradient_terms(signature: Signature, dy: Term, x: Term) -> list[Term]:
+    low, high, _ = _nudged(signature, *_ends(signature))
+    return [dy * x.apply(_INSIDE, low, high)]
+
+
+def _vars_terms(signature: Signature, x: Term, range_min: Term, range_max: Term) -> list[Term]:
+    low, high, scale = _nudged_terms(signature, range_min, range_max)
+    empty = range_min.apply(_IS_EMPTY, range_max)
+    return [_quantized_terms(x, low, high, scale).apply("y != 0 ? 0 : x", empty)]
+
+
+def _vars_gradient_terms(
+    signature: Signature, dy: Term, x: Term, range_min: Term, range_max: Term
+) -> list[Term]:
+    low, high, _ = _nudged_terms(signature, range_min, range_max)
+    empty = range_min.apply(_IS_EMPTY, range_max)
+    inside = x.apply(_INSIDE, low, high).apply("y != 0 ? 1 : x", empty)
+    below = x.apply("((x < y) & (z == 0)) ? 1 : 0", low, empty)
+    above = x.apply("((x > y) & (z == 0)) ? 1 : 0", high, empty)
+    axes = range(len(x.shape) - len(range_min.shape))
+    return [dy * inside, *((dy * mask).reduced(_SUM, [*axes]) for mask in (below, above))]
+
+
 # -- a range of attrs
 
 
-def _ends(context: KernelContext) -> tuple[Any, Any]:
+def _ends(context: Signature) -> tuple[Any, Any]:
     range_min, range_max = (np.float32(context.attrs[key]) for key in ("min", "max"))
     if not range_min < range_max:
         raise invalid_argument(f"min has to be smaller than max, was: {range_min} >= {range_max}")
@@ -102,7 +158,7 @@ _args = op(
     outputs="outputs: float32",
     attrs={**_ENDS, **_BITS},
     infer=infer_one_shape,
-    **numpy_kernels(Call(make=_bind_args)),
+    **numpy_kernels(Call(make=_bind_args), decomposition(_args_terms)),
     grad=_args_back,
     doc="Numbers clamped to [min, max] and rounded to one of 2 ** num_bits steps.",
 )
@@ -112,7 +168,7 @@ _args_gradient = op(
     outputs="backprops: float32",
     attrs={**_ENDS, **_BITS},
     infer=infer_one_shape,
-    **numpy_kernels(Call(make=_bind_args_gradient)),
+    **numpy_kernels(Call(make=_bind_args_gradient), decomposition(_args_gradient_terms)),
     grad=NO_GRADIENT,
     doc=(
         "The gradient of FakeQuantWithMinMaxArgs: `gradients` where inputs are in the "
@@ -172,7 +228,7 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         outputs="outputs: float32",
         attrs=_BITS,
         infer=_infer_vars(per_channel),
-        **numpy_kernels(Call(make=_bind_vars)),
+        **numpy_kernels(Call(make=_bind_vars), decomposition(_vars_terms)),
         grad=back,
         doc=f"Numbers clamped to [min, max]{of_channels} and rounded to 2 ** num_bits steps.",
     )
@@ -183,7 +239,7 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         "backprop_wrt_max: float32",
         attrs=_BITS,
         infer=_infer_vars(per_channel),
-        **numpy_kernels(Call(make=_bind_vars_gradient)),
+        **numpy_kernels(Call(make=_bind_vars_gradient), decomposition(_vars_gradient_terms)),
         grad=NO_GRADIENT,
         doc=f"The gradients of FakeQuantWithMinMaxVars{end}: beyond a bound, the bound gets it.",
     )

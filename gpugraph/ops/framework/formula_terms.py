@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.kernel import Builder, Decomposition, Reduction, Signature
+from gpugraph.kernel import Builder, Decomposition, Reduction, RowSource, Signature
 
 
 class Term:
@@ -111,11 +111,15 @@ values.
 """
 
 
-def decomposition(formula: Formula) -> Decomposition:
-    """Return the decomposition that a formula describes."""
+def decomposition(formula: Formula, alone: RowSource | None = None) -> Decomposition:
+    """Return the decomposition that a formula describes.
+
+    Args:
+      alone: the C function of the op as a step by itself, if it has one.
+    """
 
     def build(builder: Builder, signature: Signature, inputs: Sequence[int]) -> Sequence[int]:
         terms = formula(signature, *(Term(builder, value) for value in inputs))
         return [term.value for term in terms]
 
-    return Decomposition(build)
+    return Decomposition(build, alone)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
 from gpugraph.kernel import Call, KernelContext, Launch, Native, Signature, Source, ViewCopies
 
 
@@ -53,6 +55,13 @@ def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
 def ints(array: Any) -> tuple[int, ...]:
     """Return the elements of a value in host memory as a flat tuple of ints."""
     return tuple(np.asarray(array).reshape(-1).tolist())
+
+
+def item_size(dtype: DType) -> int:
+    """Return the bytes of an element. Raises NotImplementedError for Python objects."""
+    if dtype.base_dtype in (dtypes.string, dtypes.resource):
+        raise NotImplementedError(f"{dtype.base_dtype.name}: its elements are Python objects")
+    return dtype.base_dtype.size
 
 
 def numpy_kernels(call: Call, native: Native | None = None) -> dict[str, Any]:

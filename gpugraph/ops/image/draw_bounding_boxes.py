@@ -16,7 +16,7 @@ from gpugraph.base.misfit import value_error
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call
+from gpugraph.kernel import Call, RowSource, Signature
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -84,6 +84,11 @@ def _draw(images: Any, boxes: Any, *rest: Any) -> None:
             _draw_box(image, box, colors[index % len(colors)][: image.shape[2]])
 
 
+def _native(signature: Signature) -> list[int]:
+    images, boxes, *colors = signature.input_shapes
+    return [*images, boxes[1], *(colors[0] if colors else (0, 0)), len(signature.input_shapes)]
+
+
 for _name, _colors, _of in (
     ("DrawBoundingBoxes", "", "ten colours"),
     ("DrawBoundingBoxesV2", ", colors: float32", "`colors`, [n, channels],"),
@@ -96,6 +101,7 @@ for _name, _colors, _of in (
         infer=_infer,
         cpu=Call(_draw),
         gpu=HostOnly("where it draws depends on boxes, which the host must read"),
+        native=RowSource("host_drawing.h", "gg_draw_boxes", _native),
         grad=NO_GRADIENT,
         doc=f"Images with the edges of their boxes in {_of} in turn.",
     )

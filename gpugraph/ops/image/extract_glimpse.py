@@ -37,15 +37,15 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((others if batch is None else batch, height, width, depth))]
 
 
-def _first(offsets: Any, image: Any, window: Any, attrs: Any) -> list[int]:
-    """Return the row and column of the image at which a window begins; they may be outside the
-    image.
+def _first(offsets: Any, images: Any, out: Any, attrs: Any) -> Any:
+    """Return the rows and columns [batch, 2] of the images at which windows begin. They may be
+    outside the images.
     """
-    sizes, news = np.float32(image.shape[:2]), np.float32(window.shape[:2])
-    place = offsets * sizes if attrs["normalized"] else offsets
+    sizes, news = np.float32(images.shape[1:3]), np.float32(out.shape[1:3])
+    places = offsets * sizes if attrs["normalized"] else offsets
     if attrs["centered"]:
-        place = (place + sizes) / np.float32(2)
-    return np.trunc(place - news / np.float32(2)).astype(np.int64).tolist()
+        places = (places + sizes) / np.float32(2)
+    return np.trunc(places - news / np.float32(2)).astype(np.int64)
 
 
 def _random(shape: Any) -> Any:
@@ -55,30 +55,36 @@ def _random(shape: Any) -> Any:
     return doubles(generator.words(2 * count).view(np.uint64)).reshape(shape)
 
 
-def _fill(window: Any, image: Any, noise: str) -> None:
-    if noise == "zero" or not image.size:
-        window.fill(0)
-    elif noise == "uniform":
-        low, high = image.min(), image.max()
-        np.copyto(window, low + (high - low) * _random(window.shape), casting="same_kind")
-    else:
-        one, other = _random(window.shape), _random(window.shape)
-        normal = np.sqrt(-2 * np.log1p(-one)) * np.cos(2 * np.pi * other)
-        means, spreads = image.mean(axis=(0, 1)), image.std(axis=(0, 1))
-        np.copyto(window, means + spreads * normal, casting="same_kind")
+def _filling(images: Any, shape: Any, noise: str) -> Any:
+    """Return the numbers around images, for windows of this shape."""
+    if noise == "zero" or not images.size:
+        return np.zeros((), np.float32)
+    if noise == "uniform":
+        low, high = (limit(axis=(1, 2, 3), keepdims=True) for limit in (images.min, images.max))
+        return (low + (high - low) * _random(shape)).astype(np.float32)
+    one, other = _random(shape), _random(shape)
+    normal = np.sqrt(-2 * np.log1p(-one)) * np.cos(2 * np.pi * other)
+    means, spreads = (of(axis=(1, 2), keepdims=True) for of in (images.mean, images.std))
+    return (means + spreads * normal).astype(np.float32)
 
 
-def _copy(window: Any, image: Any, first: list[int], noise: str) -> None:
-    window_slices, image_slices = [], []
-    for start, size, new in zip(first, image.shape, window.shape, strict=False):
-        low, high = max(0, -start), min(new, size - start)
-        window_slices.append(slice(low, max(low, high)))
-        image_slices.append(slice(start + low, start + max(low, high)))
-    inside = window[tuple(window_slices)]
-    if inside.shape != window.shape:
-        _fill(window, image, noise)
-    if inside.size:
-        inside[...] = image[tuple(image_slices)]
+def _copy(out: Any, images: Any, first: Any, noise: str) -> None:
+    height, width = images.shape[1:3]
+    rows = first[:, :1] + np.arange(out.shape[1])
+    columns = first[:, 1:] + np.arange(out.shape[2])
+    inside = ((rows >= 0) & (rows < height))[:, :, None] & ((columns >= 0) & (columns < width))[
+        :, None
+    ]
+    if images.size:
+        places = (np.clip(rows, 0, height - 1) * width)[:, :, None]
+        places = places + np.clip(columns, 0, width - 1)[:, None]
+        places += (np.arange(len(images)) * height * width)[:, None, None]
+        np.take(images.reshape(-1, images.shape[3]), places, axis=0, out=out, mode="clip")
+    crossing = ~inside.all(axis=(1, 2))
+    if crossing.any():
+        shape = (int(crossing.sum()), *out.shape[1:])
+        filling = _filling(images[crossing], shape, noise)
+        out[crossing] = np.where(inside[crossing][..., None], out[crossing], filling)
 
 
 def _bind(context: KernelContext, images: Any, offsets: Any, out: Any) -> Callable[[], Any]:
@@ -91,8 +97,8 @@ def _bind(context: KernelContext, images: Any, offsets: Any, out: Any) -> Callab
         noise = "gaussian"
 
     def run() -> None:
-        for image, place, window in zip(images, offsets, out, strict=True):
-            _copy(window, image, _first(place, image, window, attrs), noise)
+        if out.size:
+            _copy(out, images, _first(offsets, images, out, attrs), noise)
 
     return run
 

@@ -17,7 +17,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, RowSource, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
 from gpugraph.ops.framework.formula_terms import Term, decomposition
@@ -31,7 +31,11 @@ from gpugraph.ops.framework.row_update_launches import columns_and_rows
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.partition_and_stitch_launches import stitched
-from gpugraph.ops.indexing.row_sources import coordinates_of_nonzero, different_elements
+from gpugraph.ops.indexing.row_sources import (
+    coordinates_of_nonzero,
+    different_elements,
+    merged_rows,
+)
 from gpugraph.ops.indexing.where_and_unique_launches import unique_elements, where_nonzero_elements
 
 # -- one hot
@@ -91,6 +95,18 @@ def _hot_terms(signature: Signature, indices: Term, on_value: Term, off_value: T
     return [hot.apply("x ? y : z", on_value, off_value, dtype=on_value.dtype)]
 
 
+def _hot_numbers(signature: Signature) -> list[int]:
+    shape, dtype = signature.output_shapes[0], signature.output_types[0].base_dtype
+    index = signature.input_types[0].base_dtype
+    if normalize_axis(signature.attrs["axis"], len(shape)) != len(shape) - 1:
+        raise NotImplementedError("the new axis is not the last one")
+    if dtype.size not in (1, 2, 4, 8) or dtype is dtypes.string:
+        raise NotImplementedError(f"elements of {dtype.name} are not moved as one word")
+    if index not in (dtypes.int32, dtypes.int64):
+        raise NotImplementedError("indices are of 8 bits")
+    return [prod(shape[:-1]), shape[-1], dtype.size, int(index.size == 8)]
+
+
 _one_hot = op(
     "OneHot",
     inputs="indices: TI, depth: scalar int32, on_value: scalar T, off_value: scalar T",
@@ -104,7 +120,7 @@ _one_hot = op(
     memory=OpMemory(host_inputs=[1]),
     cpu=Call(make=_bind_one_hot),
     gpu=Source("one_hot.cu", _launch_one_hot, Call(make=_bind_one_hot)),
-    native=decomposition(_hot_terms),
+    native=decomposition(_hot_terms, RowSource("host_one_hot.h", "gg_one_hot", _hot_numbers, None)),
     grad=NO_GRADIENT,
     doc="on_value at the index along a new axis of size `depth`, off_value everywhere else.",
 )
@@ -324,6 +340,7 @@ def _declare_stitch(op_type: str, doc: str) -> Any:
         infer=_infer_stitch,
         cpu=Call(_stitch, dynamic=True),
         gpu=stitched(Call(_stitch, dynamic=True)),
+        native=merged_rows(),
         grad=_stitch_back,
         doc=doc,
     )

@@ -20,6 +20,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
 from gpugraph.kernel import RowSource, Signature
+from gpugraph.ops.framework.kernel_helpers import item_size
 
 ADD, SUB, MUL, MIN, MAX = range(5)
 """The numbers of the rules that combine an update with a row."""
@@ -62,7 +63,7 @@ def gathered(matrices: Matrices) -> RowSource:
 
     def parameters(signature: Signature) -> list[int]:
         count, sizes, outer, of_each, width = matrices(signature)
-        item = _item_size(signature.output_types[0])
+        item = item_size(signature.output_types[0])
         return [*places(count, signature.input_types[1], sizes), item, width, outer, of_each]
 
     return RowSource("host_gather.h", "gg_gather", parameters, None)
@@ -79,16 +80,10 @@ def put(by_coordinates: bool) -> RowSource:
     def parameters(signature: Signature) -> list[int]:
         count, sizes, width = _changed_rows(signature, 0, 1, by_coordinates)
         _refuse_scalar(signature, 2, count * width)
-        item = _item_size(signature.input_types[0])
+        item = item_size(signature.input_types[0])
         return [*places(count, signature.input_types[1], sizes), item, width]
 
     return RowSource("host_gather.h", "gg_put", parameters, None)
-
-
-def _item_size(dtype: DType) -> int:
-    if dtype.base_dtype in (dtypes.string, dtypes.resource):
-        raise NotImplementedError(f"{dtype.base_dtype.name}: its elements are Python objects")
-    return dtype.base_dtype.size
 
 
 def _changed_rows(
@@ -108,6 +103,28 @@ def _changed_rows(
 def _refuse_scalar(signature: Signature, updates: int, wanted: int) -> None:
     if prod(signature.input_shapes[updates]) != wanted:
         raise NotImplementedError("one number is written to all rows")
+
+
+_MAX_LISTS = 5
+
+
+def merged_rows() -> RowSource:
+    """Return the native kernel of DynamicStitch, of at most 5 lists of rows."""
+
+    def parameters(signature: Signature) -> list[int]:
+        lists = len(signature.input_types) // 2
+        if lists > _MAX_LISTS:
+            raise NotImplementedError(f"there are more than {_MAX_LISTS} lists of rows")
+        rows, *row = signature.output_shapes[0]
+        counts = [prod(shape) for shape in signature.input_shapes[:lists]]
+        return [lists, rows, prod(row), item_size(signature.output_types[0]), *counts]
+
+    def sizes(_: Signature, *arrays: Any) -> list[tuple[int, ...]]:
+        indices, data = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
+        rows = max(int(where.max(initial=-1)) for where in indices) + 1
+        return [(rows, *data[0].shape[indices[0].ndim :])]
+
+    return RowSource("host_stitch.h", "gg_stitch", parameters, None, sizes=sizes, takes_empty=True)
 
 
 # -- rows that updates change

@@ -13,7 +13,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
-from gpugraph.ops.linalg.solve_and_cholesky import infer_square
+from gpugraph.ops.linalg.solve_and_cholesky import infer_square, solve_triangle
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -31,8 +31,9 @@ def _bind(_: KernelContext, factors: Any, slopes: Any, out: Any) -> Callable[[],
         middle = np.tril(np.swapaxes(lower, -1, -2) @ np.tril(slopes))
         middle[..., diagonal, diagonal] /= 2
         transposed = np.swapaxes(lower, -1, -2)
-        left = np.linalg.solve(transposed, middle)
-        whole = np.linalg.solve(transposed, np.swapaxes(left, -1, -2))
+        left, whole = np.empty_like(out), np.empty_like(out)
+        solve_triangle(transposed, middle, False, left)
+        solve_triangle(transposed, np.swapaxes(left, -1, -2), False, whole)
         np.copyto(out, (whole + np.swapaxes(whole, -1, -2)) / 2)
 
     return run
@@ -42,7 +43,7 @@ op(
     "CholeskyGrad",
     inputs="l: T, grad: T",
     outputs="output: T",
-    **numpy_kernels(Call(make=_bind)),
+    **numpy_kernels(Call(make=_bind, by_lapack=True)),
     attrs={"T": (float32, float64)},
     grad=NO_GRADIENT,
     infer=_infer,

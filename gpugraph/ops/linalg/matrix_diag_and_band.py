@@ -18,10 +18,20 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import SEPARATE, Arg, Call, KernelContext, Launch, OpMemory, Signature, Source
+from gpugraph.kernel import (
+    SEPARATE,
+    Arg,
+    Call,
+    KernelContext,
+    Launch,
+    OpMemory,
+    RowSource,
+    Signature,
+    Source,
+)
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
-from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints, item_size
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -215,6 +225,15 @@ def _launch_band(signature: Signature) -> list[Launch]:
     return [Launch("gg_band", grid, block, arguments, defines=defines)]
 
 
+def _native_band(signature: Signature) -> list[int]:
+    lower, upper = (ints(signature.value(index))[0] for index in (1, 2))
+    *batch, rows, columns = signature.input_shapes[0]
+    if lower > rows or upper > columns:
+        raise NotImplementedError("the band is wider than the matrix")
+    kept = [lower if lower >= 0 else rows, upper if upper >= 0 else columns]
+    return [prod(batch), rows, columns, item_size(signature.input_types[0]), *kept]
+
+
 def _band_back(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.MatrixBandPart(dy, op.inputs[1], op.inputs[2]), None, None]
 
@@ -228,6 +247,7 @@ _matrix_band_part = op(
     memory=OpMemory(host_inputs=[1, 2]),
     cpu=Call(make=_bind_band),
     gpu=Source("matrix_band_part.cu", _launch_band, Call(make=_bind_band)),
+    native=RowSource("host_kept_rows.h", "gg_band", _native_band, None),
     grad=_band_back,
     doc="The matrices with zeros where a column is more than num_upper above its row or more than "
     "num_lower below it; a negative number is no limit.",

@@ -61,6 +61,7 @@ def lapack_op(
       native: the kernel in C for matrices that are not large.
       attrs: `T`, if given, holds the allowed dtypes, by default LAPACK_TYPES.
     """
+    call = kernel._replace(by_lapack=True)
     return op(
         op_type,
         inputs=inputs,
@@ -68,8 +69,8 @@ def lapack_op(
         attrs={**attrs, "T": attrs.get("T", LAPACK_TYPES)},
         infer=infer,
         memory=memory,
-        cpu=kernel,
-        gpu=kernel,
+        cpu=call,
+        gpu=call,
         native=native,
         grad=grad,
         doc=doc,
@@ -281,14 +282,45 @@ def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
     return [(batch + (size,)).merge_with(right[:-1]) + right[-1:]]
 
 
-def _bind_solve(context: KernelContext, matrices: Any, right: Any, out: Any) -> Callable[[], Any]:
-    adjoint, lower = context.attrs["adjoint"], context.attrs.get("lower")
+_BLOCK = 64
+"""The rows of a triangular matrix that are solved at a time; the others are a matrix product."""
+
+
+def solve_triangle(matrices: Any, right: Any, lower: bool, out: Any) -> None:
+    """Store the solutions of triangular equations in `out`. Only the triangle is read.
+
+    Raises LinAlgError for a 0 on a diagonal.
+    """
+    size = matrices.shape[-1]
+    starts = range(0, size, _BLOCK)
+    for start in starts if lower else reversed(starts):
+        rows = slice(start, min(start + _BLOCK, size))
+        solved = slice(0, start) if lower else slice(rows.stop, size)
+        rest = right[..., rows, :]
+        if solved.start < solved.stop:
+            rest = rest - matrices[..., rows, solved] @ out[..., solved, :]
+        block = matrices[..., rows, rows]
+        block = np.tril(block) if lower else np.triu(block)
+        np.copyto(out[..., rows, :], np.linalg.solve(block, rest))
+
+
+def _bind_triangle(
+    context: KernelContext, matrices: Any, right: Any, out: Any
+) -> Callable[[], Any]:
+    adjoint, lower = context.attrs["adjoint"], context.attrs["lower"]
 
     def run() -> None:
-        left = matrices
-        if lower is not None:
-            left = np.tril(left) if lower else np.triu(left)
-        np.copyto(out, np.linalg.solve(adjoint_view(left) if adjoint else left, right))
+        left = adjoint_view(matrices) if adjoint else matrices
+        solve_triangle(left, right, lower != adjoint, out)
+
+    return refusing("Input matrix is not invertible.", run)
+
+
+def _bind_solve(context: KernelContext, matrices: Any, right: Any, out: Any) -> Callable[[], Any]:
+    adjoint = context.attrs["adjoint"]
+
+    def run() -> None:
+        np.copyto(out, np.linalg.solve(adjoint_view(matrices) if adjoint else matrices, right))
 
     return refusing("Input matrix is not invertible.", run)
 
@@ -342,7 +374,7 @@ def _triangular_back(op: Any, dy: Any) -> list[Any]:
 
 _matrix_triangular_solve = lapack_op(
     "MatrixTriangularSolve",
-    **_SOLVER,
+    **{**_SOLVER, "kernel": Call(make=_bind_triangle)},
     grad=_triangular_back,
     native=triangular_solution(),
     doc=(

@@ -17,7 +17,16 @@ from gpugraph.base.named_function import named
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Reduction, Signature
+from gpugraph.kernel import (
+    Arg,
+    Call,
+    KernelContext,
+    Launch,
+    OpMemory,
+    Reduction,
+    RowSource,
+    Signature,
+)
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
@@ -127,6 +136,21 @@ def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) 
     return [position.apply("x", dtype=signature.output_types[0])]
 
 
+def _positions_of(is_largest: bool) -> RowSource:
+    """Return the native kernel for axes that are not the last."""
+
+    def parameters(signature: Signature) -> list[int]:
+        sizes = signature.input_shapes[0]
+        axis = normalize_axis(signature.value(1), len(sizes), "Dimension")
+        inner = prod(sizes[axis + 1 :])
+        if inner == 1 or sizes[axis] >= 2**31:
+            raise NotImplementedError("it is along the last axis")
+        wide = int(signature.output_types[0].size == 8)
+        return [prod(sizes[:axis]), sizes[axis], inner, int(is_largest), wide]
+
+    return RowSource("host_best_position.h", "gg_best_position", parameters)
+
+
 class ArgFunction(Protocol):
     """The type of `argmax` and `argmin`."""
 
@@ -158,7 +182,9 @@ def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str)
         infer=_infer,
         memory=OpMemory(host_inputs=[1]),
         **cuda_kernels("argmax_argmin.cu", partial(_launch, element == "largest"), cpu),
-        native=decomposition(partial(_position_terms, best, worst)),
+        native=decomposition(
+            partial(_position_terms, best, worst), _positions_of(element == "largest")
+        ),
         grad=NO_GRADIENT,
         doc=f"The index of the {element} element along `dimension`; ties go to the lower one.",
     )

@@ -22,6 +22,7 @@ from gpugraph.kernel import (
     KernelContext,
     Launch,
     OpMemory,
+    RowSource,
     Scratch,
     Signature,
 )
@@ -76,6 +77,19 @@ def _bind_bincount(_: KernelContext, arr: Any, weights: Any, out: Any) -> Callab
     return run
 
 
+def _native_count(signature: Signature) -> list[int]:
+    weights = prod(signature.input_shapes[2])
+    count = prod(signature.input_shapes[0])
+    if weights not in (0, count):
+        raise NotImplementedError("there are not as many weights as numbers")
+    return [count, weights, signature.output_shapes[0][0]]
+
+
+def _native_histogram(signature: Signature) -> list[int]:
+    wide = int(signature.output_types[0].size == 8)
+    return [prod(signature.input_shapes[0]), signature.output_shapes[0][0], wide]
+
+
 def _counting(
     function: str, before: Arguments, output: int, message: str, signature: Signature
 ) -> list[Launch]:
@@ -124,6 +138,9 @@ _bincount = op(
     infer=_infer_bincount,
     memory=OpMemory(host_inputs=[1]),
     **cuda_kernels("histogram.cu", _launch_bincount, Call(make=_bind_bincount), optional=[1]),
+    native=RowSource(
+        "host_counts.h", "gg_count", _native_count, -1, is_exact=False, takes_empty=True
+    ),
     grad=NO_GRADIENT,
     doc=(
         "Counts how often each of 0, ..., size - 1 is in arr, or sums the weights of its "
@@ -245,6 +262,7 @@ _histogram = op(
     infer=_infer_histogram,
     memory=OpMemory(host_inputs=[2]),
     **cuda_kernels("histogram.cu", _launch_histogram, Call(make=_bind_histogram)),
+    native=RowSource("host_counts.h", "gg_histogram", _native_histogram),
     grad=NO_GRADIENT,
     doc=(
         "Counts the values in each of nbins equal parts of value_range; values outside "

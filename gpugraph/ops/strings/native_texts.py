@@ -42,17 +42,15 @@ def text_numbers(signature: Signature) -> list[int]:
     return [prod(signature.input_shapes[0]), *_addresses()]
 
 
-def texts(function: str, numbers: Numbers = lambda _: ()) -> RowSource:
+def texts(function: str, numbers: Numbers = lambda _: (), file: str = "host_texts.h") -> RowSource:
     """Return the native kernel of a function of each string.
 
     Args:
       numbers: the function's integer parameters.
+      file: the file of the function.
     """
     return RowSource(
-        "host_texts.h",
-        function,
-        lambda signature: [*text_numbers(signature), *numbers(signature)],
-        None,
+        file, function, lambda signature: [*text_numbers(signature), *numbers(signature)], None
     )
 
 
@@ -111,18 +109,50 @@ def cased(function: str) -> RowSource:
 
 
 def decimals() -> RowSource:
-    """Return the native kernel of integers as text."""
+    """Return the native kernel of numbers as text."""
 
     def numbers(signature: Signature) -> list[int]:
         dtype, attrs = signature.input_types[0].base_dtype, signature.attrs
         is_plain = attrs["width"] < 0 and attrs["precision"] < 0 and not attrs["fill"]
-        if dtype not in (dtypes.int32, dtypes.int64) or not is_plain:
-            raise NotImplementedError("native code writes plain int32 and int64")
-        if attrs["scientific"] or attrs["shortest"]:
-            raise NotImplementedError("native code writes plain int32 and int64")
-        return [dtype.size]
+        if attrs["scientific"] or attrs["shortest"] or not is_plain:
+            raise NotImplementedError("native code writes plain numbers")
+        if dtype not in _NUMBERS:
+            raise NotImplementedError(f"numbers of {dtype.name} are written by NumPy")
+        return [dtype.size, int(dtype.is_floating)]
 
-    return texts("gg_text_of_integer", numbers)
+    return texts("gg_text_of_number", numbers, _MORE)
+
+
+def joined() -> RowSource:
+    """Return the native kernel of StringJoin."""
+
+    def numbers(signature: Signature) -> list[int]:
+        shape, given = signature.output_shapes[0], signature.input_shapes
+        if len(given) > _MAX_JOINED or any(size and size != shape for size in given):
+            raise NotImplementedError(
+                f"more than {_MAX_JOINED} tensors, or tensors of other shapes"
+            )
+        separator = signature.attrs["separator"].encode("utf-8")
+        padded = separator + bytes(-len(separator) % 8)
+        words = [
+            int.from_bytes(padded[at : at + 8], "little", signed=True)
+            for at in range(0, len(padded), 8)
+        ]
+        return [len(given), *(int(not size) for size in given), len(separator), *words]
+
+    def parameters(signature: Signature) -> list[int]:
+        return [prod(signature.output_shapes[0]), *_addresses(), *numbers(signature)]
+
+    return RowSource(_MORE, "gg_text_join", parameters, None)
+
+
+_MORE = "host_more_texts.h"
+_MAX_JOINED = 11
+
+
+def decoded() -> RowSource:
+    """Return the native kernel of DecodeBase64."""
+    return texts("gg_text_decoded", file=_MORE)
 
 
 def parts() -> RowSource:

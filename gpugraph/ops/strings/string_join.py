@@ -22,6 +22,7 @@ from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
+from gpugraph.ops.strings.native_texts import joined
 from gpugraph.ops.strings.string_ops import host_op
 
 _SEPARATOR = Attr("string", "")
@@ -59,6 +60,7 @@ _string_join = host_op(
     "The strings at each index of all inputs, joined; scalars are joined at every index.",
     inputs="inputs: N * string",
     infer=_infer_join,
+    native=joined(),
     N=Attr("int", required=True, minimum=1),
     separator=_SEPARATOR,
 )

@@ -25,7 +25,7 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.shape_functions import same_shape
-from gpugraph.ops.strings.native_texts import cased, lengths, parts, texts
+from gpugraph.ops.strings.native_texts import cased, decoded, lengths, parts, texts
 
 _HOST = HostOnly("strings live on the host")
 _SAME_SHAPE = same_shape(0)
@@ -286,6 +286,7 @@ decode_base64: InputFunction = public_function(
         lambda _: _decode,
         "Decode each string from web-safe base64, padded or not. "
         "A run raises InvalidArgumentError for other strings.",
+        native=decoded(),
     )
 )
 

@@ -73,6 +73,38 @@ static void GG_NAME(gg_divide_row)(gg_real *row, int64_t width, int64_t divided,
     GG_LOOP for (int64_t c = 0; c < width; c++) row[c] /= by;
 }
 
+typedef gg_real GG_NAME(gg_segment_vector)
+    __attribute__((vector_size(GG_VECTOR), aligned(4), may_alias));
+#define GG_SEGMENT_LANES ((int64_t)(GG_VECTOR / sizeof(gg_real)))
+
+/* The sums of `rows` rows that follow each other, at some columns: they stay in registers. */
+GG_ALWAYS void GG_NAME(gg_add_columns)(const int vectors, const gg_real *from, int64_t rows,
+                                       int64_t width, gg_real *to) {
+    GG_NAME(gg_segment_vector) sums[4];
+    GG_UNROLL for (int v = 0; v < vectors; v++)
+        sums[v] = *(const GG_NAME(gg_segment_vector) *)(from + v * GG_SEGMENT_LANES);
+    for (int64_t row = 1; row < rows; row++) {
+        from += width;
+        GG_UNROLL for (int v = 0; v < vectors; v++)
+            sums[v] += *(const GG_NAME(gg_segment_vector) *)(from + v * GG_SEGMENT_LANES);
+    }
+    GG_UNROLL for (int v = 0; v < vectors; v++)
+        *(GG_NAME(gg_segment_vector) *)(to + v * GG_SEGMENT_LANES) = sums[v];
+}
+
+static void GG_NAME(gg_add_rows)(const gg_real *from, int64_t rows, int64_t width, gg_real *to) {
+    int64_t c = 0;
+    for (; c + 4 * GG_SEGMENT_LANES <= width; c += 4 * GG_SEGMENT_LANES)
+        GG_NAME(gg_add_columns)(4, from + c, rows, width, to + c);
+    for (; c + GG_SEGMENT_LANES <= width; c += GG_SEGMENT_LANES)
+        GG_NAME(gg_add_columns)(1, from + c, rows, width, to + c);
+    for (; c < width; c++) {
+        gg_real sum = from[c];
+        for (int64_t row = 1; row < rows; row++) sum += from[row * width + c];
+        to[c] = sum;
+    }
+}
+
 GG_ALWAYS void GG_NAME(gg_segment_rows)(const int rule, const gg_segments *s, int64_t first,
                                         int64_t end) {
     const gg_real *data = s->source->at[0];
@@ -81,7 +113,10 @@ GG_ALWAYS void GG_NAME(gg_segment_rows)(const int rule, const gg_segments *s, in
     for (int64_t segment = first; segment < end; segment++) {
         gg_real *to = (gg_real *)s->source->at[2 + s->indexed] + segment * width;
         const int64_t start = row;
-        for (; row < s->count && gg_index(s->ids, s->wide, row) == segment; row++) {
+        if (rule == GG_ADD && !s->indexed && s->rows == s->count) {
+            while (row < s->count && gg_index(s->ids, s->wide, row) == segment) row++;
+            if (row > start) GG_NAME(gg_add_rows)(data + start * width, row - start, width, to);
+        } else for (; row < s->count && gg_index(s->ids, s->wide, row) == segment; row++) {
             int64_t place = row;
             if (s->indexed) place = gg_index(s->indices, s->wide_index, row);
             if ((uint64_t)place >= (uint64_t)s->rows) continue; /* changed by another run */

@@ -28,11 +28,16 @@ typedef struct {
     void (*unlock)(int);
 } gg_texts;
 
+#define GG_TEXTS_AHEAD 12 /* objects that are prefetched before they are read */
+
 static int gg_are_bytes(const gg_source *source, int64_t array, int64_t count) {
     const gg_bytes *const *items = source->at[array];
     const void *type = (const void *)(intptr_t)source->parameters[1];
     int all = 1;
-    for (int64_t i = 0; i < count; i++) all &= items[i] && items[i]->type == type;
+    for (int64_t i = 0; i < count; i++) {
+        __builtin_prefetch(items[gg_min(i + GG_TEXTS_AHEAD, count - 1)]);
+        all &= items[i] && items[i]->type == type;
+    }
     return all;
 }
 
@@ -78,10 +83,16 @@ static void gg_text_plan(gg_source *source) {
 /* -- numbers of strings */
 
 GG_TEXT_FUNCTION(gg_text_length) {
-    if (!gg_are_bytes(t->source, 0, t->count)) return GG_FAILED;
+    const void *type = (const void *)(intptr_t)t->source->parameters[1];
     int32_t *out = t->source->at[1];
-    for (int64_t i = 0; i < t->count; i++) out[i] = (int32_t)t->items[i]->size;
-    return GG_DONE;
+    int all = 1;
+    for (int64_t i = 0; i < t->count; i++) {
+        const gg_bytes *item = t->items[i];
+        __builtin_prefetch(t->items[gg_min(i + GG_TEXTS_AHEAD, t->count - 1)]);
+        all &= item->type == type;
+        out[i] = (int32_t)item->size;
+    }
+    return all ? GG_DONE : GG_FAILED;
 }
 
 /* Numbers: buckets, two words of a key. */
@@ -184,9 +195,9 @@ GG_TEXT_FUNCTION(gg_text_to_number) {
 
 /* -- new strings */
 
-GG_ALWAYS int gg_new_texts(const gg_texts *t, int64_t (*write)(const gg_texts *, int64_t, char *),
+GG_ALWAYS int gg_new_texts(const gg_texts *t, void **out,
+                           int64_t (*write)(const gg_texts *, int64_t, char *),
                            int64_t (*room)(const gg_texts *, int64_t)) {
-    void **out = t->source->at[1];
     char small[256];
     int made = 1;
     for (int64_t i = 0; i < t->count && made; i++) {
@@ -266,37 +277,13 @@ static int64_t gg_base64_text(const gg_texts *t, int64_t i, char *to) {
 #define GG_NEW_TEXTS(name, write, room)                                                            \
     GG_TEXT_FUNCTION(name) {                                                                       \
         if (!gg_are_bytes(t->source, 0, t->count)) return GG_FAILED;        \
-        return gg_new_texts(t, write, room);                                                   \
+        return gg_new_texts(t, t->source->at[1], write, room);                                                   \
     }
 
 GG_NEW_TEXTS(gg_text_lower, gg_lower_text, gg_same_room)
 GG_NEW_TEXTS(gg_text_upper, gg_upper_text, gg_same_room)
 GG_NEW_TEXTS(gg_text_strip, gg_strip_text, gg_same_room)
 GG_NEW_TEXTS(gg_text_base64, gg_base64_text, gg_base64_room)
-
-/* Integers as decimal numbers. Numbers: the bytes of an integer. */
-static int64_t gg_decimal_room(const gg_texts *t, int64_t i) {
-    (void)t, (void)i;
-    return 24;
-}
-
-static int64_t gg_decimal_text(const gg_texts *t, int64_t i, char *to) {
-    const void *from = t->source->at[0];
-    const int64_t value =
-        t->numbers[0] == 8 ? ((const int64_t *)from)[i] : ((const int32_t *)from)[i];
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    char digits[24];
-    int64_t count = 0, size = 0;
-    do digits[count++] = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (value < 0) to[size++] = '-';
-    while (count) to[size++] = digits[--count];
-    return size;
-}
-
-GG_TEXT_FUNCTION(gg_text_of_integer) {
-    return gg_new_texts(t, gg_decimal_text, gg_decimal_room);
-}
 
 /* Parts of strings. Numbers: the bytes of a position, whether there is one position for all.
    Arrays: strings, positions, lengths, parts. */

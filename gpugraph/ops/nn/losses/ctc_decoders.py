@@ -16,7 +16,7 @@ from gpugraph.base.errors import FailedPreconditionError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, RowSource, Signature
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
@@ -77,16 +77,31 @@ def _bind_greedy(context: KernelContext, logits: Any, times: Any) -> Callable[[]
 
     def run() -> list[Any]:
         _check_times(times, len(logits))
-        best = logits.argmax(axis=2) if logits.size else np.zeros(logits.shape[:2], np.int64)
-        there = np.arange(len(logits))[:, None] < times
+        used = logits[: max(int(times.max(initial=0)), 0)]
+        best = used.argmax(axis=2) if used.size else np.zeros(used.shape[:2], np.int64)
+        there = np.arange(len(used))[:, None] < times
         is_label = there & (best != blank)
         if merge:
             is_label[1:] &= best[1:] != best[:-1]
         rows = [best[is_label[:, index], index].tolist() for index in range(logits.shape[1])]
-        total = np.where(there, logits.max(axis=2, initial=-np.inf), 0).sum(axis=0)
+        total = np.where(there, used.max(axis=2, initial=-np.inf), 0).sum(axis=0)
         return [*_sparse(rows), 0 - total[:, None].astype(logits.dtype)]
 
     return run
+
+
+def _native_greedy() -> RowSource:
+    def parameters(signature: Signature) -> list[int]:
+        room = signature.output_shapes[1][0]
+        return [*signature.input_shapes[0], int(signature.attrs["merge_repeated"]), room]
+
+    def sizes(_: Signature, logits: Any, times: Any) -> list[tuple[int, ...]]:
+        room = int(np.clip(times, 0, len(logits)).sum())
+        return [(room, 2), (room,), (2,), (logits.shape[1], 1)]
+
+    return RowSource(
+        "host_ctc.h", "gg_ctc_greedy", parameters, sizes=sizes, counted=[0, 1], is_exact=False
+    )
 
 
 _greedy = op(
@@ -96,7 +111,7 @@ _greedy = op(
     "log_probability: T",
     attrs={"merge_repeated": Attr("bool", False), "T": _FLOATS},
     infer=_infer_greedy,
-    **numpy_kernels(Call(make=_bind_greedy, dynamic=True)),
+    **numpy_kernels(Call(make=_bind_greedy, dynamic=True), _native_greedy()),
     grad=NO_GRADIENT,
     doc=(
         "The labels with the largest logits (time, batch, classes), and minus the sum of "

@@ -21,7 +21,7 @@ from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, RowSource, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import transpose
 from gpugraph.ops.framework.identity_and_shape import prevent_gradient
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
@@ -179,6 +179,9 @@ def _loss_and_gradient(paths: _Paths, logits: Any, loss: Any, gradient: Any) -> 
     The gradient is the softmax of the logits minus each class's share in the probability of all
     paths.
     """
+    most = max(int(paths.times.max(initial=0)), 1)
+    gradient[most:] = 0
+    logits, gradient = logits[:most], gradient[:most]
     steps, batch, classes = logits.shape
     known = _log_softmax(logits)
     seen = np.take_along_axis(known, np.broadcast_to(paths.places, (steps, *paths.places.shape)), 2)
@@ -220,6 +223,13 @@ def _bind(
     return run
 
 
+def _native(signature: Signature) -> list[int]:
+    (steps, batch, classes), (count, columns) = signature.input_shapes[:2]
+    if columns != 2:
+        raise NotImplementedError("labels_indices have not two columns")
+    return [steps, batch, classes, count, *(int(signature.attrs[name]) for name in _ATTRS)]
+
+
 # -- the op
 
 
@@ -249,7 +259,9 @@ _ctc_loss = op(
     outputs="loss: T, gradient: T",
     attrs={"T": (dtypes.float32, dtypes.float64), **_ATTRS},
     infer=_infer,
-    **numpy_kernels(Call(make=_bind)),
+    **numpy_kernels(
+        Call(make=_bind), RowSource("host_ctc.h", "gg_ctc_loss", _native, is_exact=False)
+    ),
     grad=_back,
     doc=(
         "-log p(labels) of logits (time, batch, classes), whose last class is the blank; "

@@ -17,7 +17,7 @@ from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, RowSource, Scratch, Signature, Source
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
@@ -155,6 +155,18 @@ def _launch_backward(signature: Signature) -> list[Launch]:
     ]
 
 
+# -- native code
+
+
+def _native(function: str) -> RowSource:
+    def parameters(signature: Signature) -> list[int]:
+        shape, attrs = signature.output_shapes[0], signature.attrs
+        numbers = np.float64([attrs[key] for key in ("bias", "alpha", "beta")]).view(np.int64)
+        return [prod(shape[:-1]), shape[-1], max(int(attrs["depth_radius"]), 0), *numbers.tolist()]
+
+    return RowSource("host_local_response.h", function, parameters, is_exact=False)
+
+
 def _infer(context: InferContext) -> list[TensorShape]:
     return [TensorShape.of(of_rank(context.shapes[0], 4, "input"))]
 
@@ -209,7 +221,14 @@ def _gradient_of_gradient(op: Any, g: Any) -> list[Any]:
 
 
 def _declare(
-    name: str, inputs: str, infer: InferFunction, bind: Any, launch: Any, grad: Any, doc: str
+    name: str,
+    inputs: str,
+    infer: InferFunction,
+    bind: Any,
+    launch: Any,
+    native: RowSource,
+    grad: Any,
+    doc: str,
 ) -> OpFunction:
     kernel = Call(make=bind)
     return op(
@@ -220,19 +239,20 @@ def _declare(
         infer=infer,
         cpu=kernel,
         gpu=Source("local_response_norm.cu", launch, kernel),
+        native=native,
         grad=grad,
         doc=doc,
     )
 
 
 _lrn = _declare(
-    "LRN", "input: T", _infer, _bind_forward, _launch_forward,
+    "LRN", "input: T", _infer, _bind_forward, _launch_forward, _native("gg_local_response"),
     lambda op, dy: raw_ops.LRNGrad(dy, op.inputs[0], op.outputs[0], **attrs_of(op, _ATTRS)),
     "input / (bias + alpha * (sum of input ** 2 over nearby channels)) ** beta",
 )  # fmt: skip
 _declare(
     "LRNGrad", "input_grads: T, input_image: T, output_image: T", _infer_backward, _bind_backward,
-    _launch_backward, _gradient_of_gradient,
+    _launch_backward, _native("gg_local_response_back"), _gradient_of_gradient,
     "The gradient of LRN, whose output for `input_image` is `output_image`.",
 )  # fmt: skip
 

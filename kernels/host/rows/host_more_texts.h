@@ -1,0 +1,168 @@
+/* Strings that are joined, decoded from base64, or written from floating-point numbers: functions
+   like those of host_texts.h, whose common part they share. */
+
+#include "host_texts.h"
+
+/* Joined strings. Parameters: the common ones, the number of inputs, whether each of them is one
+   string for all. Arrays: the inputs, the separator, out. */
+void GG_NAME(gg_text_join_plan)(gg_source *source) {
+    const int64_t *n = source->parameters, inputs = n[GG_TEXT_NUMBERS];
+    gg_text_plan(source);
+    for (int64_t k = 0; k < inputs; k++)
+        source->count[k] = n[GG_TEXT_NUMBERS + 1 + k] ? 1 : n[0];
+    source->count[inputs] = n[0];
+}
+
+/* The string of an input at index `i`. */
+static const gg_bytes *gg_joined_item(const gg_texts *t, int64_t input, int64_t i) {
+    return ((const gg_bytes *const *)t->source->at[input])[t->numbers[1 + input] ? 0 : i];
+}
+
+static int64_t gg_join_room(const gg_texts *t, int64_t i) {
+    const int64_t inputs = t->numbers[0];
+    int64_t size = t->numbers[1 + inputs] * (inputs - 1);
+    for (int64_t k = 0; k < inputs; k++) size += gg_joined_item(t, k, i)->size;
+    return size;
+}
+
+static int64_t gg_join_text(const gg_texts *t, int64_t i, char *to) {
+    const int64_t inputs = t->numbers[0], width = t->numbers[1 + inputs];
+    const char *separator = (const char *)(t->numbers + 2 + inputs);
+    char *at = to;
+    for (int64_t k = 0; k < inputs; k++) {
+        const gg_bytes *item = gg_joined_item(t, k, i);
+        if (k) memcpy(at, separator, (size_t)width), at += width;
+        memcpy(at, item->content, (size_t)item->size), at += item->size;
+    }
+    return at - to;
+}
+
+GG_WITH_GIL(gg_text_join) {
+    const int64_t inputs = t->numbers[0];
+    for (int64_t k = 0; k < inputs; k++)
+        if (!gg_are_bytes(t->source, k, t->numbers[1 + k] ? 1 : t->count)) return GG_FAILED;
+    return gg_new_texts(t, t->source->at[inputs], gg_join_text, gg_join_room);
+}
+
+/* -- base64 */
+
+static const uint8_t *gg_base64_values(void) {
+    static uint8_t values[256];
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    if (values[0] != 64) { /* the GIL is held */
+        for (int c = 0; c < 256; c++) values[c] = 64;
+        for (int i = 0; i < 64; i++) values[(uint8_t)letters[i]] = (uint8_t)i;
+    }
+    return values;
+}
+
+/* The size of a string without the padding at its end; -1 if it is not sound. */
+static int64_t gg_base64_bare(const gg_bytes *item, const uint8_t *values) {
+    int64_t size = item->size;
+    while (size > 0 && item->size - size < 2 && item->content[size - 1] == '=') size--;
+    const int64_t padding = item->size - size, wanted = (4 - size % 4) % 4;
+    int bad = size % 4 == 1 || (padding && padding != wanted);
+    for (int64_t i = 0; i < size; i++) bad |= values[(uint8_t)item->content[i]] & 64;
+    return bad ? -1 : size;
+}
+
+static int64_t gg_decoded_room(const gg_texts *t, int64_t i) {
+    const gg_bytes *item = t->items[i];
+    int64_t size = item->size;
+    while (size > 0 && item->content[size - 1] == '=') size--;
+    return size / 4 * 3 + (size % 4 ? size % 4 - 1 : 0);
+}
+
+static int64_t gg_decoded_text(const gg_texts *t, int64_t i, char *to) {
+    const uint8_t *values = gg_base64_values(), *from = (const uint8_t *)t->items[i]->content;
+    const int64_t size = gg_decoded_room(t, i);
+    int64_t k = 0;
+    for (; k + 3 <= size; k += 3, from += 4) {
+        const uint32_t word = (uint32_t)values[from[0]] << 18 | (uint32_t)values[from[1]] << 12 |
+                              (uint32_t)values[from[2]] << 6 | values[from[3]];
+        to[k] = (char)(word >> 16), to[k + 1] = (char)(word >> 8), to[k + 2] = (char)word;
+    }
+    if (k < size) to[k] = (char)(values[from[0]] << 2 | values[from[1]] >> 4);
+    if (k + 1 < size) to[k + 1] = (char)(values[from[1]] << 4 | values[from[2]] >> 2);
+    return size;
+}
+
+GG_TEXT_FUNCTION(gg_text_decoded) {
+    if (!gg_are_bytes(t->source, 0, t->count)) return GG_FAILED;
+    const uint8_t *values = gg_base64_values();
+    for (int64_t i = 0; i < t->count; i++)
+        if (gg_base64_bare(t->items[i], values) < 0) return GG_FAILED;
+    return gg_new_texts(t, t->source->at[1], gg_decoded_text, gg_decoded_room);
+}
+
+/* -- numbers as text. Numbers: the bytes of a number, whether it is a floating-point one. */
+
+/* Integers as decimal numbers. */
+static int64_t gg_decimal_room(const gg_texts *t, int64_t i) {
+    (void)t, (void)i;
+    return 24;
+}
+
+static int64_t gg_decimal_text(const gg_texts *t, int64_t i, char *to) {
+    const void *from = t->source->at[0];
+    const int64_t value =
+        t->numbers[0] == 8 ? ((const int64_t *)from)[i] : ((const int32_t *)from)[i];
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    char digits[24];
+    int64_t count = 0, size = 0;
+    do digits[count++] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0) to[size++] = '-';
+    while (count) to[size++] = digits[--count];
+    return size;
+}
+
+/* Floating-point numbers with six digits after the point. */
+
+static double gg_written_number(const gg_texts *t, int64_t i) {
+    const void *from = t->source->at[0];
+    return t->numbers[0] == 8 ? ((const double *)from)[i] : (double)((const float *)from)[i];
+}
+
+/* x times a million, rounded to an integer, ties to even. The product's error decides near a tie;
+   the difference from the integer is exact. */
+static int64_t gg_millionths(double x) {
+    const double product = x * 1e6, rest = __builtin_fma(x, 1e6, -product);
+    const double whole = __builtin_rint(product), over = product - whole;
+    return (int64_t)whole + (over == 0.5 && rest > 0) - (over == -0.5 && rest < 0);
+}
+
+static int64_t gg_real_room(const gg_texts *t, int64_t i) {
+    (void)t, (void)i;
+    return 32;
+}
+
+static int64_t gg_real_text(const gg_texts *t, int64_t i, char *to) {
+    const double x = gg_written_number(t, i);
+    const int minus = x == x && __builtin_signbit(x);
+    char digits[32];
+    int64_t size = 0, count = 0;
+    if (minus) to[size++] = '-';
+    if (x != x || x - x != 0) {
+        memcpy(to + size, x != x ? "nan" : "inf", 3);
+        return size + 3;
+    }
+    uint64_t rest = (uint64_t)gg_millionths(minus ? -x : x);
+    for (; count < 7 || rest; rest /= 10) {
+        if (count == 6) digits[count++] = '.';
+        digits[count++] = (char)('0' + rest % 10);
+    }
+    while (count) to[size++] = digits[--count];
+    return size;
+}
+
+GG_TEXT_FUNCTION(gg_text_of_number) {
+    void **out = t->source->at[1];
+    if (!t->numbers[1]) return gg_new_texts(t, out, gg_decimal_text, gg_decimal_room);
+    for (int64_t i = 0; i < t->count; i++) {
+        const double x = gg_written_number(t, i);
+        if (x - x == 0 && !(x < 4e9 && x > -4e9)) return GG_FAILED; /* the product has 53 bits */
+    }
+    return gg_new_texts(t, out, gg_real_text, gg_real_room);
+}
