@@ -104,6 +104,13 @@ RECOMPUTE_HINT = "_recompute_hint"
 matter.
 """
 
+COPIES, COPY_DEVICES = "_copies", "_copy_devices"
+"""Attrs of a variable of which a strategy has made equal copies: the names and the devices of all
+copies, including this one.
+"""
+COPY = "_copy"
+"""The attr of a copy's node that names the first copy's memory: the number of the copy."""
+
 _KEPT_ATTRS = (RECOMPUTE_HINT, RECOMPUTED, RECOMPUTES)
 """The attrs that `Unit.add_op` copies to a new op from the node `like`."""
 
