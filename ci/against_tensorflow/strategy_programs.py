@@ -10,7 +10,15 @@ from __future__ import annotations
 
 import sys
 
-from life import strategies, strategy_methods, strategy_refusals, strategy_trainings
+from life import (
+    strategies,
+    strategy_keras,
+    strategy_loops,
+    strategy_methods,
+    strategy_models,
+    strategy_refusals,
+    strategy_trainings,
+)
 from recorded_programs import Programs, main
 
 PROGRAMS: Programs = {
@@ -18,6 +26,9 @@ PROGRAMS: Programs = {
     **strategy_trainings.PROGRAMS,
     **strategy_refusals.PROGRAMS,
     **strategy_methods.PROGRAMS,
+    **strategy_loops.PROGRAMS,
+    **strategy_models.PROGRAMS,
+    **strategy_keras.PROGRAMS,
 }
 
 AGGREGATION = "1.15 refuses it; 2.x accepts a value that is the same in all replicas"

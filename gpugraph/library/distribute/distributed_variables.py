@@ -66,6 +66,11 @@ class DistributedVariable(Components, ResourceVariable):
             raise AttributeError(name)
         return getattr(self.get(), name)
 
+    @property
+    def distribute_strategy(self) -> Any:
+        """The strategy that has created the variable."""
+        return self._distribute_strategy
+
     def get(self, device: Any = None) -> Any:
         """Return the component of the current replica, or the component on `device`."""
         return self._values[self._number(device)]

@@ -84,6 +84,11 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         return self._devices
 
     @property
+    def worker_devices_by_replica(self) -> tuple[tuple[str, ...], ...]:
+        """The devices of each replica."""
+        return tuple((name,) for name in self._devices)
+
+    @property
     def parameter_devices(self) -> tuple[str, ...]:
         """The devices that hold variables, which are the devices of the replicas."""
         return self._devices
