@@ -63,6 +63,8 @@ EXPLAINED |= {
     "devices_that_do_not_exist: none": "1.15 refuses it",
     "devices_that_do_not_exist: name": "1.15's words",
 }  # fmt: skip
+for _key in ("ended by", "values 1", "step 1", "values 2", "step 2"):
+    EXPLAINED[f"checkpoints_of_objects: {_key}"] = "2.x has no handle for a restoring session"
 for _metric in ("recall_at_k", "precision_at_k", "average_precision_at_k"):
     for _key in ("ended by", "values 0", "values 1"):
         EXPLAINED[f"metric_{_metric}: {_key}"] = NUMBERED

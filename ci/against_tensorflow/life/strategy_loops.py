@@ -46,12 +46,17 @@ def cross_entropy(tf: Any, y: Any, logits: Any, batch: int) -> Any:
     return tf.reduce_sum(losses) / batch
 
 
+def own_variables(tf: Any) -> Any:
+    """Return the trainable variables without the copies that 2.x also collects."""
+    return [v for v in tf.trainable_variables() if hasattr(v, "values")]
+
+
 def until_the_end(tf: Any, running: Any, fetches: Any) -> list[Any]:
     """Return the values of runs until the dataset ends."""
     values = []
     while True:
         try:
-            values.append(rounded(running.run(fetches)))
+            values.append(np.asarray(running.run(fetches)).tolist())
         except tf.errors.OutOfRangeError:
             return values
 
@@ -167,7 +172,7 @@ def norms_clipped_after_the_sum(tf: Any, record: Record) -> None:
 
     def train(loss: Any) -> Any:
         context = tf.distribute.get_replica_context()
-        variables = tf.trainable_variables()
+        variables = own_variables(tf)
         grads = context.all_reduce("SUM", tf.gradients(loss, variables))
         clipped, _ = tf.clip_by_global_norm(grads, 0.1)
         shared = [grad / context.num_replicas_in_sync for grad in clipped]

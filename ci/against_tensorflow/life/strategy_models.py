@@ -9,15 +9,23 @@ import numpy as np
 from recorded_programs import Programs, Record, adding_to
 
 from life.strategies import call, central, mirrored, number, rounded, session
-from life.strategy_loops import arrays, cross_entropy, deep, iterator_of, ramp, until_the_end
+from life.strategy_loops import (
+    arrays,
+    cross_entropy,
+    deep,
+    iterator_of,
+    own_variables,
+    ramp,
+    until_the_end,
+)
 from life.strategy_trainings import after, by_name, constant, initialize, linear
 
 PROGRAMS: Programs = {}
 program = adding_to(PROGRAMS)
 
-X = np.sin(np.arange(80, dtype=np.float32)).reshape(20, 4)
+X = np.sin(np.arange(64, dtype=np.float32)).reshape(16, 4)
 Y = X[:, :1] * 2 + 1
-CLASSES = (np.arange(20) % 3).astype(np.int32)
+CLASSES = (np.arange(16) % 3).astype(np.int32)
 
 
 @program
@@ -135,7 +143,7 @@ def hooks_around_uneven_epochs(tf: Any, record: Record) -> None:
             return after(tf, optimizer.minimize(loss, step), loss)
 
         total = strategy.reduce("SUM", call(strategy, fn, (iterator.get_next(),)), axis=None)
-        scaffold = tf.train.Scaffold(local_init_op=tf.group(*iterator.initialize()))
+        scaffold = tf.train.Scaffold(local_init_op=tf.group(iterator.initialize()))
         config = tf.ConfigProto(device_count={"CPU": 4})
         losses = []
         creator = tf.train.ChiefSessionCreator(scaffold, config=config)
@@ -203,7 +211,7 @@ def slow_weights_follow(tf: Any, record: Record) -> None:
     with strategy.scope():
         optimizer = tf.train.MomentumOptimizer(0.2, 0.5)
         w = tf.get_variable("w", [2], initializer=ramp(tf))
-        slow = tf.get_variable("slow", initializer=w.initialized_value(), trainable=False)
+        slow = tf.get_variable("slow", [2], initializer=ramp(tf), trainable=False)
 
         def fn() -> Any:
             loss = tf.reduce_sum((w - 1.0 - number(tf)) ** 2)
@@ -272,7 +280,7 @@ def moments_of_all_replicas(tf: Any, record: Record) -> None:
                                                        tf.reduce_mean(y**2, 0)])  # fmt: skip
             normed = tf.nn.batch_normalization(y, mean, square - mean**2, None, None, 1e-3)
             loss = tf.reduce_sum(normed**3 * number(tf)) / 9
-            return after(tf, optimizer.minimize(loss), loss)
+            return after(tf, optimizer.minimize(loss, var_list=own_variables(tf)), loss)
 
         values = strategy.experimental_local_results(call(strategy, fn))
         with session(tf) as running:
