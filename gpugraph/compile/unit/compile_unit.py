@@ -165,6 +165,13 @@ class Storage:
     node: Node | None = None
 
 
+class Lane(NamedTuple):
+    """A part of the order that may run beside the parts of the same phase on other devices."""
+
+    phase: int
+    device: str
+
+
 class Home(NamedTuple):
     """The location of a tensor: its storage, and its shape (None if it is known only during
     a run)."""
@@ -230,7 +237,8 @@ class Unit:
 
     Args:
       flow: `flow`.
-      order: order, depth and parallel (adjacent nodes that run at the same time). memory: homes,
+      order: order, depth, parallel (adjacent nodes that run at the same time) and lanes (by id, of
+        nodes that may run beside those of other devices). memory: homes,
         storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
         runs_once (whether the plan is valid for a single run).
       programs: with open sizes, by id.
@@ -260,6 +268,7 @@ class Unit:
     transfers: list[Transfer] = field(default_factory=list)
     order: list[Node] = field(default_factory=list)
     parallel: list[list[Node]] = field(default_factory=list)
+    lanes: dict[int, Lane] = field(default_factory=dict)
     depth: dict[int, int] = field(default_factory=dict)
     homes: dict[TensorId, Home] = field(default_factory=dict)
     storages: list[Storage] = field(default_factory=list)
