@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -128,3 +129,66 @@ def test_an_update_between_two_reads_of_a_device_keeps_its_place():
             values = running.run([before, after, other])
             expected = [64 * 2 * np.sqrt(np.exp(float(x)) + 1) for x in (turn, turn + 1, 1)]
             np.testing.assert_allclose(values, expected, 1e-5)
+
+
+# -- random programs
+
+
+def random_program(seed: int) -> list[Any]:
+    """Values of a random program on two devices, which exchange tensors and change variables."""
+    choose = random.Random(seed)
+    known: list[list[Any]] = [[], []]
+    variables = []
+    for number in range(4):
+        with tf.device(f"/cpu:{number % 2}"):
+            initial = np.cos(np.arange(64, dtype=np.float32) + number).reshape(8, 8)
+            variables.append(tf.get_variable(f"v{number}", initializer=initial, use_resource=True))
+    last: list[Any] = []
+    for _ in range(choose.randint(40, 90)):
+        kind, here = choose.random(), choose.randrange(2)
+        mine = known[here]
+        with tf.device(f"/cpu:{here}"):
+            if kind < 0.1 or len(mine) < 2:
+                with tf.control_dependencies(last[-1:]):
+                    mine.append(variables[here + 2 * choose.randrange(2)].read_value() * 1.5)
+            elif kind < 0.13:
+                with tf.control_dependencies(last[-1:]):
+                    last.append(choose.choice(variables).assign_sub(0.1 * choose.choice(mine)).op)
+            elif kind < 0.16 and known[1 - here]:
+                mine.append(choose.choice(known[1 - here]) * 0.5)
+            elif kind < 0.4:
+                mine.append(tf.matmul(choose.choice(mine), choose.choice(mine[-4:])) / 8.0)
+            elif kind < 0.5:
+                mine.append(tf.transpose(choose.choice(mine)) - tf.reduce_mean(mine[-1], 0))
+            else:
+                one, other = choose.choice(mine[-8:]), choose.choice(mine)
+                function = choose.choice([tf.add, tf.multiply, tf.subtract, tf.maximum])
+                mine.append(tf.tanh(function(one, other) + 0.1))
+    return [tf.add_n(known[0]), tf.add_n(known[1]), known[0][-1], known[1][-1]]
+
+
+def values_of(seed: int, inter: int) -> list[Any]:
+    with tf.Graph().as_default():
+        fetches = random_program(seed)
+        with session(inter) as running:
+            running.run(tf.global_variables_initializer())
+            runs = [running.run([*fetches, *last_values()]) for _ in range(4)]
+    return [value for values in runs for value in values]
+
+
+def last_values() -> list[Any]:
+    return [variable.read_value() for variable in tf.global_variables()]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_programs_keep_their_bits(seed, lanes):
+    for one, other in zip(values_of(seed, 1), values_of(seed, 0)):
+        np.testing.assert_array_equal(one, other)
+    assert lanes
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(2, 100))
+def test_more_random_programs_keep_their_bits(seed):
+    for one, other in zip(values_of(seed, 1), values_of(seed, 0)):
+        np.testing.assert_array_equal(one, other)
