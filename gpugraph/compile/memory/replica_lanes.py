@@ -37,6 +37,8 @@ def put_apart(unit: Unit) -> list[str]:
     inter = unit.target.config.inter_op_parallelism_threads
     if len(used) < 2 or thread_count() < 2 or inter == 1 or inter < 0 or unit.reported:
         return []
+    if any("Collective" in node.type for node in unit.order):
+        return []  # its inputs come as early as possible: other processes wait for them
     phases = _Phases(unit, used)
     lanes = Counter(Lane(phase, device) for phase, is_late, device in phases.of.values()
                     if not is_late)  # fmt: skip
