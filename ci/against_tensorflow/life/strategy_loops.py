@@ -178,7 +178,7 @@ def norms_clipped_after_the_sum(tf: Any, record: Record) -> None:
         shared = [grad / context.num_replicas_in_sync for grad in clipped]
         return optimizer.apply_gradients(zip(shared, variables))
 
-    record("trained", trained_with(tf, mirrored(tf, 3), train))
+    record("trained", trained_with(tf, mirrored(tf), train))
 
 
 def _scheduled(name: str, rate_of: Any) -> None:

@@ -267,7 +267,7 @@ def padded_sentences(tf: Any, record: Record) -> None:
 
 @program
 def moments_of_all_replicas(tf: Any, record: Record) -> None:
-    strategy = mirrored(tf, 3)
+    strategy = mirrored(tf)
     with strategy.scope():
         optimizer = tf.train.GradientDescentOptimizer(0.1)
 
