@@ -65,6 +65,12 @@ EXPLAINED |= {
 }  # fmt: skip
 for _key in ("ended by", "values 1", "step 1", "values 2", "step 2"):
     EXPLAINED[f"checkpoints_of_objects: {_key}"] = "2.x has no handle for a restoring session"
+IN_VAIN = "both versions look for a replica's copy of a variable in vain"
+for _name, _keys in (
+    ("norms_clipped_after_the_sum", ("ended by", "trained")),
+    ("moments_of_all_replicas", ("ended by", "losses", "variables")),
+):
+    EXPLAINED.update({f"{_name}: {_key}": IN_VAIN for _key in _keys})
 for _metric in ("recall_at_k", "precision_at_k", "average_precision_at_k"):
     for _key in ("ended by", "values 0", "values 1"):
         EXPLAINED[f"metric_{_metric}: {_key}"] = NUMBERED
