@@ -188,7 +188,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "devices": (
         "out_of_memory",
         "device codegen",
-        "device_factory variable_access native kept_tensors memory_use run_memory",
+        "device_factory variable_access native kept_tensors memory_use run_memory variable_copies",
         "session_resources",
         "cpu_device cuda",
         "gpu_devices device_listing",

@@ -30,7 +30,7 @@ from sides import add_options, library, python_of_tensorflow, run_side
 __all__ = ["Program", "Programs", "Record", "Varying", "adding_to", "main"]
 __all__ += ["counting", "in_thread", "recorder", "run_new", "shapes", "until_the_end"]
 
-SECONDS, TOLERANCE, WORDS = 60, 1e-5, 6
+SECONDS, TOLERANCE, WORDS = 240, 1e-5, 6
 THREADS_OF_GRPC = ("(_serve)", "(_run)")
 """How the names of threads end that serve and connect as long as the process lives."""
 LINES_OF_2 = "Calling checkpoint listeners"

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 import sys
 
-from life import strategies, strategy_methods, strategy_refusals, strategy_trainings
+from life import (
+    strategies,
+    strategy_keras,
+    strategy_loops,
+    strategy_methods,
+    strategy_models,
+    strategy_refusals,
+    strategy_trainings,
+)
 from recorded_programs import Programs, main
 
 PROGRAMS: Programs = {
@@ -18,6 +26,9 @@ PROGRAMS: Programs = {
     **strategy_trainings.PROGRAMS,
     **strategy_refusals.PROGRAMS,
     **strategy_methods.PROGRAMS,
+    **strategy_loops.PROGRAMS,
+    **strategy_models.PROGRAMS,
+    **strategy_keras.PROGRAMS,
 }
 
 AGGREGATION = "1.15 refuses it; 2.x accepts a value that is the same in all replicas"
@@ -52,6 +63,14 @@ EXPLAINED |= {
     "devices_that_do_not_exist: none": "1.15 refuses it",
     "devices_that_do_not_exist: name": "1.15's words",
 }  # fmt: skip
+for _key in ("ended by", "values 1", "step 1", "values 2", "step 2"):
+    EXPLAINED[f"checkpoints_of_objects: {_key}"] = "2.x has no handle for a restoring session"
+IN_VAIN = "both versions look for a replica's copy of a variable in vain"
+for _name, _keys in (
+    ("norms_clipped_after_the_sum", ("ended by", "trained")),
+    ("moments_of_all_replicas", ("ended by", "losses", "variables")),
+):
+    EXPLAINED.update({f"{_name}: {_key}": IN_VAIN for _key in _keys})
 for _metric in ("recall_at_k", "precision_at_k", "average_precision_at_k"):
     for _key in ("ended by", "values 0", "values 1"):
         EXPLAINED[f"metric_{_metric}: {_key}"] = NUMBERED

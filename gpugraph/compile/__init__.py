@@ -1,6 +1,7 @@
 """Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
 
     prune                             keep the ancestors of the fetches and targets; create the unit
+    shared_copies                     let equal copies of variables share memory and updates
     collectives_joined                compute collectives from the inputs of all members
     serial_updates                    order several updates of one variable
     read_after_write                  repeat reads of variables for ops after a write
@@ -76,6 +77,7 @@ from gpugraph.compile.rewriting.constant_folding import fold
 from gpugraph.compile.rewriting.dependency_optimization import dependencies
 from gpugraph.compile.rewriting.gradual_sums import sums
 from gpugraph.compile.rewriting.no_op_elimination import simplify
+from gpugraph.compile.rewriting.shared_copies import share
 from gpugraph.compile.rewriting.stacked_values import stacks
 from gpugraph.compile.rewriting.transpose_folding import transposes
 from gpugraph.compile.steps.early_compilation import compile_early
@@ -95,6 +97,7 @@ from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import GraphRecord, Plan
 
 PASSES: tuple[Callable[[Unit], None], ...] = (
+    share,
     collectives,
     serial,
     reread,

@@ -62,3 +62,4 @@ from gpugraph.devices.session_resources import (
     uninitialized as uninitialized,
 )
 from gpugraph.devices.variable_access import RunAccess as RunAccess
+from gpugraph.devices.variable_copies import Copies as Copies

@@ -23,6 +23,8 @@ _REPORTED_LIMIT = 256 << 20
 class CPUDevice(HostDevice):
     """A CPU device with its own allocator."""
 
+    shares_memory = True
+
     def __init__(self, name: str) -> None:
         super().__init__(
             name,

@@ -81,13 +81,15 @@ class Device(ABC):
 
     has_kernels: whether it has a launcher, `kernels`, that may bind steps in place of the method
     `bind`. It is true for CUDA and emulated GPUs. shared_bytes: the maximum bytes of shared memory
-    of a block, for kernels of the launcher.
+    of a block, for kernels of the launcher. shares_memory: whether its kernels may read and write
+    the memory of other devices for which this is true.
 
     Args:
       name: the full name, such as `/job:j/replica:r/task:t/device:TYPE:0`.
     """
 
     has_kernels = False
+    shares_memory = False
     shared_bytes = 0
 
     def __init__(

@@ -20,6 +20,7 @@ from gpugraph.base.interruptions.signal_handlers import uninterrupted, uninterru
 from gpugraph.devices.device import Block, Device
 from gpugraph.devices.kept_tensors import KeptTensors
 from gpugraph.devices.variable_access import AccessTable
+from gpugraph.devices.variable_copies import Copies, VariableCopies
 
 
 class BoundPlan(Protocol):
@@ -32,12 +33,13 @@ class BoundPlan(Protocol):
 
 class VariableState:
     """A variable of a session: its device, its memory, and whether it is initialized. watchers: the
-    plans that are bound to the memory.
+    plans that are bound to the memory. is_shared: whether plans use it on other devices too, as the
+    common memory of equal copies.
     """
 
     __slots__ = (
-        "block", "by_handle", "device", "dtype", "initialized", "lock", "name", "resizing",
-        "watchers",
+        "block", "by_handle", "device", "dtype", "initialized", "is_shared", "lock", "name",
+        "resizing", "watchers",
     )  # fmt: skip
 
     def __init__(self, name: str, device: Device, dtype: DType) -> None:
@@ -47,6 +49,7 @@ class VariableState:
         self.by_handle = False  # True for a resource variable
         self.block: Block | None = None
         self.initialized = False
+        self.is_shared = False
         self.watchers: dict[int, BoundPlan] = {}
         self.lock = new_rlock()  # held by writes with `use_locking`
         self.resizing = new_lock()
@@ -71,6 +74,13 @@ class VariableState:
                 for watcher in list(self.watchers.values()):
                     watcher.stale = True
             return block
+
+    def copy_to(self, other: VariableState) -> None:
+        """Give another variable, of a device that shares this one's memory, the same value."""
+        other.by_handle, other.initialized = self.by_handle, self.initialized
+        if self.block is not None:
+            source = self.block.array
+            other.device.write(other.reserve(tuple(source.shape)).array, source)
 
     def release(self) -> None:
         """Drop the memory; the variable is then uninitialized."""
@@ -106,6 +116,7 @@ class Resources:
         self.access = AccessTable()
         self.kept = KeptTensors()
         self.variables: dict[tuple[str, str], VariableState] = {}
+        self.copies = VariableCopies()
         self.states: dict[str, Any] = {}
         self.positions: dict[str, Any] = {}  # of states that do not exist yet
         self.shared: dict[tuple[str, str], Any] = {}
@@ -123,6 +134,7 @@ class Resources:
         other = Resources()
         other.lock, other.access = self.lock, self.access
         other.variables, other.shared = self.variables, self.shared
+        other.copies = self.copies
         other.constants, other._unused = self.constants, self._unused
         other.functions = self.functions
         return other
@@ -143,15 +155,50 @@ class Resources:
         Raises InternalError if it exists on another device, since variables do not move.
         """
         with self.lock:
+            copies = self.copies.of((container, name))
+            if copies is not None and copies.first != (container, name):
+                self.separate(copies)
             state = self.variables.get((container, name))
             if state is None:
                 state = self.variables[container, name] = VariableState(name, device, dtype)
-            if state.device is not device:
+            if state.device is not device and not state.is_shared:
                 raise InternalError.of_no_node(
                     f"Variable {name} lives on {state.device.name}; it can't be used on "
                     f"{device.name}"
                 )
             return state
+
+    def share(self, copies: Copies, dtype: DType) -> bool:
+        """Let the first of these equal copies hold the value of all. Return whether it does: not
+        if one of the others has memory, or if the copies once had to be separated.
+        """
+        with self.lock:
+            if copies.first in self.copies.separated:
+                return False
+            if self.copies.of(copies.first) is None:
+                if any(key in self.variables for key in copies.keys[1:]):
+                    return False
+                state = self.variable(*copies.first, copies.devices[0], dtype)
+                state.is_shared = True
+                self.copies.add(copies)
+            return True
+
+    def separate(self, copies: Copies) -> None:
+        """Give each of the copies memory of its own, from now on. Plans that are bound to the
+        common memory become stale.
+        """
+        with self.lock:
+            is_shared = self.copies.of(copies.first) is not None
+            self.copies.separate(copies)
+            first = self.variables.get(copies.first)
+            if not is_shared or first is None:
+                return
+            first.is_shared = False
+            for key, device in zip(copies.keys[1:], copies.devices[1:]):
+                state = self.variables[key] = VariableState(key[1], device, first.dtype)
+                first.copy_to(state)
+            for watcher in list(first.watchers.values()):
+                watcher.stale = True
 
     def home(self, container: str, name: str) -> str | None:
         """Return the name of the device with the variable's memory. If there is no such variable,
@@ -229,6 +276,7 @@ class Resources:
             for key in list(self.variables):
                 if containers is None or (key[0] or "localhost") in containers:
                     self.variables.pop(key).release()
+                    self.copies.forget(key)
             for key in list(self.shared):
                 if containers is None or key[0] in containers:
                     _end(self.shared.pop(key))

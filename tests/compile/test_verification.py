@@ -252,6 +252,7 @@ def test_sessions_verify_when_they_are_asked_to(monkeypatch):
     assert seen[:2] == ["asked: ", "asked: 1"]
     assert seen[2:] == [
         "prune",
+        "shared_copies",
         "collectives_joined",
         "serial_updates",
         "read_after_write",

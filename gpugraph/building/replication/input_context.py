@@ -1,6 +1,14 @@
-"""`InputContext`: the argument of an input function."""
+"""`InputContext`: the argument of an input function; `InputReplicationMode`."""
 
 from __future__ import annotations
+
+import enum
+
+
+class InputReplicationMode(enum.Enum):
+    """How often a strategy calls an input function: once for each worker."""
+
+    PER_WORKER = "PER_WORKER"
 
 
 class InputContext:

@@ -10,6 +10,7 @@ from typing import Any
 from gpugraph.base import nest
 from gpugraph.building.replication.replica_contexts import get_replica_context
 from gpugraph.building.replication.update_devices import update_replica
+from gpugraph.building.variables.variable_collections import is_tensor
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import OPERATOR_NAMES
 from gpugraph.graph.op_library import OPERATORS
@@ -40,6 +41,11 @@ class Components:
     def devices(self) -> tuple[str, ...]:
         """The devices of the components."""
         return tuple(value.device for value in self._values)
+
+    @property
+    def is_tensor_like(self) -> bool:
+        """Whether all components are tensors, or objects that become tensors."""
+        return all(is_tensor(value) for value in self._values)
 
     def __repr__(self) -> str:
         lines = (f"  {number}: {value!r}" for number, value in enumerate(self._values))

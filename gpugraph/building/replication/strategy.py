@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, NoReturn
 
 from gpugraph.base.dtypes import float32, int64
+from gpugraph.building.replication.input_context import InputReplicationMode
 from gpugraph.building.replication.reduce_op import ReduceOp, as_reduce_op
 from gpugraph.building.replication.replica_contexts import (
     ContextEntry,
@@ -150,13 +151,26 @@ class Strategy:
         """
         return self._extended._make_dataset_iterator(dataset)
 
-    def make_input_fn_iterator(self, input_fn: Callable[..., Any], *mode: Any) -> Any:
+    def make_input_fn_iterator(
+        self,
+        input_fn: Callable[..., Any],
+        replication_mode: InputReplicationMode = InputReplicationMode.PER_WORKER,
+    ) -> Any:
         """Return an iterator over the result of `input_fn(InputContext)`, which is a dataset or a
         function.
 
-        Each replica takes the next element of the dataset, or calls the function.
+        Each replica takes the next element of the dataset, or calls the function. Raises ValueError
+        unless `replication_mode` is PER_WORKER.
         """
-        return self._extended._make_input_fn_iterator(input_fn, *mode)
+        if replication_mode != InputReplicationMode.PER_WORKER:
+            raise ValueError(f"Input replication mode not supported: {replication_mode!r}")
+        return self._extended._make_input_fn_iterator(input_fn, replication_mode)
+
+    def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
+        """In the block, create variables on the devices of a variable: deprecated, see
+        `extended.colocate_vars_with`.
+        """
+        return self._extended.colocate_vars_with(colocate_with_variable)
 
     def experimental_run(self, fn: Callable[..., Any], input_iterator: Any = None) -> Any:
         """Call `fn` once per replica. If there is an iterator, pass `fn` the replica's part of the

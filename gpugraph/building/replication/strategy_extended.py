@@ -132,6 +132,33 @@ class StrategyExtended:
         with self._replica_context:
             return fn(*args, **kwargs)
 
+    def experimental_run_steps_on_iterator(
+        self,
+        fn: Callable[..., Any],
+        iterator: Any,
+        iterations: Any = 1,
+        initial_loop_values: Any = None,
+    ) -> Any:
+        """Build a loop of several steps, and return its `MultiStepContext`. The context's `run_op`
+        runs the loop; `last_step_outputs` are the outputs that the last step has set.
+
+        Args:
+          fn: the function of a step, called as `fn(context, inputs)` in the cross-replica context.
+          iterator: the iterator from which each step takes the next element, as its inputs.
+          iterations: the number of steps.
+          initial_loop_values: initial values for the outputs of the last step.
+        """
+        require_cross_replica(self)
+        with self._container_strategy().scope():
+            return self._experimental_run_steps_on_iterator(
+                fn, iterator, iterations, initial_loop_values
+            )
+
+    def _experimental_run_steps_on_iterator(
+        self, fn: Callable[..., Any], iterator: Any, iterations: Any, initial_loop_values: Any
+    ) -> Any:
+        raise NotImplementedError("must be implemented in descendants")
+
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
         """Return the sum or mean of a per-replica value, on the devices of `destinations`.
 

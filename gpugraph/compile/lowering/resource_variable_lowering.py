@@ -18,7 +18,7 @@ import numpy as np
 from gpugraph.base.dtypes import DType, int32, resource
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.compile_unit import COPIES, COPY_DEVICES, Unit
 from gpugraph.graph.client.op_inference import output_types
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import HANDLE_MOVES, handle_maker
@@ -165,6 +165,7 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
     known = shape.is_fully_defined()
     if op is maker:
         attrs["_by_handle"] = True  # see `devices/variable_access.py`
+        attrs |= {key: op._attrs[key] for key in (COPIES, COPY_DEVICES) if key in op._attrs}
     if op is maker and not known:
         attrs |= {"shape": TensorShape.of(None), "_resizable": True}
     elif op.type == "AssignVariableOp":

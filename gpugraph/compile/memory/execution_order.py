@@ -19,13 +19,15 @@ several such calls, or one op on a queue, the order consists of waves (`call_wav
 ops that depend on none of these calls, then, at one depth, the calls that depend on no other call,
 then the ops that depend on these calls, and so on. The calls of one wave run concurrently
 (`compile/steps/concurrent_calls.py`). Finally, large independent matrix products are moved next to
-each other (`side_by_side`).
+each other (`side_by_side`). Before that, the ops of each CPU device are put together as far as they
+depend on no other device, so that the devices may run side by side (`replica_lanes`).
 """
 
 from __future__ import annotations
 
 from gpugraph.compile.memory.call_waves import calls, followers, in_waves
 from gpugraph.compile.memory.deferred_updates import later
+from gpugraph.compile.memory.replica_lanes import put_apart
 from gpugraph.compile.memory.side_by_side import bring_together
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
@@ -48,6 +50,7 @@ def order(unit: Unit) -> Outcome:
     """
     rank = {device.name: index for index, device in enumerate(unit.target.devices)}
     calling = calls(unit)
+    lines: list[str] = []
     if unit.flow is not None:
         _order_flow(unit, unit.flow, rank, calling)
     else:
@@ -69,10 +72,12 @@ def order(unit: Unit) -> Outcome:
                 *(_writes(node), node.id),
             ),
         )
+        if not calling:
+            lines = put_apart(unit)
     deepest = max(unit.depth.values(), default=0)
     deferred = later(unit)
     note = f"; {deferred} updates of variables deferred" if deferred else ""
-    return f"{len(unit.order)} nodes in {deepest + 1} levels{note}", bring_together(unit)
+    return f"{len(unit.order)} nodes in {deepest + 1} levels{note}", [*lines, *bring_together(unit)]
 
 
 def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]) -> None:

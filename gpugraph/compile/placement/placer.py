@@ -6,7 +6,8 @@ that the requests and kernels of all members permit; the device with the highest
 (GPU before CPU). Members also include ops of other runs that refer to the group's variable, unless
 no device could run all of them. These rules come first, in this order:
 
-  1. if a variable has memory on a device since an earlier run, it and its group stay there;
+  1. if a variable has memory on a device since an earlier run, it and its group stay there (except
+     copies that read the memory of the first copy from the devices of other replicas);
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for
      loop counters, which stay on the host;
   3. ops without inputs (constants, fed tensors) follow their readers, if all are on one device;
@@ -25,7 +26,7 @@ from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.compile.placement.data_followers import counters, followed
 from gpugraph.compile.placement.device_candidates import Candidates, ColocationGroup
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
-from gpugraph.compile.unit.compile_unit import Unit, leader_name, variable_key
+from gpugraph.compile.unit.compile_unit import COPY, Unit, leader_name, variable_key
 from gpugraph.graph.device_names import merge_specs
 from gpugraph.graph.nodes.loop_frames import enters_once, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -87,7 +88,7 @@ def _groups(nodes: list[Node]) -> dict[int, ColocationGroup]:
             for edge in node.input_edges():
                 if edge.is_back_edge or enters_once(edge.src):
                     _join(group_of, node, edge.src, f"is a value of {node.name}")
-        if node.node_class is NodeClass.VARIABLE:
+        if node.node_class is NodeClass.VARIABLE and COPY not in node.attrs:
             first = by_variable.setdefault(variable_key(node), node)
             _join(group_of, first, node, f"is the same variable as {first.name}")
     return group_of
@@ -177,7 +178,7 @@ def _home(unit: Unit, group: ColocationGroup) -> str | None:
     """
     homes = {}
     for node in group.nodes:
-        if node.node_class is NodeClass.VARIABLE:
+        if node.node_class is NodeClass.VARIABLE and COPY not in node.attrs:
             home = unit.target.resources.home(*variable_key(node))
             if home is not None:
                 homes[home] = node.name

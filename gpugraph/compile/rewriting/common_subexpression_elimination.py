@@ -107,7 +107,7 @@ class _Walk:
         content = _content(node) if node.node_class is NodeClass.CONSTANT else ()
         if content is None:
             return None
-        if node.op_def.is_commutative and _is_symmetric(node):
+        if node.op_def.is_commutative and is_symmetric(node):
             sources.sort()
         controls = frozenset(control_inputs) if control_inputs else None
         return node.type, node.requested_device, *content, controls, *sources
@@ -168,7 +168,7 @@ def _leaders(unit: Unit) -> set[str]:
     return {leader_name(entry) for node in nodes for entry in node.attrs.get("_class", ())}
 
 
-def _is_symmetric(node: Node) -> bool:
+def is_symmetric(node: Node) -> bool:
     """Return whether a commutative op computes the same bits if its two inputs are exchanged."""
     dtype = node.output_types[0]
     if len(node.input_types) != 2 or dtype.is_complex:
@@ -183,7 +183,7 @@ def _content(node: Node) -> Key | None:
     value = node.attrs["value"]
     if value.nbytes > LARGEST_CONSTANT:
         return None
-    return node.output_types[0], *_frozen(value)
+    return node.output_types[0], *frozen(value)
 
 
 def _attrs(node: Node) -> Key:
@@ -194,20 +194,20 @@ def _attrs(node: Node) -> Key:
     names = sorted(attrs)
     if node.is_constant:
         names = [name for name in names if name not in ("value", "dtype")]
-    return tuple((name, _frozen(attrs[name])) for name in names)
+    return tuple((name, frozen(attrs[name])) for name in names)
 
 
-def _frozen(value: Any) -> Key:
+def frozen(value: Any) -> Key:
     """Return a hashable key of a value. Keys are equal only for equal values of the same type, and
     0.0 and -0.0 have different keys.
     """
     if isinstance(value, (list, tuple)):
-        return ("list", *map(_frozen, value))
+        return ("list", *map(frozen, value))
     if isinstance(value, TensorShape):
         return ("shape", value.sizes)
     if isinstance(value, np.ndarray) and value.nbytes <= LARGEST_CONSTANT:
         if value.dtype == object:
-            return ("array", value.shape, *map(_frozen, value.ravel().tolist()))
+            return ("array", value.shape, *map(frozen, value.ravel().tolist()))
         return ("array", value.dtype.str, value.shape, value.tobytes())
     if isinstance(value, np.generic):
         return "scalar", value.dtype.str, value.tobytes()

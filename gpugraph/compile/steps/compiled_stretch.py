@@ -126,7 +126,7 @@ class MemberStep:
         except Exception as error:
             self.refuse(_failure(self.step, error))
         else:
-            self.step, self.is_decided = native_step([(self.step, self.calls)]), True
+            self.step, self.is_decided = native_step([(self.entry, self.calls)]), True
 
 
 class _MixedRun:
@@ -342,10 +342,12 @@ class CompiledStretch:
         for is_native, group in groupby(self._members, lambda member: member.calls is not None):
             members = list(group)
             if is_native:
-                pairs = [(m.entry.step, m.calls) for m in members if m.calls is not None]
+                pairs = [(m.entry, m.calls) for m in members if m.calls is not None]
                 steps.append(native_step(pairs))
-                for step, _ in pairs:
-                    release = getattr(step.run, "release", None)  # frees memory of the plain step
+                for entry, _ in pairs:
+                    release = getattr(
+                        entry.step.run, "release", None
+                    )  # frees memory of the plain step
                     if release is not None:
                         release()
             else:

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from gpugraph.compile.steps.native_node_code import Candidate
-from gpugraph.compile.unit.compile_unit import TensorId
+from gpugraph.compile.unit.compile_unit import Lane, TensorId
 from gpugraph.compile.unit.guards import ALWAYS, Atom, Guard, Is, holds_never, needed
 from gpugraph.plan import Run, Step, StepGroup, StepSequence
 
@@ -26,6 +26,7 @@ class GuardedStep(NamedTuple):
       native: the step's candidate for native code.
       assigns: whether the step may give a variable its first value.
       group: the number of the group of steps that run at the same time.
+      lane: the lane of the step (`compile/memory/replica_lanes.py`), or None.
     """
 
     guard: Guard
@@ -35,6 +36,7 @@ class GuardedStep(NamedTuple):
     native: Candidate | None = None
     assigns: bool = False
     group: int | None = None
+    lane: Lane | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,25 +1,115 @@
 """Native calls of several steps, joined into one call; and the error if a call refuses its
 input.
+
+The lanes of a phase (`compile/memory/replica_lanes.py`) run on threads: each lane is one call, a
+sequence of kernels, and all lanes are another. Within lanes, kernels use no threads of their own.
+So lanes pay if they keep all threads busy, or if no kernel is large enough for several threads.
+Lanes whose arrays overlap, where one of them writes, run one after another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from gpugraph.base.errors import InternalError
+from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.native_node_code import Calls, Candidate, NativeCall
-from gpugraph.devices.native import NotNativeError, failed_at, is_tiled, one_blas_thread, sequence
+from gpugraph.config.environment import thread_count
+from gpugraph.devices.native import (
+    NotNativeError,
+    beside,
+    failed_at,
+    is_tiled,
+    one_blas_thread,
+    sequence,
+    threads_of,
+)
 from gpugraph.kernel import MatmulWithEpilogue, MatrixProducts
 from gpugraph.plan import NATIVE, Step, StepCode, noting_step
 
+Member = tuple[Entry, Calls]
 
-def native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
-    """Return one step that makes the native calls of several steps. If a call refuses its input,
-    the NumPy step of that call runs and raises the error.
+
+class Part(NamedTuple):
+    """A call, and the steps that it performs: one for each call in it, by lane if it has lanes."""
+
+    call: NativeCall
+    steps: Sequence[Step]
+    lanes: Sequence[tuple[NativeCall, Sequence[Step]]] = ()
+
+
+def _parts_of(members: Sequence[Member]) -> list[Part]:
+    """Return the calls of adjacent native steps, in order; lanes that pay are one call."""
+    parts: list[Part] = []
+    for phase, group in groupby(members, key=_phase):
+        inside = list(group)
+        lanes = [list(lane) for _, lane in groupby(inside, key=lambda member: member[0].lane)]
+        if phase is None or len(lanes) < 2 or not _pay(lanes) or _collide(lanes):
+            parts += [Part(call, [entry.step]) for entry, calls in inside for call in calls.calls]
+        else:
+            parts.append(_beside(lanes))
+    return parts
+
+
+def _phase(member: Member) -> int | None:
+    lane = member[0].lane
+    return None if lane is None else lane.phase
+
+
+def _beside(lanes: Sequence[Sequence[Member]]) -> Part:
+    calls = []
+    for lane in lanes:
+        inside = [(call, entry.step) for entry, calls_of in lane for call in calls_of.calls]
+        calls.append((sequence([call for call, _ in inside]), [step for _, step in inside]))
+    return Part(beside([call for call, _ in calls]), [], calls)
+
+
+def _pay(lanes: Sequence[Sequence[Member]]) -> bool:
+    """Return whether lanes are expected to be faster than their kernels one after another."""
+    if len(lanes) % thread_count() == 0:
+        return True
+    return all(threads_of(call) < 2 for lane in lanes for _, calls in lane for call in calls.calls)
+
+
+def _collide(lanes: Sequence[Sequence[Member]]) -> bool:
+    """Return whether a lane writes memory that another one reads or writes."""
+    spans = sorted((*span, number, writes) for number, lane in enumerate(lanes)
+                   for span, writes in _spans(lane))  # fmt: skip
+    ends: dict[tuple[int, bool], int] = {}
+    for start, end, number, writes in spans:
+        for (other, wrote), until in ends.items():
+            if other != number and until > start and (writes or wrote):
+                return True
+        ends[number, writes] = max(end, ends.get((number, writes), 0))
+    return False
+
+
+def _spans(lane: Sequence[Member]) -> Iterator[tuple[tuple[int, int], bool]]:
+    """Yield the memory that the steps of a lane use, and whether they write it."""
+    for entry, _ in lane:
+        assert entry.native is not None
+        written = {id(array) for array in entry.native.written}
+        for array in entry.native.arrays:
+            if array.size:
+                yield _span(array), id(array) in written
+
+
+def _span(array: Any) -> tuple[int, int]:
+    start = end = array.__array_interface__["data"][0]
+    for size, stride in zip(array.shape, array.strides):
+        reach = (size - 1) * stride
+        start, end = start + min(reach, 0), end + max(reach, 0)
+    return start, end + array.itemsize
+
+
+def native_step(members: Sequence[Member]) -> Step:
+    """Return one step that makes the native calls of several steps, those of lanes side by side. If
+    a call refuses its input, the NumPy step of that call runs and raises the error.
     """
-    first, _ = members[0]
+    first = members[0][0].step
     return replace(first, run=_native_call(members), kind="native", code=native_code)
 
 
@@ -45,32 +135,46 @@ class RefusableCall:
     error.
     """
 
-    def __init__(self, call: NativeCall, steps: Sequence[Step]) -> None:
+    def __init__(self, call: NativeCall, parts: Sequence[Part]) -> None:
         """Wrap a call.
 
         Args:
-          steps: the step that each call in the sequence `call` performs.
+          parts: the parts of the sequence `call`, or the only part, which `call` is.
         """
         self.call = call
-        self.steps = steps
+        self.parts = parts
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The step that each call performs."""
+        return [step for part in self.parts
+                for steps in ([part.steps] if not part.lanes else [s for _, s in part.lanes])
+                for step in steps]  # fmt: skip
 
     def __call__(self) -> int:
         return self.refuse() if self.call() else 0
 
     def refuse(self) -> int:
         """Run the NumPy step whose native call has refused its input, which raises the error."""
-        step = self.steps[failed_at(self.call) if len(self.steps) > 1 else 0]
+        part = self.parts[failed_at(self.call) if len(self.parts) > 1 else 0]
+        step = part.steps[0] if not part.lanes else _failed_step(part)
         with noting_step(step):
             step.run()
             raise InternalError.of_no_node(f"The native code of '{step.name}' failed")
 
 
-def _native_call(members: Sequence[tuple[Step, Calls]]) -> NativeCall:
-    parts = [call for _, calls in members for call in calls.calls]
-    call = parts[0] if len(parts) == 1 else sequence(parts)
+def _failed_step(part: Part) -> Step:
+    """Return the step of the first lane that has failed."""
+    call, steps = part.lanes[failed_at(part.call)]
+    return steps[failed_at(call)]
+
+
+def _native_call(members: Sequence[Member]) -> NativeCall:
+    parts = _parts_of(members)
+    call = parts[0].call if len(parts) == 1 else sequence([part.call for part in parts])
     if not any(calls.may_fail for _, calls in members):
         return call
-    return RefusableCall(call, [step for step, calls in members for _ in calls.calls])
+    return RefusableCall(call, parts)
 
 
 def library_of(step: Candidate, known: dict[Any, str]) -> str:

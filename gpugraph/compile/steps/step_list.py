@@ -68,7 +68,8 @@ class StepList(Arrays):
         """
         step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)
-        self.entries.append(GuardedStep(self.guard, step, (), (), native, assigns, group))
+        lane = self.unit.lanes.get(node.id)
+        self.entries.append(GuardedStep(self.guard, step, (), (), native, assigns, group, lane))
 
     def with_stretches(
         self, entries: Sequence[GuardedStep], in_loop: bool = False

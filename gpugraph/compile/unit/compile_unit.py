@@ -104,6 +104,13 @@ RECOMPUTE_HINT = "_recompute_hint"
 matter.
 """
 
+COPIES, COPY_DEVICES = "_copies", "_copy_devices"
+"""Attrs of a variable of which a strategy has made equal copies: the names and the devices of all
+copies, including this one.
+"""
+COPY = "_copy"
+"""The attr of a copy's node that names the first copy's memory: the number of the copy."""
+
 _KEPT_ATTRS = (RECOMPUTE_HINT, RECOMPUTED, RECOMPUTES)
 """The attrs that `Unit.add_op` copies to a new op from the node `like`."""
 
@@ -156,6 +163,13 @@ class Storage:
     owner: str
     offset: int = 0
     node: Node | None = None
+
+
+class Lane(NamedTuple):
+    """A part of the order that may run beside the parts of the same phase on other devices."""
+
+    phase: int
+    device: str
 
 
 class Home(NamedTuple):
@@ -223,7 +237,8 @@ class Unit:
 
     Args:
       flow: `flow`.
-      order: order, depth and parallel (adjacent nodes that run at the same time). memory: homes,
+      order: order, depth, parallel (adjacent nodes that run at the same time) and lanes (by id, of
+        nodes that may run beside those of other devices). memory: homes,
         storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
         runs_once (whether the plan is valid for a single run).
       programs: with open sizes, by id.
@@ -253,6 +268,7 @@ class Unit:
     transfers: list[Transfer] = field(default_factory=list)
     order: list[Node] = field(default_factory=list)
     parallel: list[list[Node]] = field(default_factory=list)
+    lanes: dict[int, Lane] = field(default_factory=dict)
     depth: dict[int, int] = field(default_factory=dict)
     homes: dict[TensorId, Home] = field(default_factory=dict)
     storages: list[Storage] = field(default_factory=list)

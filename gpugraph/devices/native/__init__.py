@@ -9,6 +9,7 @@ functions, and other work as native calls.
     move        a copy from one strided array to another, as such a call   strided_copies
     SourceFile  C functions of single ops, written by hand                 handwritten_kernels
     sequence    calls, one after another, as one                         here
+    beside      calls, at the same time, as one                          here
     Loop        variables, a condition, next values: a whole while loop    c_while_loop_source
     Iterations  calls, jumps, accesses to stacks: any other while loop     iterations
 
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.c_types import NOT_NATIVE as NOT_NATIVE, not_native as not_native
 from gpugraph.devices.codegen.c_value_expressions import failure_of as failure_of
 from gpugraph.devices.codegen.program import (
@@ -84,8 +86,8 @@ from gpugraph.devices.native.tiled_products import (
 
 
 def failed_at(call: Callable[[], int]) -> int:
-    """Return the index of the call that ended a `sequence` by a nonzero status. `call`: the
-    sequence, which has returned a nonzero status.
+    """Return the index of the call that ended a `sequence` by a nonzero status, or the first such
+    call of `beside`. `call`: the sequence, which has returned a nonzero status.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
@@ -121,6 +123,20 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.sequence(calls)
+
+
+def threads_of(call: Callable[[], int]) -> int:
+    """Return the number of threads that a call, as for `sequence`, may use."""
+    return int(getattr(call_of(call)[2], "threads", 1))
+
+
+def beside(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
+    """Return one call that makes these calls, as for `sequence`, at the same time. It returns the
+    first nonzero status.
+    """
+    runtime = RUNTIME.get(True)
+    assert runtime is not None, "there are calls, so there is a runtime"
+    return runtime.beside(calls, thread_count())
 
 
 def open_blocks(calls: Sequence[tuple[BlockWords, OpenCall]]) -> OpenBlocks:

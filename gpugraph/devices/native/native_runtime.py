@@ -69,6 +69,16 @@ class _Several(ctypes.Structure):
     )
 
 
+class _Lanes(ctypes.Structure):
+    """The C structure `gg_lanes` of host_runtime.c: calls beside each other."""
+
+    _fields_ = (
+        ("entry", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("count", "threads", "failed")),
+        *((name, ctypes.c_void_p) for name in ("blocks", "statuses")),
+    )
+
+
 _PYTHON = (
     "PyTuple_GetItem", "PyLong_AsVoidPtr", "PyLong_FromLong", "PyEval_SaveThread",
     "PyEval_RestoreThread",
@@ -98,6 +108,7 @@ class Runtime:
         library.gg_python(functions)
         self.parallel = address_of(library.gg_run_parallel)
         self._sequence = address_of(library.gg_sequence)
+        self._beside = address_of(library.gg_beside)
         methods = ctypes.addressof(ctypes.c_char.in_dll(library, "gg_calls"))
         size = 4 * ctypes.sizeof(ctypes.c_void_p)  # the size of a PyMethodDef
         self._held, self._released = methods, methods + size
@@ -132,8 +143,21 @@ class Runtime:
         several = _Several(self._sequence, len(parts), 0, ctypes.addressof(blocks))
         return self.call(several, (blocks, *calls), any(part[1] for part in parts))
 
+    def beside(self, calls: Sequence[Call], threads: int) -> Call:
+        """Return one call that makes these calls at the same time, on at most `threads` threads. It
+        ends when all have ended, and returns the first nonzero status.
+        """
+        parts = [call_of(part) for part in calls]
+        blocks = (ctypes.c_void_p * len(parts))(*(part[0] for part in parts))
+        statuses = (ctypes.c_int64 * len(parts))()
+        addresses = ctypes.addressof(blocks), ctypes.addressof(statuses)
+        lanes = _Lanes(self._beside, len(parts), threads, 0, *addresses)
+        return self.call(lanes, (blocks, statuses, *calls), any(part[1] for part in parts))
+
     def failed_at(self, call: Call) -> int:
-        """Return the index of the call that ended a `sequence`."""
+        """Return the index of the call that ended a `sequence`, or the first failed call of
+        `beside`.
+        """
         return int(call_of(call)[2].failed)
 
     def threads(self) -> int:

@@ -9,25 +9,22 @@ replica receives the next batch.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from gpugraph.base import nest
-from gpugraph.building.replication.input_context import InputContext as InputContext
+from gpugraph.building.replication.input_context import (
+    InputContext as InputContext,
+    InputReplicationMode as InputReplicationMode,
+)
 from gpugraph.building.replication.replicated_values import PerReplica, regroup
 from gpugraph.graph.client.default_graph_functions import device, get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.distribute.numpy_datasets import numpy_dataset
+from gpugraph.library.distribute.steps_on_iterator import MultiStepContext, run_steps_on_iterator
 from gpugraph.ops.control.group_and_no_op import no_op
 from gpugraph.ops.framework.op_declaration import raw_ops
-
-
-class InputReplicationMode(enum.Enum):
-    """How often a strategy calls an input function: once for each worker."""
-
-    PER_WORKER = "PER_WORKER"
 
 
 class DistributedIterator:
@@ -101,6 +98,21 @@ class DistributedIterator:
         result: Tensor = value[start : raw_ops.Minimum(start + size, total)]
         return result
 
+    @property
+    def output_types(self) -> Any:
+        """The structure of the dtypes of a replica's element."""
+        return self._source.output_types
+
+    @property
+    def output_shapes(self) -> Any:
+        """The structure of the static shapes of the dataset's elements."""
+        return self._source.output_shapes
+
+    @property
+    def output_classes(self) -> Any:
+        """The structure of the classes of an element's parts."""
+        return self._source.output_classes
+
     def __iter__(self) -> Any:
         raise RuntimeError("Iterating over a distributed iterator requires eager execution: call "
                            "get_next()")  # fmt: skip
@@ -167,6 +179,11 @@ class DistributesInput:
 
     def _experimental_distribute_datasets_from_function(self, dataset_fn: Any) -> Any:
         return DistributedDataset(self._strategy, dataset_fn(self._input_context()), None, 0)
+
+    def _experimental_run_steps_on_iterator(
+        self, fn: Callable[..., Any], iterator: Any, iterations: Any, initial_loop_values: Any
+    ) -> MultiStepContext:
+        return run_steps_on_iterator(fn, iterator, iterations, initial_loop_values)
 
     def _experimental_make_numpy_dataset(self, numpy_input: Any, session: Any) -> Any:
         where = self.worker_devices[0] if self._task is None else self._task.device

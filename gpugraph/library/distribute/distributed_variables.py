@@ -25,6 +25,7 @@ from gpugraph.building.replication.update_devices import update_replica
 from gpugraph.building.variables import ResourceVariable
 from gpugraph.building.variables.replication_modes import VariableAggregation
 from gpugraph.graph.client.default_graph_functions import device, init_scope
+from gpugraph.graph.client.default_stacks import session_for
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.train.savers.saveable_objects import SaveableObject, SaveSpec
@@ -64,6 +65,11 @@ class DistributedVariable(Components, ResourceVariable):
         if name == "_values":  # not yet initialized
             raise AttributeError(name)
         return getattr(self.get(), name)
+
+    @property
+    def distribute_strategy(self) -> Any:
+        """The strategy that has created the variable."""
+        return self._distribute_strategy
 
     def get(self, device: Any = None) -> Any:
         """Return the component of the current replica, or the component on `device`."""
@@ -166,6 +172,12 @@ class MirroredVariable(DistributedVariable):
             return strategy.extended.update(self, _call(method), (total, *rest), others)
 
         return context.merge_call(merged, args, kwargs)
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Assign a value to all components at once in `session`, or in the default session."""
+        chosen = session or session_for(self._values[0].graph, None, "load a value")
+        initial = self._values[0].initializer.inputs[1]  # the others' initial values copy it
+        chosen.run(self._initializer, {initial: value})
 
     def _saveable(self, name: str) -> SaveableObject:
         return _MirroredSaveable(self, name)

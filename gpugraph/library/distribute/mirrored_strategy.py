@@ -84,6 +84,11 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         return self._devices
 
     @property
+    def worker_devices_by_replica(self) -> tuple[tuple[str, ...], ...]:
+        """The devices of each replica."""
+        return tuple((name,) for name in self._devices)
+
+    @property
     def parameter_devices(self) -> tuple[str, ...]:
         """The devices that hold variables, which are the devices of the replicas."""
         return self._devices
@@ -243,6 +248,8 @@ def create_copies(
                 listed = graph.get_collection_ref(collection)
                 listed[:] = [item for item in listed if item is not value]
         kind = SyncOnReadVariable if is_on_read else MirroredVariable
+        if not is_on_read and len(values) > 1:
+            _note_copies(values)
         variable = kind(strategy, values, aggregation)
     graph.add_to_collections(keys, variable)
     return variable
@@ -263,6 +270,16 @@ def _copies(
                 }
             values.append(next_creator(**arguments))
     return values
+
+
+def _note_copies(values: Sequence[Any]) -> None:
+    """Record in the graph that these variables are always equal, so that devices with a common
+    memory need only one: see `compile/rewriting/shared_copies.py`.
+    """
+    makers = [value.handle.op for value in values]
+    for maker in makers:
+        maker._set_attr("_copies", [other.attrs["shared_name"] for other in makers])
+        maker._set_attr("_copy_devices", [other.device for other in makers])
 
 
 def _initial(first: Any, name: str) -> Any:

@@ -195,6 +195,35 @@ int gg_sequence(void *at) {
     return GG_DONE;
 }
 
+/* Lanes: calls that run beside each other. Kernels in them use no threads of their own, as the
+   lanes own the threads. */
+
+typedef struct {
+    gg_entry entry;
+    int64_t count, threads;
+    int64_t failed; /* the index of the first that failed */
+    void **blocks;
+    int64_t *statuses;
+} gg_lanes;
+
+static void gg_lane(void *at, int64_t which) {
+    gg_lanes *all = at;
+    void *block = all->blocks[which];
+    all->statuses[which] = (*(gg_entry *)block)(block);
+}
+
+int gg_beside(void *at) {
+    gg_lanes *all = at;
+    gg_run_parallel(gg_lane, all, all->count, all->threads);
+    for (int64_t each = 0; each < all->count; each++) {
+        if (all->statuses[each]) {
+            all->failed = each;
+            return (int)all->statuses[each];
+        }
+    }
+    return GG_DONE;
+}
+
 /* -- matrix products, by a BLAS that was found in this process
 
    Its threads are not used: it divides work by their number, and on few processors takes longer
