@@ -238,7 +238,10 @@ def report_attributes(folder: Path, is_listed: bool) -> int:
 
 
 def _sources(folder: Path) -> list[Path]:
-    return [file for file in sorted(folder.rglob("*.py")) if not is_test(file)]
+    """Return the sources of all libraries below a folder, which may be links."""
+    libraries = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    files = [file for library in libraries for file in sorted(library.rglob("*.py"))]
+    return [file for file in files if not is_test(file)]
 
 
 def main() -> int:

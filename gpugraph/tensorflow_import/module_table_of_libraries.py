@@ -158,6 +158,11 @@ python.ops.rnn: rnn_cell_impl=@python.ops.rnn_cell_impl
     _concat=internals.array_internals.concat_sizes
     _transpose_batch_time=internals.array_internals.transpose_batch_time
 python.ops.rnn_cell_impl: _concat=internals.array_internals.concat_sizes
+    _linear=internals.layer_internals.linear _Linear=internals.layer_internals.Linear
+contrib.rnn.python.ops.core_rnn_cell: _linear=internals.layer_internals.linear
+    _Linear=internals.layer_internals.Linear
+contrib.rnn.python.ops.rnn_cell: _linear=internals.layer_internals.linear
+    _Linear=internals.layer_internals.Linear
 contrib.seq2seq.python.ops.decoder:
     _transpose_batch_time=internals.array_internals.transpose_batch_time
 python.ops.summary_op_util: internals.summary_internals
@@ -222,7 +227,13 @@ python.tpu.tpu_function: get_tpu_context=internals.tpu_internals.get_tpu_context
 contrib.tpu.python.tpu.tpu_function: get_tpu_context=internals.tpu_internals.get_tpu_context
     TpuContext=internals.tpu_internals.TpuContext
 python.tpu.tensor_tracer: TensorTracer=internals.tpu_internals.TensorTracer
-python.tools.freeze_graph: internals.file_internals
+python.tools.freeze_graph: gpugraph.tensorflow_import.graph_tools.frozen_graph_files
+    internals.file_internals
+python.tools.strip_unused_lib: gpugraph.tensorflow_import.graph_tools.stripped_graphs
+python.tools.optimize_for_inference_lib: gpugraph.tensorflow_import.graph_tools.inference_graphs
+python.tools.(inspect_checkpoint saved_model_utils):
+    gpugraph.tensorflow_import.graph_tools.checkpoint_printing
+tools.graph_transforms: gpugraph.tensorflow_import.graph_tools.graph_transforms
 test.mock: unittest.mock
 contrib.graph_editor: get_backward_walk_ops=internals.training_internals.backward_walk_ops
 contrib.framework.nest: gpugraph.base.nest gpugraph.base.nest_by_depth
