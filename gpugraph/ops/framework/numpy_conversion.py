@@ -41,6 +41,8 @@ def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[
         array = np.array(value, number_type)
     elif isinstance(value, (np.ndarray, np.generic)):
         array = _from_numpy(np.asarray(value), wanted)
+    elif hasattr(type(value), "__array__"):  # arrays of other libraries, such as pandas.Series
+        array = _from_numpy(np.asarray(value), wanted)
     else:
         array = _from_python(value, wanted)
     return array if shape is None else filled_up(array, shape)

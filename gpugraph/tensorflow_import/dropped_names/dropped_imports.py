@@ -41,6 +41,9 @@ _CALLS = {
 original function.
 """
 
+_DEFAULTS = {"pandas": "own.of_data_files.infer_objects"}
+"""By module, the function that restores dropped defaults. It is called with the module."""
+
 _REPLACED: dict[tuple[ModuleType, str], Any] = {}
 """By (module, name), the original functions that were wrapped."""
 
@@ -132,6 +135,8 @@ def add_names(module: ModuleType) -> None:
         if attribute and isinstance(owner, type) and not hasattr(owner, attribute):
             with suppress(ImportError, AttributeError):
                 _set_attribute(owner, attribute, _value(value))
+    if name in _DEFAULTS:
+        _value(_DEFAULTS[name])(module)
     for key, wrapper in _CALLS.get(name, {}).items():
         function = getattr(module, key, None)
         if function is not None and (module, key) not in _REPLACED:
