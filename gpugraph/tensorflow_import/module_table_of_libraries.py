@@ -271,13 +271,6 @@ contrib.slim.dataset: Dataset=internals.slim_internals.Dataset
 contrib.slim.(evaluation python.slim.evaluation): tf.contrib.slim
     evaluate_once=internals.slim_evaluation.evaluate_once
     evaluation_loop=internals.slim_evaluation.evaluation_loop
-contrib.learn.monitors:
-    replace_monitors_with_hooks=gpugraph.tensorflow_import.estimator_parts.learn_run_config.replace_monitors_with_hooks
-contrib.learn.python.learn.monitors:
-    replace_monitors_with_hooks=gpugraph.tensorflow_import.estimator_parts.learn_run_config.replace_monitors_with_hooks
-contrib.learn: RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_config.RunConfig
-contrib.learn.python.learn.estimators.run_config:
-    RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_config.RunConfig
 contrib.saved_model:
     get_signature_def_by_key=gpugraph.tensorflow_import.estimator_parts.predictors.get_signature_def_by_key
 contrib.saved_model.python.saved_model.signature_def_utils:
