@@ -301,5 +301,8 @@ ESTIMATOR = {
     "contrib.tpu.python.tpu.tpu_estimator": f"{_TPU}.tpu_estimator",
     "contrib.tpu.python.tpu.tpu_context": f"{_TPU}.tpu_context",
     "contrib.tpu": "tensorflow_estimator._api.v1.estimator.tpu",
+    "contrib.gan": "tensorflow_gan",
+    "contrib.kfac": "kfac",
+    "contrib.constrained_optimization": "tensorflow_constrained_optimization",
 }
 """By path relative to `tensorflow`, the module of the library that has its names."""

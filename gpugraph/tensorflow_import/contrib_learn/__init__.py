@@ -10,4 +10,5 @@ canned_estimators  DNNClassifier, LinearRegressor, ...
 learn_monitors     monitors, as hooks
 experiments        Experiment and learn_runner
 csv_datasets       tables of CSV files
+k_means            the graph of k-means clustering, of `tf.contrib.factorization`
 """

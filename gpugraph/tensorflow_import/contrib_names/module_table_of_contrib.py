@@ -26,6 +26,8 @@ _WRITERS = f"""create_file_writer={_STATE}.create_file_writer
     eval_dir={_SUMMARIES}.eval_dir initialize={_SUMMARIES}.initialize"""
 
 _LEARN = """
+contrib.factorization: learned.k_means
+contrib.factorization.python.ops.clustering_ops: learned.k_means
 contrib.learn: RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_config.RunConfig
     datasets=@contrib.learn.datasets monitors=@contrib.learn.monitors learned.learn_columns
     learned.learn_estimators learned.canned_estimators learned.experiments learned.metric_specs
