@@ -85,9 +85,8 @@ class _Classifier(_Canned):
     def predict_proba(self, *arguments: Any, **options: Any) -> Any:
         """Return the probabilities of the classes."""
         as_iterable = options.pop("as_iterable", True)
-        found = super().predict(
-            *arguments, outputs=[_PROBABILITIES], as_iterable=as_iterable, **options
-        )
+        options |= {"outputs": [_PROBABILITIES], "as_iterable": as_iterable}
+        found = super().predict(*arguments, **options)
         return (each[_PROBABILITIES] for each in found) if as_iterable else found[_PROBABILITIES]
 
 
@@ -137,7 +136,10 @@ class DNNClassifier(_Classifier):
         label_keys: Any = None,
     ) -> None:
         _refuse(feature_engineering_fn, embedding_lr_multipliers)
-        options = {"hidden_units": hidden_units, "feature_columns": list(feature_columns)}
+        options: dict[str, Any] = {
+            "hidden_units": hidden_units,
+            "feature_columns": list(feature_columns),
+        }
         options |= {
             "model_dir": model_dir,
             "n_classes": n_classes,
@@ -170,7 +172,10 @@ class DNNRegressor(_Regressor):
         input_layer_min_slice_size: int | None = None,
     ) -> None:
         _refuse(feature_engineering_fn, embedding_lr_multipliers)
-        options = {"hidden_units": hidden_units, "feature_columns": list(feature_columns)}
+        options: dict[str, Any] = {
+            "hidden_units": hidden_units,
+            "feature_columns": list(feature_columns),
+        }
         options |= {
             "model_dir": model_dir,
             "config": config,
@@ -200,7 +205,7 @@ class LinearClassifier(_Classifier):
         label_keys: Any = None,
     ) -> None:
         _refuse(feature_engineering_fn)
-        options = {
+        options: dict[str, Any] = {
             "feature_columns": list(feature_columns),
             "model_dir": model_dir,
             "config": config,
@@ -231,7 +236,7 @@ class LinearRegressor(_Regressor):
         feature_engineering_fn: Any = None,
     ) -> None:
         _refuse(feature_engineering_fn)
-        options = {
+        options: dict[str, Any] = {
             "feature_columns": list(feature_columns),
             "model_dir": model_dir,
             "config": config,

@@ -59,11 +59,12 @@ def parse_numpy_printoption(kv_str: str) -> None:
     Raises ValueError if there is no such option, or if its value is not of its type.
     """
     key, _, value = kv_str.partition("=")
-    options = np.get_printoptions()
+    options: dict[str, Any] = dict(np.get_printoptions())
     if not value or key not in options:
         raise ValueError(f"Setting '{kv_str}' from the command line is not supported.")
     kind = type(options[key])
-    np.set_printoptions(**{key: value == "True" if kind is bool else kind(value)})
+    options[key] = value == "True" if kind is bool else kind(value)
+    np.set_printoptions(**options)
 
 
 def read_saved_model(saved_model_dir: Any) -> Any:

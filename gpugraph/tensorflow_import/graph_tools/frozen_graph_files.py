@@ -145,9 +145,8 @@ def freeze_graph_with_def_protos(
         if input_meta_graph_def:
             meta_graph = type(input_meta_graph_def)()
             meta_graph.CopyFrom(input_meta_graph_def)
-            train.import_meta_graph(meta_graph, clear_devices=True).restore(
-                session, input_checkpoint
-            )
+            saver = train.import_meta_graph(meta_graph, clear_devices=True)
+            (saver or train.Saver()).restore(session, input_checkpoint)
         elif input_saved_model_dir:
             load(session, names_of(saved_model_tags), input_saved_model_dir)
         else:

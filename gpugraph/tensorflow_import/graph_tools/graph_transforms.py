@@ -11,7 +11,7 @@ import numpy as np
 from gpugraph.base.dtypes import as_dtype, float32
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.building.graph_files.graph_cutting import extract_sub_graph, node_name
+from gpugraph.building.graph_files.graph_cutting import colocated_names, extract_sub_graph, node_name
 from gpugraph.building.graph_files.graph_def_index import GraphDefIndex
 from gpugraph.building.graph_files.import_graph_def import import_graph_def
 from gpugraph.formats import messages_pb2
@@ -162,7 +162,8 @@ def _fold_constants(graph_def: Any, options: _Options) -> Any:
 def _is_pure(op_type: str) -> bool:
     """Return whether an op's results depend on its inputs alone."""
     declaration = DECLARATIONS.get(op_type)
-    return declaration is not None and not declaration.stateful and "Placeholder" not in op_type
+    is_known = declaration is not None and "Placeholder" not in op_type
+    return is_known and not declaration.op_def.is_stateful  # type: ignore[union-attr]
 
 
 def _constant(node: Any, value: Any) -> Any:
@@ -294,6 +295,10 @@ def _renamed(graph_def: Any, names: dict[str, str]) -> Any:
         for position, text in enumerate(node.input):
             old = node_name(text)
             node.input[position] = text.replace(old, names.get(old, old), 1)
+        groups = colocated_names(node)
+        if groups:
+            new = [f"loc:@{names.get(group, group)}".encode() for group in groups]
+            node.attr["_class"].list.s[:] = new
     return graph_def
 
 

@@ -263,7 +263,7 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
         source = raw_ops.Cast(source, DstT=dtypes.float32)
     if isinstance(alpha, (int, float, np.generic, np.ndarray)):
         return _leaky_relu(source, alpha=float(alpha), name=name)
-    with source.graph.name_scope(name, "LeakyRelu") as scope:
+    with source.graph.name_scope(name or "LeakyRelu") as scope:
         slope = convert_to_tensor(alpha, source.dtype)
         return raw_ops.Maximum(source, raw_ops.Mul(slope, source), name=scope)
 
