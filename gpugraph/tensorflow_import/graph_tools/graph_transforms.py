@@ -11,7 +11,11 @@ import numpy as np
 from gpugraph.base.dtypes import as_dtype, float32
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.building.graph_files.graph_cutting import colocated_names, extract_sub_graph, node_name
+from gpugraph.building.graph_files.graph_cutting import (
+    colocated_names,
+    extract_sub_graph,
+    node_name,
+)
 from gpugraph.building.graph_files.graph_def_index import GraphDefIndex
 from gpugraph.building.graph_files.import_graph_def import import_graph_def
 from gpugraph.formats import messages_pb2
