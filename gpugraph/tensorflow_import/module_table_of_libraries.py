@@ -19,6 +19,13 @@ data: get_output_shapes=tf.data.get_legacy_output_shapes
     get_output_types=tf.data.get_legacy_output_types
     get_output_classes=tf.data.get_legacy_output_classes
 keras.layers.wrappers: tf.keras.layers
+keras: wrappers=@keras.wrappers
+keras.wrappers: scikit_learn=@keras.wrappers.scikit_learn
+keras.wrappers.scikit_learn: gpugraph.tensorflow_import.estimator_parts.scikit_learn_wrappers
+python.keras: wrappers=@keras.wrappers
+python.keras.wrappers: scikit_learn=@keras.wrappers.scikit_learn
+python.keras.wrappers.scikit_learn:
+    gpugraph.tensorflow_import.estimator_parts.scikit_learn_wrappers
 keras.utils.generic_utils: tf.keras.utils gpugraph.tensorflow_import.private_keras_names
     internals.keras_internals
 python.compat.compat: tf.compat
