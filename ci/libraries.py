@@ -175,7 +175,8 @@ def run_tests(folder: Path, chosen: list[str], limit: int, every: int, results: 
 def programs_of_libraries() -> list[Path]:
     """Return the programs over libraries, the short ones first."""
     folder = Path(__file__).parent / "library_programs"
-    return [*sorted(folder.glob("*.py")), *sorted(folder.glob("longer/*.py"))]
+    further = [*sorted(folder.glob("longer/*.py")), *sorted(folder.glob("of_the_time/*.py"))]
+    return [*sorted(folder.glob("*.py")), *further]
 
 
 def run_programs(folder: Path, chosen: list[str]) -> int:
@@ -238,7 +239,10 @@ def report_attributes(folder: Path, is_listed: bool) -> int:
 
 
 def _sources(folder: Path) -> list[Path]:
-    return [file for file in sorted(folder.rglob("*.py")) if not is_test(file)]
+    """Return the sources of all libraries below a folder, which may be links."""
+    libraries = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    files = [file for library in libraries for file in sorted(library.rglob("*.py"))]
+    return [file for file in files if not is_test(file)]
 
 
 def main() -> int:

@@ -41,7 +41,8 @@ checkpoint.capture_dependencies checkpoint.split_dependency: name the objects as
 checkpoint.dot_graph_from_checkpoint: print tf.contrib.checkpoint.object_metadata
 coder: there is no range coder: use tf.py_func
 compiler: {_COMPILED}, all of them: there is no scope to request it
-constrained_optimization: write the Lagrangian, and train it by two optimizers
+constrained_optimization: it is in the library of this name: install it by
+    `pip install --no-deps tensorflow-constrained-optimization==0.2`
 copy_graph meta_graph_transform: graphs are copied as messages, by tf.import_graph_def
 data.LMDBDataset: files of LMDB need its library: read them by Dataset.from_generator
 deprecated: use tf.summary
@@ -55,13 +56,14 @@ distributions.Autoregressive distributions.BatchReshape
 distributions.estimator_head_distribution_regression: return the log_prob as the loss of a model_fn
 eager: there is no eager execution: build a graph and run it in a Session
 estimator learn: {_ESTIMATORS}
-factorization: there is no clustering, and no factorization of matrices: {_ELSEWHERE}
+factorization: there is no factorization of matrices, and no Gaussian mixture: {_ELSEWHERE}
 ffmpeg: there is no audio or video codec: decode files in tf.py_func
 framework.RecordInput: use tf.data.TFRecordDataset with shuffle and batch
 framework.fuse_op: graphs are fused when a Session compiles them
 fused_conv: {_COMPILED}: tf.nn.conv2d, tf.nn.bias_add and tf.nn.relu become one step
 gdr mpi mpi_collectives rpc verbs: {_OTHER_CLUSTERS}
-gan: write both losses by tf.losses, and train them by two optimizers
+gan: it is in the library tensorflow-gan: install it by
+    `pip install --no-deps tensorflow-gan==1.0.0.dev0`
 graph_editor.bypass graph_editor.connect graph_editor.detach* graph_editor.edit
     graph_editor.reroute_inputs graph_editor.reroute_ios graph_editor.reroute_outputs
     graph_editor.swap_inputs graph_editor.swap_ios graph_editor.swap_outputs
@@ -77,7 +79,7 @@ image.bipartite_match image.connected_components image.single_image_random_dot_s
 input_pipeline: {_QUEUES}
 integrate: there is no solver of differential equations: use tf.while_loop or tf.scan
 kernel_methods: write the features by tf.random.normal and tf.cos
-kfac: there is no second-order optimizer: use tf.train.AdamOptimizer
+kfac: it is in the library kfac: install it by `pip install --no-deps kfac==0.2.4`
 labeled_tensor: dimensions of tensors have no names: use tf.transpose and tf.gather
 layers.RevBlock layers.rev_block: {_REVERSIBLE}
 layers.bucketized_column layers.check_feature_columns layers.create_feature_spec_for_parsing

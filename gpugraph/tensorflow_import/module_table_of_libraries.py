@@ -19,6 +19,13 @@ data: get_output_shapes=tf.data.get_legacy_output_shapes
     get_output_types=tf.data.get_legacy_output_types
     get_output_classes=tf.data.get_legacy_output_classes
 keras.layers.wrappers: tf.keras.layers
+keras: wrappers=@keras.wrappers
+keras.wrappers: scikit_learn=@keras.wrappers.scikit_learn
+keras.wrappers.scikit_learn: gpugraph.tensorflow_import.estimator_parts.scikit_learn_wrappers
+python.keras: wrappers=@keras.wrappers
+python.keras.wrappers: scikit_learn=@keras.wrappers.scikit_learn
+python.keras.wrappers.scikit_learn:
+    gpugraph.tensorflow_import.estimator_parts.scikit_learn_wrappers
 keras.utils.generic_utils: tf.keras.utils gpugraph.tensorflow_import.private_keras_names
     internals.keras_internals
 python.compat.compat: tf.compat
@@ -158,6 +165,11 @@ python.ops.rnn: rnn_cell_impl=@python.ops.rnn_cell_impl
     _concat=internals.array_internals.concat_sizes
     _transpose_batch_time=internals.array_internals.transpose_batch_time
 python.ops.rnn_cell_impl: _concat=internals.array_internals.concat_sizes
+    _linear=internals.layer_internals.linear _Linear=internals.layer_internals.Linear
+contrib.rnn.python.ops.core_rnn_cell: _linear=internals.layer_internals.linear
+    _Linear=internals.layer_internals.Linear
+contrib.rnn.python.ops.rnn_cell: _linear=internals.layer_internals.linear
+    _Linear=internals.layer_internals.Linear
 contrib.seq2seq.python.ops.decoder:
     _transpose_batch_time=internals.array_internals.transpose_batch_time
 python.ops.summary_op_util: internals.summary_internals
@@ -222,7 +234,13 @@ python.tpu.tpu_function: get_tpu_context=internals.tpu_internals.get_tpu_context
 contrib.tpu.python.tpu.tpu_function: get_tpu_context=internals.tpu_internals.get_tpu_context
     TpuContext=internals.tpu_internals.TpuContext
 python.tpu.tensor_tracer: TensorTracer=internals.tpu_internals.TensorTracer
-python.tools.freeze_graph: internals.file_internals
+python.tools.freeze_graph: gpugraph.tensorflow_import.graph_tools.frozen_graph_files
+    internals.file_internals
+python.tools.strip_unused_lib: gpugraph.tensorflow_import.graph_tools.stripped_graphs
+python.tools.optimize_for_inference_lib: gpugraph.tensorflow_import.graph_tools.inference_graphs
+python.tools.(inspect_checkpoint saved_model_utils):
+    gpugraph.tensorflow_import.graph_tools.checkpoint_printing
+tools.graph_transforms: gpugraph.tensorflow_import.graph_tools.graph_transforms
 test.mock: unittest.mock
 contrib.graph_editor: get_backward_walk_ops=internals.training_internals.backward_walk_ops
 contrib.framework.nest: gpugraph.base.nest gpugraph.base.nest_by_depth
@@ -260,13 +278,6 @@ contrib.slim.dataset: Dataset=internals.slim_internals.Dataset
 contrib.slim.(evaluation python.slim.evaluation): tf.contrib.slim
     evaluate_once=internals.slim_evaluation.evaluate_once
     evaluation_loop=internals.slim_evaluation.evaluation_loop
-contrib.learn.monitors:
-    replace_monitors_with_hooks=gpugraph.tensorflow_import.estimator_parts.learn_run_config.replace_monitors_with_hooks
-contrib.learn.python.learn.monitors:
-    replace_monitors_with_hooks=gpugraph.tensorflow_import.estimator_parts.learn_run_config.replace_monitors_with_hooks
-contrib.learn: RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_config.RunConfig
-contrib.learn.python.learn.estimators.run_config:
-    RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_config.RunConfig
 contrib.saved_model:
     get_signature_def_by_key=gpugraph.tensorflow_import.estimator_parts.predictors.get_signature_def_by_key
 contrib.saved_model.python.saved_model.signature_def_utils:
@@ -297,5 +308,8 @@ ESTIMATOR = {
     "contrib.tpu.python.tpu.tpu_estimator": f"{_TPU}.tpu_estimator",
     "contrib.tpu.python.tpu.tpu_context": f"{_TPU}.tpu_context",
     "contrib.tpu": "tensorflow_estimator._api.v1.estimator.tpu",
+    "contrib.gan": "tensorflow_gan",
+    "contrib.kfac": "kfac",
+    "contrib.constrained_optimization": "tensorflow_constrained_optimization",
 }
 """By path relative to `tensorflow`, the module of the library that has its names."""

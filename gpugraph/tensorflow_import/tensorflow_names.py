@@ -32,6 +32,7 @@ _ABSENT = object()
 
 _ABBREVIATIONS = {
     "internals": f"{__package__}.internals",
+    "learned": f"{__package__}.contrib_learn",
     "contrib": f"{_PACKAGE}.library.contrib",
     "names": f"{__package__}.contrib_names",
     "rnn": f"{_PACKAGE}.library.contrib_rnn",

@@ -231,7 +231,8 @@ class ExponentialMovingAverage:
         return Variable(lambda: zeros(shape, dtype), trainable=False, name=name)
 
     def _current_decay(self) -> Tensor:
-        decay = convert_to_tensor(self._decay, name="decay")
+        known = None if isinstance(self._decay, Tensor) else dtypes.float32
+        decay = convert_to_tensor(self._decay, known, name="decay")
         if self._num_updates is None:
             return decay
         count = cast(self._num_updates, dtypes.float32, name="num_updates")

@@ -39,7 +39,7 @@ def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[
     number_type = _type_of_numbers(value, wanted)
     if number_type is not None:
         array = np.array(value, number_type)
-    elif isinstance(value, (np.ndarray, np.generic)):
+    elif isinstance(value, (np.ndarray, np.generic)) or hasattr(type(value), "__array__"):
         array = _from_numpy(np.asarray(value), wanted)
     else:
         array = _from_python(value, wanted)

@@ -30,15 +30,16 @@ from gpugraph.ops.random.random_ops import random_uniform
 def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
     """Return `image` as a tensor, and the axis of its height: 0 for one image, 1 for several.
 
-    Raises ValueError for ranks other than 3 and 4.
+    A tensor of unknown rank, such as that of `decode_image`, is one image. Raises ValueError for
+    ranks other than 3 and 4.
     """
     source = convert_to_tensor(image, name=name)
+    if source.shape.rank is None:
+        source = raw_ops.Identity(source)
+        source.set_shape([None] * 3)
     rank = source.shape.rank
     if rank not in (3, 4):
-        raise ValueError(
-            f"'{name}' (shape {source.shape}) must have either 3 or 4 dimensions, known when the "
-            "graph is made."
-        )
+        raise ValueError(f"'{name}' (shape {source.shape}) must have either 3 or 4 dimensions.")
     return source, rank - 3
 
 

@@ -246,7 +246,8 @@ def strided_slice(
     if strides is None and isinstance(begin, Tensor):
         strides = raw_ops.OnesLike(begin)
     elif strides is None:
-        strides = np.ones(np.shape(begin), np.int32)
+        is_list = isinstance(begin, (list, tuple))  # whose entries may be tensors
+        strides = np.ones(len(begin) if is_list else np.shape(begin), np.int32)
     return _strided_slice(
         input_,
         int_argument(begin),

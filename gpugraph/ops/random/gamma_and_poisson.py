@@ -17,10 +17,9 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.philox import Philox
-from gpugraph.ops.random.random_ops import sizes_of
 from gpugraph.ops.random.rejection_sampling import gamma, poisson
 from gpugraph.ops.random.seeds_and_streams import INDEX, RESERVED, SEED_ATTRS, seeds_of, stream_of
 
@@ -123,7 +122,7 @@ def random_gamma(
       beta: the rate, 1 by default.
     """
     with op_scope(name, "random_gamma", shape, alpha, beta):
-        sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)
+        sizes = convert_to_tensor(int_argument(shape), dtypes.int32, name="shape")
         alpha = convert_to_tensor(alpha, dtype, name="alpha")
         beta = convert_to_tensor(1 if beta is None else beta, dtype, name="beta")
         drawn = _random_gamma(sizes, alpha + zeros_like(beta), **seeds_of(seed))
@@ -147,5 +146,5 @@ def random_poisson(
       dtype: floating, int32 or int64. A rate that is negative or not finite gives NaN.
     """
     with op_scope(name, "random_poisson", lam, shape):
-        sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)
+        sizes = convert_to_tensor(int_argument(shape), dtypes.int32, name="shape")
         return _random_poisson(sizes, lam, dtype=dtype, **seeds_of(seed))

@@ -1,7 +1,8 @@
 """Further rows of `module_table`: modules of contrib, and names that lie there alone.
 
 `contrib.x` in a target stands for `gpugraph.library.contrib.x`, `rnn.x` for
-`gpugraph.library.contrib_rnn.x`, and `names.x` for a module of this folder.
+`gpugraph.library.contrib_rnn.x`, and `names.x` for a module of this folder. `learned.x`
+stands for `gpugraph.tensorflow_import.contrib_learn.x`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,44 @@ _WRITERS = f"""create_file_writer={_STATE}.create_file_writer
     import_event={_SUMMARIES}.import_event flush={_SUMMARIES}.flush
     eval_dir={_SUMMARIES}.eval_dir initialize={_SUMMARIES}.initialize"""
 
-ROWS_OF_CONTRIB = f"""
+_LEARN = """
+contrib.factorization: learned.k_means
+contrib.factorization.python.ops.clustering_ops: learned.k_means
+contrib.learn: RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_config.RunConfig
+    datasets=@contrib.learn.datasets monitors=@contrib.learn.monitors learned.learn_columns
+    learned.learn_estimators learned.canned_estimators learned.experiments learned.metric_specs
+    learned.model_function_ops learn_runner=@contrib.learn.python.learn.learn_runner
+    infer_real_valued_columns_from_input=learned.learn_columns.infer_real_valued_columns
+    preprocessing=@contrib.learn.preprocessing
+contrib.learn.datasets: learned.csv_datasets base=@contrib.learn.datasets.base
+    mnist=@contrib.learn.datasets.mnist
+contrib.learn.datasets.base: learned.csv_datasets
+contrib.learn.python.learn.datasets: learned.csv_datasets base=@contrib.learn.datasets.base
+    mnist=@contrib.learn.datasets.mnist
+contrib.learn.python.learn.datasets.base: learned.csv_datasets
+contrib.learn.(monitors python.learn.monitors): learned.learn_monitors
+contrib.learn.python.learn.(learn_runner experiment): learned.experiments
+contrib.learn.learn_runner: learned.experiments
+contrib.learn.python.learn.metric_spec: learned.metric_specs
+contrib.learn.python.learn.export_strategy: learned.learn_estimators
+contrib.learn.utils.saved_model_export_utils: learned.learn_estimators
+contrib.learn.python.learn.utils.saved_model_export_utils: learned.learn_estimators
+contrib.learn.python.learn.estimators: learned.learn_estimators learned.canned_estimators
+    model_fn=@contrib.learn.python.learn.estimators.model_fn
+    run_config=@contrib.learn.python.learn.estimators.run_config
+    estimator=@contrib.learn.python.learn.estimators.estimator
+contrib.learn.python.learn.estimators.(estimator dnn linear dnn_linear_combined):
+    learned.learn_estimators learned.canned_estimators learned.learn_columns
+    infer_real_valued_columns_from_input=learned.learn_columns.infer_real_valued_columns
+contrib.learn.python.learn.estimators.(model_fn constants prediction_key):
+    learned.model_function_ops learned.metric_specs
+contrib.learn.python.learn.estimators.run_config:
+    RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_config.RunConfig
+contrib.layers: learned.learn_columns
+contrib.layers.python.layers.(feature_column feature_column_ops): learned.learn_columns
+"""
+
+ROWS_OF_CONTRIB = f"""{_LEARN}
 contrib.summary: {_WRITERS}
 contrib.summary.summary: {_WRITERS}
 python.ops.summary_ops_v2: {_WRITERS}

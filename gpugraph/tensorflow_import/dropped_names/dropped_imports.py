@@ -15,15 +15,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from gpugraph.tensorflow_import.dropped_names.dropped_table import ADDED, NEW_MODULES
+from gpugraph.tensorflow_import.dropped_names.of_array_conversion import (
+    convert_arrays_of_one_element,
+)
 from gpugraph.tensorflow_import.dropped_names.old_messages import OldMessagesFinder
 from gpugraph.tensorflow_import.modules_by_name import module_named
 
 _PACKAGE = __package__ or ""
-_OURS = (__file__, "<frozen importlib")
+_OURS = (str(Path(__file__).parent), "<frozen importlib")
+_MISSING = object()
 
 _CALLS = {
     "numpy": {
@@ -39,6 +44,9 @@ _CALLS = {
 """By module, the functions that are wrapped. The value is the wrapper, which is called with the
 original function.
 """
+
+_DEFAULTS = {"pandas": "own.of_data_files.infer_objects"}
+"""By module, the function that restores dropped defaults. It is called with the module."""
 
 _REPLACED: dict[tuple[ModuleType, str], Any] = {}
 """By (module, name), the original functions that were wrapped."""
@@ -131,6 +139,10 @@ def add_names(module: ModuleType) -> None:
         if attribute and isinstance(owner, type) and not hasattr(owner, attribute):
             with suppress(ImportError, AttributeError):
                 _set_attribute(owner, attribute, _value(value))
+    if name in _DEFAULTS:
+        _value(_DEFAULTS[name])(module)
+    if name == "numpy":
+        convert_arrays_of_one_element(module, _set_attribute, _notice.say)
     for key, wrapper in _CALLS.get(name, {}).items():
         function = getattr(module, key, None)
         if function is not None and (module, key) not in _REPLACED:

@@ -135,7 +135,9 @@ sklearn.metrics: calinski_harabaz_score=sklearn.metrics.calinski_harabasz_score
 sklearn.datasets: fetch_mldata=own.of_data_files.fetch_mldata
 sklearn.utils: safe_indexing=sklearn.utils._safe_indexing
 networkx: from_numpy_matrix=networkx.from_numpy_array to_numpy_matrix=networkx.to_numpy_array
-    Graph.node=networkx.Graph.nodes info=builtins.str
+    Graph.node=networkx.Graph.nodes info=builtins.str OrderedGraph=networkx.Graph
+    OrderedDiGraph=networkx.DiGraph OrderedMultiGraph=networkx.MultiGraph
+    OrderedMultiDiGraph=networkx.MultiDiGraph
     connected_component_subgraphs=own.of_data_files.component_subgraphs
 """
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from gpugraph.api import top_level as tf
 from gpugraph.base.shapes import TensorShape
 from gpugraph.building.control_flow.cond import cond
 from gpugraph.building.control_flow.smart_cond import smart_cond as _smart_cond, static_bool
+from gpugraph.building.variable_scope import get_variable
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.layers.configured_layer import numbers
 from gpugraph.ops.framework.constant_value import constant_value as _constant_value
+from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
+from gpugraph.ops.random.variable_initializers import Zeros
 
 
 def append_tensor_alias(tensor: Any, alias: str) -> Any:
@@ -128,3 +132,61 @@ def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
     if any(size < 1 for size in sizes):
         raise ValueError(f"Received `value`={value}, but its numbers must be positive")
     return sizes
+
+
+# -- rnn_cell_impl
+
+
+class Linear:
+    """The sum of the products of some matrices with weights, plus a bias.
+
+    The variables `kernel` and `bias` are created in the current variable scope.
+
+    Args:
+      args: a tensor of shape [batch, size], or a list of them.
+      output_size: the number of columns of the result.
+      build_bias: whether a bias is added.
+    """
+
+    def __init__(
+        self,
+        args: Any,
+        output_size: int,
+        build_bias: bool,
+        bias_initializer: Any = None,
+        kernel_initializer: Any = None,
+    ) -> None:
+        if args is None or (isinstance(args, (list, tuple)) and not args):
+            raise ValueError("`args` must be specified")
+        parts = args if isinstance(args, (list, tuple)) else [args]
+        sizes = []
+        for part in parts:
+            shape = part.get_shape()
+            if shape.ndims != 2:
+                raise ValueError(f"linear is expecting 2D arguments: {shape}")
+            if shape.dims[1].value is None:
+                raise ValueError(f"linear expects shape[1] to be provided for shape {shape}")
+            sizes.append(shape.dims[1].value)
+        self._build_bias = build_bias
+        dtype = parts[0].dtype
+        shape = [sum(sizes), output_size]
+        self._weights = get_variable("kernel", shape, dtype, kernel_initializer)
+        if build_bias:
+            initializer = bias_initializer or Zeros(dtype=dtype)
+            self._biases = get_variable("bias", [output_size], dtype, initializer)
+
+    def __call__(self, args: Any) -> Any:
+        parts = list(args) if isinstance(args, (list, tuple)) else [args]
+        result = tf.matmul(parts[0] if len(parts) == 1 else tf.concat(parts, 1), self._weights)
+        return bias_add(result, self._biases) if self._build_bias else result
+
+
+def linear(
+    args: Any,
+    output_size: int,
+    bias: bool,
+    bias_initializer: Any = None,
+    kernel_initializer: Any = None,
+) -> Any:
+    """Return the sum of the products of some matrices with new weights; see `Linear`."""
+    return Linear(args, output_size, bias, bias_initializer, kernel_initializer)(args)

@@ -151,7 +151,7 @@ class TestTurns:
 
     def test_refused(self):
         with pytest.raises(ValueError, match="3 or 4"):
-            tf.image.flip_up_down(tf.placeholder(tf.float32))
+            tf.image.flip_up_down(tf.placeholder(tf.float32, [None, None]))
 
 
 class TestCuts:
@@ -391,3 +391,17 @@ def test_patches_of_volumes_have_planes_rows_and_columns():
             tf.extract_volume_patches(volume, sizes, [1, 1, 1, 1, 1], "VALID")
     with pytest.raises(ValueError, match="rank"):
         tf.extract_volume_patches(volume[0], [1, 2, 2, 2, 1], [1, 1, 1, 1, 1], "VALID")
+
+
+def test_a_tensor_of_unknown_rank_is_one_image():
+    values = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+    with tf.Graph().as_default(), tf.Session() as session:
+        image = tf.placeholder(tf.float32)
+        flipped, cut = tf.image.flip_left_right(image), tf.image.central_crop(image, 0.5)
+        even = tf.image.per_image_standardization(image)
+        found = session.run([flipped, cut, even], {image: values})
+        np.testing.assert_array_equal(found[0], values[:, ::-1])
+        assert found[1].shape == (2, 2, 3)
+        np.testing.assert_allclose(found[2].mean(), 0.0, atol=1e-6)
+        with pytest.raises(ValueError, match="must have either 3 or 4 dimensions"):
+            tf.image.flip_left_right(tf.zeros([4, 3]))

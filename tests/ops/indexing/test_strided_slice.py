@@ -410,3 +410,9 @@ class TestTopK:
         predictions = np.array([[0.1, 0.5, 0.5], [0.9, 0.1, 0.0], [np.nan, 1, 2]], np.float32)
         same(ranking.in_top_k(predictions, [2, 1, 2], 1), np.array([True, False, False]))
         same(ranking.in_top_k(predictions, [0, 3, 2], 3), np.array([True, False, False]))
+
+
+def test_entries_of_begin_may_be_tensors_without_strides():
+    one, two = constant(1), constant(2)
+    part = slicing.strided_slice(X, [0, one, two], [two, 3, 4])
+    np.testing.assert_array_equal(evaluate(part), X[0:2, 1:3, 2:4])

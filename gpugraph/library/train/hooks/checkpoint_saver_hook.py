@@ -84,6 +84,10 @@ class CheckpointSaverHook(SessionRunHook):
         self._steps_per_run = 1_000_000
         self._save_graph_def = save_graph_def
 
+    def _set_steps_per_run(self, steps_per_run: int) -> None:
+        """Set how many global steps one run takes."""
+        self._steps_per_run = steps_per_run
+
     def add_listener(self, listener: CheckpointSaverListener) -> None:
         """Add a listener, unless the hook has it."""
         if listener not in self._listeners:

@@ -152,6 +152,10 @@ class StepCounterHook(SessionRunHook):
         self._last_global_step: int | None = None
         self._steps_per_run = 1
 
+    def _set_steps_per_run(self, steps_per_run: int) -> None:
+        """Set how many global steps one run takes."""
+        self._steps_per_run = steps_per_run
+
     def begin(self) -> None:
         """Find the global step and open the writer. Raises RuntimeError if there is no step."""
         if self._summary_writer is None and self._output_dir:

@@ -214,7 +214,8 @@ class Optimizer(Trackable):
 
     def _count(self, graph: Graph, done: Operation, step: Any, scope: str) -> Operation:
         with graph.control_dependencies([done]), graph.colocate_with(step.op):
-            counted = change("AssignAdd", step._ref(), 1, name=scope)
+            handle = step if isinstance(step, Tensor) else step._ref()  # the graph's, by its name
+            counted = change("AssignAdd", handle, 1, name=scope)
         return counted.op if isinstance(counted, Tensor) else counted
 
     # -- slots

@@ -198,8 +198,10 @@ op(
 )
 
 
-def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
+def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
     """Return `features` where positive, else alpha * features, elementwise; ints become float32.
+
+    A tensor `alpha` multiplies the features that are not positive, with broadcasting.
 
     >>> session.run(tf.nn.leaky_relu([-1.0, 1.0]))
     array([-0.2,  1. ], dtype=float32)
@@ -207,7 +209,11 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
     source = convert_to_tensor(features, name="features")
     if source.dtype.is_integer:
         source = raw_ops.Cast(source, DstT=dtypes.float32)
-    return _leaky_relu(source, alpha=float(alpha), name=name)
+    if isinstance(alpha, (int, float, np.generic, np.ndarray)):
+        return _leaky_relu(source, alpha=float(alpha), name=name)
+    with source.graph.name_scope(name or "LeakyRelu") as scope:
+        slope = convert_to_tensor(alpha, source.dtype)
+        return raw_ops.Maximum(source, raw_ops.Mul(slope, source), name=scope)
 
 
 # -- elu

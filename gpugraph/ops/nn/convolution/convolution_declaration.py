@@ -22,7 +22,14 @@ from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.nn.windows.window_geometry import Bind, Layout, Size, Sizes, check_equal
+from gpugraph.ops.nn.windows.window_geometry import (
+    Bind,
+    Layout,
+    Size,
+    Sizes,
+    check_all_equal,
+    check_equal,
+)
 
 OutputsOf = Callable[[Sequence[Size]], Size]
 """A function from the sizes of a filter to the number of result channels."""
@@ -105,7 +112,8 @@ def _check(
     layout: Layout, outputs_of: OutputsOf, context: InferContext, images: Sizes, filter: Any
 ) -> None:
     """Raise ValueError unless input 2 has the shape of `images` convolved with `filter`."""
-    check_equal(images.channels, filter[-2], f"the {layout.noun}' channels and the filter's")
+    names = f"the {layout.noun}' channels and the filter's"
+    check_all_equal([images.channels], [filter[-2]], names)
     window = filter[: layout.num_axes]
     gradient = layout.check_gradient(context, 2, images, window, "out_backprop")
     outputs = outputs_of(filter)

@@ -57,9 +57,10 @@ def check_equal(one: Size, other: Size, what: str) -> None:
 
 
 def check_all_equal(sizes: Sequence[Size], others: Sequence[Size], what: str) -> None:
-    """Raise ValueError if any two sizes at the same position are known and differ."""
+    """Raise Misfit, a ValueError, if any two sizes at the same position are known and differ."""
     for size, other in zip(sizes, others):
-        check_equal(size, other, what)
+        if size is not None and other is not None and size != other:
+            raise Misfit(f"Dimensions must be equal, but are {size} and {other}: {what}")
 
 
 class WindowAxis(NamedTuple):

@@ -380,3 +380,14 @@ def test_adagrad_of_a_variable_of_unknown_shape():
     value, sums = run_step(step, [v, optimizer.get_slot(v, "accumulator")])
     np.testing.assert_allclose(sums, [1.1] * 3, 1e-6)
     np.testing.assert_allclose(value, [1 - 0.1 / np.sqrt(1.1)] * 3, 1e-6)
+
+
+def test_the_global_step_may_be_the_tensor_of_its_variable():
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        tf.Variable(0, name="global_step", trainable=False)
+        weight = tf.Variable(1.0)
+        step = graph.get_tensor_by_name("global_step:0")
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(weight * weight, global_step=step)
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        assert session.run(step) == 1

@@ -25,3 +25,11 @@ def test_leaky_relu_with_any_slope(alpha, fused):
 def test_leaky_relu_of_nan_is_nan():
     with tf.Graph().as_default(), tf.Session() as session:
         assert np.isnan(session.run(tf.nn.leaky_relu([np.nan], 3.0))).all()
+
+
+def test_the_slope_of_leaky_relu_may_be_a_tensor():
+    with tf.Graph().as_default(), tf.Session() as session:
+        slope = tf.placeholder(tf.float32, [2])
+        result = tf.nn.leaky_relu([[-1.0, -1.0], [2.0, 2.0]], alpha=slope, name="leaky")
+        found = session.run(result, {slope: [0.5, 0.25]})
+        np.testing.assert_allclose(found, [[-0.5, -0.25], [2.0, 2.0]])

@@ -186,7 +186,7 @@ def test_transposed_is_the_gradient_by_the_images():
     with tf.Session() as session:
         np.testing.assert_allclose(session.run(transposed, {y: dy}), session.run(wanted))
     with pytest.raises(ValueError, match="Dimensions must be equal"):
-        tf.nn.conv2d_transpose(y, FILTER, [2, 9, 6, 3], 2)
+        tf.nn.conv2d_transpose(tf.zeros([3, 4, 3, 4], tf.float64), FILTER, [2, 7, 6, 3], 2)
 
 
 def test_the_gradients_have_functions():
@@ -349,3 +349,12 @@ def test_a_dilated_window_as_wide_as_the_images_sees_beyond_them():
     alone = tf.nn.conv2d(images[:, :, :1], kernel[:, :1], [1, 1, 1, 1], "SAME")
     result, expected = value(dilated, alone)
     np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+def test_sizes_that_do_not_fit_a_transposed_convolution_fail_in_a_run():
+    with tf.Graph().as_default(), tf.Session() as session:
+        images, kernel = tf.zeros([2, 10, 10, 3]), tf.zeros([5, 5, 4, 3])
+        result = tf.nn.conv2d_transpose(images, kernel, [2, 25, 25, 4], [1, 2, 2, 1])
+        assert result.shape.as_list() == [2, 25, 25, 4]
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(result)

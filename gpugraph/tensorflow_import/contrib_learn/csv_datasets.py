@@ -1,0 +1,68 @@
+"""`tf.contrib.learn.datasets.base`: data and targets of CSV files."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.platform import files
+
+
+class Dataset(NamedTuple):
+    """The data and the targets of examples."""
+
+    data: Any
+    target: Any
+
+
+class Datasets(NamedTuple):
+    """The examples of training, of validation and of a test."""
+
+    train: Any
+    validation: Any
+    test: Any
+
+
+def _dataset(rows: Any, target_dtype: Any, features_dtype: Any, target_column: int) -> Dataset:
+    data, target = [], []
+    for row in rows:
+        target.append(row.pop(target_column))
+        data.append(np.asarray(row, dtype=features_dtype))
+    return Dataset(np.array(data), np.array(target, dtype=target_dtype))
+
+
+def load_csv_with_header(
+    filename: Any, target_dtype: Any, features_dtype: Any, target_column: int = -1
+) -> Dataset:
+    """Return the examples of a CSV file whose first row has their number and that of features."""
+    with files.GFile(filename) as file:
+        rows = csv.reader(file)
+        num_samples, num_features = map(int, next(rows)[:2])
+        found = _dataset(rows, target_dtype, features_dtype, target_column)
+    if found.data.shape != (num_samples, num_features):
+        raise ValueError(
+            f"{filename} has {found.data.shape} values, but its header is "
+            f"{num_samples},{num_features}"
+        )
+    return found
+
+
+def load_csv_without_header(
+    filename: Any, target_dtype: Any, features_dtype: Any, target_column: int = -1
+) -> Dataset:
+    """Return the examples of a CSV file."""
+    with files.GFile(filename) as file:
+        return _dataset(csv.reader(file), target_dtype, features_dtype, target_column)
+
+
+def maybe_download(filename: str, work_directory: str, source_url: str) -> str:
+    """Return the path of a file in a folder. Raises FileNotFoundError if it does not exist."""
+    path = f"{work_directory.rstrip('/')}/{filename}"
+    if not files.Exists(path):
+        raise FileNotFoundError(
+            f"{path} does not exist, and gpugraph downloads nothing: put the file of {source_url} "
+            "there"
+        )
+    return path
