@@ -123,6 +123,21 @@ class DynamicStep:
         arrays = [*(refs[slot] for slot in self.bound.array_slots), *results]
         self._compute(context, arrays)
 
+    def outputs_of(self, inputs: list[Any]) -> Sequence[Any]:
+        """Return new arrays with the outputs for these inputs. No memory of the plan is used."""
+        if reference(self.bound.kernel).dynamic:
+            return self.computed(inputs)
+        owned: list[Block] = []
+        try:
+            types = [dtype.base_dtype.as_numpy_dtype for dtype in self.node.output_types]
+            results = [np.empty(*pair) for pair in zip(self._infer(inputs), types)]
+            context = self._context(inputs, [array.shape for array in results], owned)
+            self._compute(context, [*(inputs[slot] for slot in self.bound.array_slots), *results])
+            return results
+        finally:
+            for block in owned:
+                block.release()
+
     def computed(self, inputs: list[Any]) -> Sequence[Any]:
         """Return the outputs for these inputs, whose sizes the kernel determines."""
         owned: list[Block] = []
