@@ -19,6 +19,7 @@ from gpugraph.kernel import KernelContext
 _FILE = "host_jpeg.h"
 _SIZES, _PIXELS = range(2)
 _MODE, _DATA, _BYTES, _HEIGHT, _WIDTH, _COMPONENTS, _CHANNELS, _SPACE, _PLANES, _OUT = range(10)
+_NUMBERS = 14
 
 
 class _Calls(threading.local):
@@ -38,11 +39,15 @@ class NativeJpeg:
     def __init__(self, context: KernelContext) -> None:
         self._compiled = context.compiled(_FILE, "bytes")
 
-    def pixels(self, data: bytes, channels: int) -> Any:
+    def pixels(
+        self, data: bytes, channels: int, window: tuple[int, int, int, int] | None = None
+    ) -> Any:
         """Return the pixels [height, width, channels] of a file, or None if it is not read.
 
         Args:
           channels: 1 or 3, or 0 for the number in the file.
+          window: the first row and column, the height and the width of the part that is returned;
+            by default all pixels.
         """
         if not self._is_ready():
             return None
@@ -52,20 +57,26 @@ class NativeJpeg:
         if read_sizes():
             return None
         height, width, components = request[_HEIGHT : _COMPONENTS + 1].tolist()
+        top, left, rows, columns = window or (0, 0, height, width)
+        if min(top, left) < 0 or min(rows, columns) < 1:
+            return None
+        if top + rows > height or left + columns > width:
+            return None
         channels = channels or components
         planes = _planes(int(request[_SPACE]))
-        out = np.empty((height, width, channels), np.uint8)
+        out = np.empty((rows, columns, channels), np.uint8)
         request[_MODE], request[_CHANNELS] = _PIXELS, channels
         request[_PLANES], request[_OUT] = _address(planes), _address(out)
+        request[_OUT + 1 :] = top, left, rows, columns
         return None if read_pixels() else out
 
     def _is_ready(self) -> bool:
         """Return whether the code is compiled, and bind it for this thread."""
+        file = self._compiled(0.0)
+        if file is None:
+            return False
         if not _CALLS.calls:
-            file = self._compiled(0.0)
-            if file is None:
-                return False
-            _CALLS.request = np.zeros(_OUT + 1, np.int64)
+            _CALLS.request = np.zeros(_NUMBERS, np.int64)
             _CALLS.calls = tuple(
                 file.bind(name, [], [_CALLS.request], dtype="bytes")
                 for name in ("gg_jpeg_sizes", "gg_jpeg_pixels")

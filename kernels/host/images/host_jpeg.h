@@ -3,12 +3,12 @@
    GG_FAILED; the caller then reads them otherwise.
 
    The only array holds the numbers of a request, so that a call is bound once. A first call reads
-   the sizes, a second one the pixels. */
+   the sizes, a second one the pixels of a window. Blocks far from the window are not transformed. */
 
 #include "host_jpeg_codes.h"
 #include "host_jpeg_pixels.h"
 
-#define GG_JPEG_NUMBERS 10
+#define GG_JPEG_NUMBERS 14
 #define GG_JPEG_MOST_PIXELS (1 << 26)
 
 typedef struct {
@@ -20,7 +20,8 @@ typedef struct {
     int64_t channels;       /* of the pixels: 1 or 3 */
     int64_t space;          /* the bytes of `planes`, set by the first call */
     uint8_t *planes;        /* scratch memory */
-    uint8_t *out;           /* [height, width, channels] */
+    uint8_t *out;           /* [rows, columns, channels] */
+    int64_t top, left, rows, columns; /* the window */
 } gg_jpeg_request;
 
 typedef struct {
@@ -44,6 +45,8 @@ typedef struct {
     int has_steps[4];
     gg_jpeg_codes codes[2][4];
     const uint8_t *at, *end;
+    int64_t top, left, lines, pixels;       /* the window */
+    int64_t from_row, to_row, from_column, to_column; /* the MCUs near it */
 } gg_jpeg;
 
 GG_ALWAYS int gg_jpeg_two(const uint8_t *at) { return at[0] << 8 | at[1]; }
@@ -63,7 +66,8 @@ static int gg_jpeg_all_codes(gg_jpeg *j, const uint8_t *at, const uint8_t *end) 
         if (end - at < 17 || at[0] & 0xEC) return 0;
         for (int i = 1; i <= 16; i++) count += at[i];
         if (count > 256 || end - at < 17 + count) return 0;
-        if (!gg_jpeg_set_codes(&j->codes[at[0] >> 4][at[0] & 3], at + 1, at + 17)) return 0;
+        gg_jpeg_codes *codes = &j->codes[at[0] >> 4][at[0] & 3];
+        if (!gg_jpeg_set_codes(codes, at + 1, at + 17, at[0] >> 4 ? 255 : 15)) return 0;
         at += 17 + count;
     }
     return 1;
@@ -141,7 +145,12 @@ static int gg_jpeg_header(gg_jpeg *j, const uint8_t *at, const uint8_t *end) {
     return 0;
 }
 
-/* Sets the sizes of planes and returns the bytes of scratch memory: the planes, and three rows. */
+/* The bytes of a row of chroma with room for strips. */
+GG_ALWAYS int64_t gg_jpeg_row_space(const gg_jpeg *j) {
+    return gg_lines(j->columns * 16 + 2 * GG_JPEG_STRIP) + GG_LINE;
+}
+
+/* Sets the sizes of planes and returns the bytes of scratch memory: the planes, and 4 rows. */
 static int64_t gg_jpeg_lay_out(gg_jpeg *j, uint8_t *planes) {
     int64_t space = 0;
     j->columns = gg_ceil(j->width, 8 * j->across), j->rows = gg_ceil(j->height, 8 * j->down);
@@ -154,7 +163,17 @@ static int64_t gg_jpeg_lay_out(gg_jpeg *j, uint8_t *planes) {
         part->before = 0;
         space += part->stride * j->rows * 8 * part->down;
     }
-    return space + 4 * (j->columns * 16 + 16) + 64;
+    return space + 4 * gg_jpeg_row_space(j);
+}
+
+/* Sets the window. Returns whether it is in the picture. */
+static int gg_jpeg_set_window(gg_jpeg *j, const gg_jpeg_request *r) {
+    j->top = r->top, j->left = r->left, j->lines = r->rows, j->pixels = r->columns;
+    j->from_row = j->top / (8 * j->down) - 1, j->from_column = j->left / (8 * j->across) - 1;
+    j->to_row = (j->top + j->lines) / (8 * j->down) + 1;
+    j->to_column = (j->left + j->pixels) / (8 * j->across) + 1;
+    return j->top >= 0 && j->left >= 0 && j->lines > 0 && j->pixels > 0 &&
+           j->lines <= j->height - j->top && j->pixels <= j->width - j->left;
 }
 
 /* Goes on behind a restart marker. */
@@ -168,6 +187,8 @@ static int gg_jpeg_restart(gg_jpeg *j, gg_jpeg_bits *b, int64_t number) {
 
 static int gg_jpeg_mcu(gg_jpeg *j, gg_jpeg_bits *b, int64_t row, int64_t column, int is_grey) {
     int16_t block[64] __attribute__((aligned(64)));
+    const int is_near = row >= j->from_row && row <= j->to_row && column >= j->from_column &&
+                        column <= j->to_column;
     for (int i = 0; i < j->count; i++) {
         gg_jpeg_component *part = &j->parts[i];
         for (int each = 0; each < part->across * part->down; each++) {
@@ -177,7 +198,7 @@ static int gg_jpeg_mcu(gg_jpeg *j, gg_jpeg_bits *b, int64_t row, int64_t column,
             const int last = gg_jpeg_block(b, &j->codes[0][part->dc], &j->codes[1][part->ac],
                                            &part->before, j->steps[part->steps], block);
             if (last < 0) return 0;
-            if (!is_grey || !i)
+            if (is_near && (!is_grey || !i))
                 gg_jpeg_transform(block, last, part->plane + 8 * (y * part->stride + x),
                                   part->stride);
         }
@@ -200,44 +221,51 @@ static int gg_jpeg_planes(gg_jpeg *j, int is_grey) {
     return is_over && b.end - b.at >= 2 && b.at[0] == 0xFF && b.at[1] == 0xD9;
 }
 
+static void gg_jpeg_add(const uint8_t *restrict near, const uint8_t *restrict far, int64_t count,
+                        int16_t *restrict sums) {
+    for (int64_t i = 0; i < count; i++) sums[i] = (int16_t)(3 * near[i] + far[i]);
+}
+
 /* Returns a row of a chroma plane in the size of the picture, in `to` if it must be computed. */
 static const uint8_t *gg_jpeg_chroma(const gg_jpeg *j, int number, int64_t row, uint8_t *to,
                                      int16_t *sums) {
     const gg_jpeg_component *part = &j->parts[number];
     const uint8_t *near = part->plane + row / j->down * part->stride;
     if (j->across == 1) return near;
-    if (part->width <= 2) {
-        for (int64_t i = 0; i < part->width; i++) to[2 * i] = to[2 * i + 1] = near[i];
+    const int64_t width = part->width;
+    if (width <= 2) {
+        for (int64_t i = 0; i < width; i++) to[2 * i] = to[2 * i + 1] = near[i];
         return to;
     }
     if (j->down == 1) {
-        for (int64_t i = 0; i < part->width; i++) sums[i] = near[i];
-        gg_jpeg_widen(sums, part->width, 0, to);
+        for (int64_t i = 0; i < width; i++) sums[i] = near[i];
+        gg_jpeg_widen(sums, width, 0, to);
         return to;
     }
     const int64_t other = row / 2 + (row % 2 ? 1 : -1);
     const int64_t last = part->height - 1;
     const uint8_t *far = part->plane + (other < 0 ? 0 : gg_min(other, last)) * part->stride;
-    for (int64_t i = 0; i < part->width; i++) sums[i] = (int16_t)(3 * near[i] + far[i]);
-    gg_jpeg_widen(sums, part->width, 2, to);
+    gg_jpeg_add(near, far, width, sums);
+    gg_jpeg_widen(sums, width, 2, to);
     return to;
 }
 
+/* Writes the pixels of the window. */
 static void gg_jpeg_write(const gg_jpeg *j, int64_t channels, uint8_t *rows, uint8_t *out) {
     const gg_jpeg_component *light = &j->parts[0];
-    const int64_t size = j->columns * 16 + 16;
-    for (int64_t y = 0; y < j->height; y++, out += j->width * channels) {
-        const uint8_t *grey = light->plane + y * light->stride;
+    const int64_t size = gg_jpeg_row_space(j);
+    for (int64_t y = j->top; y < j->top + j->lines; y++, out += j->pixels * channels) {
+        const uint8_t *grey = light->plane + y * light->stride + j->left;
         if (channels == 1) {
-            memcpy(out, grey, (size_t)j->width);
+            memcpy(out, grey, (size_t)j->pixels);
         } else if (j->count == 1) {
-            for (int64_t x = 0; x < j->width; x++)
+            for (int64_t x = 0; x < j->pixels; x++)
                 out[3 * x] = out[3 * x + 1] = out[3 * x + 2] = grey[x];
         } else {
-            int16_t *sums = (int16_t *)(rows + 2 * size);
+            int16_t *sums = (int16_t *)(rows + 2 * size + GG_LINE);
             const uint8_t *blue = gg_jpeg_chroma(j, 1, y, rows, sums);
             const uint8_t *red = gg_jpeg_chroma(j, 2, y, rows + size, sums);
-            gg_jpeg_colors(grey, blue, red, j->width, out);
+            gg_jpeg_colors(grey, blue + j->left, red + j->left, j->pixels, out);
         }
     }
 }
@@ -254,7 +282,8 @@ static int gg_jpeg_run(void *of_call) {
         return GG_DONE;
     }
     const int has_room = r->space >= space + 64 && r->height == j.height && r->width == j.width;
-    if (!has_room || !gg_jpeg_planes(&j, r->channels == 1)) return GG_FAILED;
+    if (!has_room || !gg_jpeg_set_window(&j, r)) return GG_FAILED;
+    if (!gg_jpeg_planes(&j, r->channels == 1)) return GG_FAILED;
     const gg_jpeg_component *last = &j.parts[j.count - 1];
     gg_jpeg_write(&j, r->channels, last->plane + last->stride * j.rows * 8 * last->down, r->out);
     return GG_DONE;

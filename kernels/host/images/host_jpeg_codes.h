@@ -1,6 +1,8 @@
 /* Huffman codes of JPEG files: a buffer of bits, code tables, the coefficients of a block. */
 
-#define GG_JPEG_LOOK 9 /* the bits by which the tables are indexed */
+#include <stdlib.h>
+
+#define GG_JPEG_LOOK 10 /* the bits by which the tables are indexed */
 
 typedef struct {
     const uint8_t *at, *end;
@@ -43,15 +45,16 @@ static void gg_jpeg_set_ready(gg_jpeg_codes *codes) {
     }
 }
 
-/* Sets the tables from a segment DHT: 16 numbers of codes by size, then symbols. Returns whether
-   the codes are valid. */
-static int gg_jpeg_set_codes(gg_jpeg_codes *codes, const uint8_t *counts, const uint8_t *symbols) {
+/* Sets the tables from a segment DHT: 16 numbers of codes by size, then symbols, which may not be
+   larger than `most`. Returns whether the codes are valid. */
+static int gg_jpeg_set_codes(gg_jpeg_codes *codes, const uint8_t *counts, const uint8_t *symbols,
+                             int most) {
     int code = 0, number = 0;
     memset(codes, 0, sizeof *codes);
     for (int size = 1; size <= 16; size++) {
         codes->first[size] = number - code;
         for (int each = 0; each < counts[size - 1]; each++, code++, number++) {
-            if (number > 255 || code >= 1 << size) return 0;
+            if (number > 255 || code >= 1 << size || symbols[number] > most) return 0;
             codes->all[number] = symbols[number];
             if (size > GG_JPEG_LOOK) continue;
             const int shift = GG_JPEG_LOOK - size;
@@ -122,8 +125,11 @@ GG_ALWAYS int gg_jpeg_symbol(gg_jpeg_bits *b, const gg_jpeg_codes *codes) {
     return codes->all[number & 255];
 }
 
+#define GG_JPEG_MOST_SUM 5900
+
 /* Reads the coefficients of a block, times their steps. `block` must be zero. Returns the place of
-   the last one, or -1 if the data is damaged. */
+   the last one. Returns -1 if the data is damaged, or if the transform might exceed 16 bits, where
+   implementations of libjpeg differ. */
 static int gg_jpeg_block(gg_jpeg_bits *b, const gg_jpeg_codes *dc, const gg_jpeg_codes *ac,
                          int *before, const uint16_t *steps, int16_t *block) {
     gg_jpeg_fill(b);
@@ -133,8 +139,9 @@ static int gg_jpeg_block(gg_jpeg_bits *b, const gg_jpeg_codes *dc, const gg_jpeg
         *before += gg_jpeg_number(b->bits, size);
         gg_jpeg_drop(b, size);
     }
+    if (abs(*before) > INT16_MAX) return -1;
     block[0] = (int16_t)(*before * steps[0]);
-    int last = 0;
+    int last = 0, sum = abs(*before * steps[0]);
     for (int k = 1; k < 64; k++) {
         if (b->count < 32) gg_jpeg_fill(b);
         const int ready = ac->ready[b->bits >> (64 - GG_JPEG_LOOK)];
@@ -154,8 +161,10 @@ static int gg_jpeg_block(gg_jpeg_bits *b, const gg_jpeg_codes *dc, const gg_jpeg
         }
         k += run;
         if (k > 63) return -1;
-        block[gg_jpeg_order[k]] = (int16_t)(value * steps[k]);
+        const int coefficient = value * steps[k];
+        block[gg_jpeg_order[k]] = (int16_t)coefficient;
+        sum += abs(coefficient);
         if (value) last = k;
     }
-    return b->count < b->padded ? -1 : last;
+    return b->count < b->padded || sum > GG_JPEG_MOST_SUM ? -1 : last;
 }
