@@ -1,10 +1,11 @@
-"""Functions cut at the ops whose outputs have sizes by values, such as DecodeJpeg and StringSplit.
+"""Functions cut at ops whose outputs have sizes by values, such as DecodeJpeg and StringSplit.
 
     decode | flip, crop, scale | where | gather, sum
 
 The shapes of all tensors between two cuts follow from the shapes of the tensors that enter. So each
 part of the function between cuts is a run with fed shapes: one native call for all sizes
 (`compile/binding/open_plan.py`). An op at a cut is called alone, and its results need no copy.
+Ops on strings, which are not native, are called alone too.
 
 A function is not cut if it has branches or loops, or if an order of ops or a handle would cross a
 cut.
@@ -15,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from gpugraph.base.dtypes import HANDLES, resource
+from gpugraph.base.dtypes import HANDLES, resource, string
+from gpugraph.compile.steps.direct_kernels import VIEWS
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.functions.func_graph import FuncGraph
@@ -94,7 +96,7 @@ class _Levels:
         before = [tensor.op for tensor in op._inputs] + list(op.control_inputs)
         levels = [self.level[o] + (o in self.cuts) for o in before if o in self.level]
         self.level[op] = max(levels, default=0)
-        if _has_sizes_by_values(op, self._by_value):
+        if _is_called_alone(op, self._by_value):
             self.cuts.add(op)
 
     def _is_free(self, op: Operation) -> bool:
@@ -161,6 +163,19 @@ class _Levels:
 
 def _has_handles(tensors: Iterable[Tensor]) -> bool:
     return any(t._dtype.base_dtype in HANDLES or t._dtype._is_ref_dtype for t in tensors)
+
+
+def _is_called_alone(op: Operation, by_value: set[Tensor]) -> bool:
+    """Return whether a call of the op's kernel alone takes less time than a step of a run: if the
+    sizes of the outputs, or the part that the op returns, depend on values, and for strings.
+    """
+    if op.type in VIEWS and not by_value.isdisjoint(op._inputs[1:]):
+        return True
+    if not op._op_def.is_stateful and any(
+        tensor._dtype is string for tensor in (*op._inputs, *op._outputs)
+    ):
+        return True
+    return _has_sizes_by_values(op, by_value)
 
 
 def _has_sizes_by_values(op: Operation, by_value: set[Tensor]) -> bool:

@@ -21,7 +21,7 @@ from gpugraph.base.errors import CancelledError
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.compile import RunRequest, Target, compile_plan
-from gpugraph.compile.steps.direct_kernels import DirectKernel, kernel_in
+from gpugraph.compile.steps.direct_kernels import VIEWS, DirectKernel, kernel_in
 from gpugraph.config import SessionOptions
 from gpugraph.devices import Device, RunMemory
 from gpugraph.graph.client.client_graph import Graph
@@ -210,7 +210,7 @@ class CutCall:
 class PiecesCall:
     """A function of several pieces, in the form of a `FunctionCall`."""
 
-    __slots__ = ("_calls", "_functions", "_outputs", "_parts", "_steps", "function")
+    __slots__ = ("_calls", "_functions", "_outputs", "_parts", "_steps", "_views", "function")
 
     def __init__(
         self, functions: GraphFunctions, function: GraphFunction, parts: Sequence[_Part]
@@ -229,6 +229,8 @@ class PiecesCall:
                 places[tensor] = len(places)
             self._steps.append((run, feeds))
         self._outputs = [places[tensor] for tensor in graph.outputs]
+        views = [place for tensor, place in places.items() if tensor.op.type in VIEWS]
+        self._views = [slot for slot, place in enumerate(self._outputs) if place in views]
 
     def again(self) -> PiecesCall:
         """Return a new call of this function, for another iterator."""
@@ -244,7 +246,10 @@ class PiecesCall:
         for run, feeds in self._steps:
             for result in run([known[place] for place in feeds]):
                 known.append(result if isinstance(result, np.ndarray) else _as_array(result))
-        return [known[place] for place in self._outputs]
+        outputs = [known[place] for place in self._outputs]
+        for slot in self._views:
+            outputs[slot] = _without_large_base(outputs[slot])
+        return outputs
 
     def positions(self) -> list[list[Any]]:
         """Return the positions of all pieces."""
@@ -316,3 +321,9 @@ def _as_array(value: Any) -> Any:
     array = np.empty((), object)
     array[()] = value
     return array
+
+
+def _without_large_base(array: Any) -> Any:
+    """Return an array, copied if it is a small part of another array that it keeps alive."""
+    base = array.base
+    return array if base is None or 2 * array.nbytes >= base.nbytes else array.copy()

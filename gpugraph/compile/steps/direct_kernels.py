@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,22 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.plan import Plan
 from gpugraph.plan.plan_steps import all_steps
+
+
+def _slice(source: Any, begin: Any, size: Any) -> Any:
+    """Return a part of an array as a view. Raises ValueError if it is not inside."""
+    first, sizes = begin.tolist(), size.tolist()
+    parts = []
+    for start, count, whole in zip(first, sizes, source.shape, strict=True):
+        stop = whole if count == -1 else start + count
+        if not 0 <= start <= stop <= whole:
+            raise ValueError("the part is not inside")
+        parts.append(slice(start, stop))
+    return source[tuple(parts)]
+
+
+VIEWS: dict[str, Callable[..., Any]] = {"Slice": _slice}
+"""By op type, a function that returns a view of the first input, or raises an error."""
 
 
 class DirectKernel:
@@ -27,6 +43,7 @@ class DirectKernel:
         sources = zip(step.sources, fed)
         self._constants = [None if place >= 0 else source().copy() for source, place in sources]
         self._fed = fed
+        self._view = VIEWS.get(step.node.type)
         types = [dtype.base_dtype.as_numpy_dtype for dtype in step.node.output_types]
         self._types = [np.dtype(dtype) for dtype in types]
 
@@ -34,6 +51,8 @@ class DirectKernel:
         """Return the outputs for these arguments. They may share memory with the arguments."""
         pairs = zip(self._constants, self._fed)
         inputs = [constant if place < 0 else values[place] for constant, place in pairs]
+        if self._view is not None:
+            return [self._view(*inputs)]
         results = self._step.outputs_of(inputs)
         return [
             result

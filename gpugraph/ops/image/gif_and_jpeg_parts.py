@@ -94,7 +94,7 @@ def _bind_crop(context: KernelContext, contents: Any, window: Any) -> Callable[[
                 f"Invalid JPEG data or crop window, data size {len(data)}: the window "
                 f"{[top, left, height, width]} is not inside {list(pixels.shape[:2])}"
             )
-        return [pixels[top : top + height, left : left + width]]
+        return [pixels[top : top + height, left : left + width].copy()]
 
     return run
 
