@@ -362,10 +362,23 @@ class Function:
         if self.shortcut is not None:
             return self.shortcut
         rows = rows_of(self.call.function)
-        if rows is None:
+        if rows is None or any(rows.is_ragged):
             return None
-        call, values = pipeline.call_of(self.call.of(rows)), self.values
+        call, values = pipeline.call_of(self.call.of(rows.function)), self.values
         return lambda columns: tuple(call([*columns, *values]))
+
+    def started_on_ragged_rows(
+        self, pipeline: Pipeline
+    ) -> tuple[Callable[[Element], Element], Sequence[bool]] | None:
+        """Return, for one iteration, a callable that applies the function to stacked elements, and
+        which of its outputs are ragged (`vectorized_functions.RowsFunction`). If no output is
+        ragged, return None.
+        """
+        rows = None if self.shortcut is not None else rows_of(self.call.function)
+        if rows is None or not any(rows.is_ragged):
+            return None
+        call, values = pipeline.call_of(self.call.of(rows.function)), self.values
+        return lambda columns: tuple(call([*columns, *values])), rows.is_ragged
 
 
 def _with_arrays(results: list[Any], objects: Sequence[int]) -> Element:
