@@ -139,7 +139,7 @@ class RowsFunction(NamedTuple):
 def vectorized(function: GraphFunction) -> RowsFunction | None:
     """Return the function for stacked elements. If the function does not qualify, return None."""
     graph = function.graph
-    if graph.controls or not graph.outputs or not graph.inputs:
+    if not all(map(_only_reads, graph.controls)) or not graph.outputs or not graph.inputs:
         return None
     try:
         copy = RowsCopy(graph)
@@ -151,6 +151,12 @@ def vectorized(function: GraphFunction) -> RowsFunction | None:
 
 _SHARED_TABLES = ("HashTable", "HashTableV2")
 """The op types of handles of tables whose values do not change."""
+
+
+def _only_reads(op: Operation) -> bool:
+    """Return whether an op has no effect, but looks values up in a table that does not change."""
+    is_lookup = op.type in ("LookupTableFind", "LookupTableFindV2")
+    return is_lookup and op._inputs[0].op.type in _SHARED_TABLES
 
 
 def _differs_by_call(op: Operation) -> bool:
