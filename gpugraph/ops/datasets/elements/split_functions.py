@@ -44,8 +44,8 @@ def _split(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | Non
     handed = list(dict.fromkeys(t for t in (*needed, *graph.outputs) if t.op in early))
     if not handed:
         return None
-    first = _copy(graph, "first", graph.inputs, late, handed)
-    rest = _copy(graph, "rest", handed, set(early), graph.outputs)
+    first = part_of_graph(graph, "first", graph.inputs, late, handed)
+    rest = part_of_graph(graph, "rest", handed, set(early), graph.outputs)
     return GraphFunction(first.name, first), GraphFunction(rest.name, rest)
 
 
@@ -69,7 +69,7 @@ def _dependents(graph: FuncGraph, ops: set[Operation]) -> set[Operation]:
     return dependents
 
 
-def _copy(
+def part_of_graph(
     graph: FuncGraph, part: str, inputs: Sequence[Tensor], omitted: set[Operation],
     outputs: Sequence[Tensor],
 ) -> FuncGraph:  # fmt: skip
