@@ -54,8 +54,8 @@ class FuncGraph(Graph):
     python_call: a Python function of arrays that computes the same as the graph, faster.
     dataset_plan: how a function that returns a dataset is called; False if it runs as other
       functions do, None before it is first used.
-    rows_function: the function for stacked elements; False if there is none, None before it is
-      first used.
+    rows_functions: the functions for stacked elements, or None where there is none, by the
+      arguments that are ragged.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:
@@ -69,7 +69,7 @@ class FuncGraph(Graph):
         self.resource_uses: dict[Any, bool] = {}
         self.structured_outputs: Any = None
         self.captures_by_value = False
-        self.rows_function: Any = None
+        self.rows_functions: dict[tuple[bool, ...], Any] = {}
         self.parts: Any = None
         self.dataset_plan: Any = None
         self.python_call: Callable[..., Any] | None = None

@@ -376,14 +376,17 @@ class Function:
         return lambda columns: tuple(call([*columns, *values]))
 
     def started_on_ragged_rows(
-        self, pipeline: Pipeline
-    ) -> tuple[Callable[[Element], Element], Sequence[bool]] | None:
-        """Return, for one iteration, a callable that applies the function to stacked elements, and
-        which of its outputs are ragged (`vectorized_functions.RowsFunction`). If no output is
-        ragged, return None.
+        self, pipeline: Pipeline, are_ragged: Sequence[bool] | None = None
+    ) -> tuple[Callable[[Sequence[Any]], Element], Sequence[bool]] | None:
+        """Return, for one iteration, a callable that applies the function to blocks of elements,
+        and which of its outputs are ragged (`vectorized_functions.RowsFunction`). Return None if
+        there is no such callable, and if nothing is ragged.
+
+        Args:
+          are_ragged: for each argument, whether it is ragged; by default none is.
         """
-        rows = None if self.shortcut is not None else rows_of(self.call.function)
-        if rows is None or not any(rows.is_ragged):
+        rows = None if self.shortcut is not None else rows_of(self.call.function, are_ragged)
+        if rows is None or not any((*rows.is_ragged, *(are_ragged or ()))):
             return None
         call, values = pipeline.call_of(self.call.of(rows.function)), self.values
         return lambda columns: tuple(call([*columns, *values])), rows.is_ragged

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.dtypes import HANDLES
+from gpugraph.base.dtypes import HANDLES, int32, int64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -27,9 +27,16 @@ _SCOPE = "stacked_elements"
 
 
 class RowsCopy:
-    """A copy of a function's graph whose arguments are stacked elements."""
+    """A copy of a function's graph whose arguments are stacked elements.
 
-    def __init__(self, graph: FuncGraph) -> None:
+    A ragged argument is three inputs: values, rows and columns. If there is one, the last input is
+    the number of elements.
+
+    Args:
+      are_ragged: for each argument, whether it is ragged.
+    """
+
+    def __init__(self, graph: FuncGraph, are_ragged: Sequence[bool]) -> None:
         self.graph = FuncGraph(f"{graph.name}_rows", graph.outer_graph)
         self._copies: dict[Tensor, Tensor] = {}
         self._stacked: set[Tensor] = set()
@@ -37,20 +44,35 @@ class RowsCopy:
         self._count: Tensor | None = None
         self.is_ragged: list[bool] = []  # for each output of the function
         with self.graph.as_default():
+            self._add_inputs(graph, are_ragged)
             self._copy(graph)
 
-    def _copy(self, graph: FuncGraph) -> None:
-        for tensor in graph.inputs:
+    def _add_inputs(self, graph: FuncGraph, are_ragged: Sequence[bool]) -> None:
+        add = self.graph.add_input
+        for tensor, is_ragged in zip(graph.inputs, are_ragged, strict=True):
+            name = tensor.op.name
             require(tensor.dtype.base_dtype not in HANDLES)
+            if is_ragged:
+                require(rank_of(tensor) == 1)
+                vector = TensorShape([None])
+                values = add(tensor.dtype, vector, name)
+                rows, columns = (add(int64, vector, f"{name}_{part}") for part in ("rows", "columns"))
+                self._ragged[tensor] = Ragged(values, rows, columns)
+                continue
             shape = TensorShape([None]).concatenate(tensor.shape)
-            self._copies[tensor] = self.graph.add_input(tensor.dtype, shape, tensor.op.name)
+            self._copies[tensor] = add(tensor.dtype, shape, name)
             self._stacked.add(tensor)
+        if any(are_ragged):
+            self._count = add(int32, TensorShape([]), "count")
+
+    def _copy(self, graph: FuncGraph) -> None:
         for outer, inner in graph.captures.items():
             if inner.op.type == "Placeholder":
                 copy = self.graph._placeholder(inner.dtype, inner.shape, inner.op.name)
                 self._copies[inner] = self.graph.captures[outer] = copy
+        given = {*self._copies, *self._ragged}
         for op in graph._ops:
-            if not op._outputs or op._outputs[0] not in self._copies:
+            if not op._outputs or op._outputs[0] not in given:
                 self._add(op)
         with self.graph.name_scope(_SCOPE):
             for tensor in graph.outputs:
@@ -116,7 +138,7 @@ class RowsCopy:
         if self.is_stacked(tensor):
             return copy
         ones = np.ones(rank_of(tensor), np.int32)
-        count = raw_ops.Slice(raw_ops.Shape(self.graph.inputs[0]), [0], [1])
+        count = raw_ops.ExpandDims(self.count(), np.int32(0))
         times = raw_ops.ConcatV2([count, ones], np.int32(0))
         repeated: Tensor = raw_ops.Tile(raw_ops.ExpandDims(copy, np.int32(0)), times)
         return repeated
@@ -136,13 +158,17 @@ class RowsFunction(NamedTuple):
     is_ragged: tuple[bool, ...]
 
 
-def vectorized(function: GraphFunction) -> RowsFunction | None:
-    """Return the function for stacked elements. If the function does not qualify, return None."""
+def vectorized(function: GraphFunction, are_ragged: Sequence[bool]) -> RowsFunction | None:
+    """Return the function for stacked elements. If the function does not qualify, return None.
+
+    Args:
+      are_ragged: for each argument, whether it is ragged.
+    """
     graph = function.graph
     if not all(map(_only_reads, graph.controls)) or not graph.outputs or not graph.inputs:
         return None
     try:
-        copy = RowsCopy(graph)
+        copy = RowsCopy(graph, are_ragged)
     except (NoRowForm, ValueError, TypeError):
         return None
     rows = GraphFunction(f"{function.name}_rows", copy.graph)
@@ -169,9 +195,15 @@ def _differs_by_call(op: Operation) -> bool:
     return op._op_def.is_stateful or any(tensor.dtype.base_dtype in HANDLES for tensor in tensors)
 
 
-def rows_of(function: GraphFunction) -> RowsFunction | None:
-    """Return `vectorized(function)`, computed on the first call only."""
+def rows_of(
+    function: GraphFunction, are_ragged: Sequence[bool] | None = None
+) -> RowsFunction | None:
+    """Return `vectorized(function, are_ragged)`, computed on the first call only. By default no
+    argument is ragged.
+    """
     graph = function.graph
-    if graph.rows_function is None:
-        graph.rows_function = vectorized(function) or False
-    return graph.rows_function or None
+    key = tuple(are_ragged or [False] * len(graph.inputs))
+    if key not in graph.rows_functions:
+        graph.rows_functions[key] = vectorized(function, key)
+    found: RowsFunction | None = graph.rows_functions[key]
+    return found
