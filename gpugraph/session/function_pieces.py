@@ -17,7 +17,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gpugraph.base.dtypes import HANDLES, resource, string
-from gpugraph.compile.steps.direct_kernels import VIEWS
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.functions.func_graph import FuncGraph
@@ -25,6 +24,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import reference
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.op_index import load
+from gpugraph.session.direct_kernels import VIEWS
 
 
 class FunctionPiece(NamedTuple):
@@ -147,15 +147,15 @@ class _Levels:
         feeds = [t for op in ops for t in op._inputs if not self._is_in(t, inside)]
         later = {t for op in self.level if op not in inside for t in op._inputs}
         outputs = dict.fromkeys(self.graph.outputs)
-        own = [t for op in ops for t in op._outputs if t in later or t in outputs]
+        results = [t for op in ops for t in op._outputs if t in later or t in outputs]
         if is_last:  # constants among the results
-            own += [t for t in outputs if t.op in self.free]
+            results += [t for t in outputs if t.op in self.free]
         cut = ops[0] if ops and ops[0] in self.cuts else None
         if cut is not None:
-            own = list(cut._outputs)
+            results = list(cut._outputs)
         seeds = any(op._op_def.is_stateful and "seed2" in op._attrs for op in ops)
         targets = tuple(op for op in self.graph.controls if op in inside)
-        return FunctionPiece(tuple(dict.fromkeys(feeds)), tuple(own), targets, seeds, cut)
+        return FunctionPiece(tuple(dict.fromkeys(feeds)), tuple(results), targets, seeds, cut)
 
     def _is_in(self, tensor: Tensor, inside: set[Operation]) -> bool:
         return tensor.op in inside or tensor.op in self.free
@@ -185,10 +185,10 @@ def _has_sizes_by_values(op: Operation, by_value: set[Tensor]) -> bool:
     if all(tensor.shape.is_fully_defined() for tensor in op._outputs):
         return False
     load(op.type)
-    found = find_kernel(op.type, "CPU", op._attrs)
-    if found is None or isinstance(found.kernel, HostOnly):
+    kernel_def = find_kernel(op.type, "CPU", op._attrs)
+    if kernel_def is None or isinstance(kernel_def.kernel, HostOnly):
         return False
-    if reference(found.kernel).dynamic:
+    if reference(kernel_def.kernel).dynamic:
         return True
     asked: set[int] = set()
     infer = op._op_def.infer

@@ -21,7 +21,6 @@ from gpugraph.base.errors import CancelledError
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.compile import RunRequest, Target, compile_plan
-from gpugraph.compile.steps.direct_kernels import VIEWS, DirectKernel, kernel_in
 from gpugraph.config import SessionOptions
 from gpugraph.devices import Device, RunMemory
 from gpugraph.graph.client.client_graph import Graph
@@ -29,6 +28,7 @@ from gpugraph.graph.functions.func_graph import FuncGraph
 from gpugraph.graph.functions.graph_function import GraphFunction
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import Plan
+from gpugraph.session.direct_kernels import VIEWS, DirectKernel, kernel_in
 from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.explanations.explanation import Explanation
 from gpugraph.session.function_pieces import FunctionPiece, pieces_of

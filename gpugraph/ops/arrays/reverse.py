@@ -74,8 +74,8 @@ _FEW = 4
 
 _reverse = op(
     "ReverseV2", inputs="tensor: T, axis: Tidx", outputs="output: T",
-    attrs={"Tidx": INDEX, "T": REVERSIBLE}, infer=_infer_reverse, host=[1], native=ViewCopies(_reversed),
-    **numpy_kernels(Call(make=_bind_reverse)),
+    attrs={"Tidx": INDEX, "T": REVERSIBLE}, infer=_infer_reverse, host=[1],
+    native=ViewCopies(_reversed), **numpy_kernels(Call(make=_bind_reverse)),
     grad=lambda op, dy: [raw_ops.ReverseV2(dy, op.inputs[1]), None],
     doc="The tensor with its elements in reverse order along the axes.",
 )  # fmt: skip

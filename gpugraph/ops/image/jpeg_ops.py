@@ -1,4 +1,4 @@
-"""Ops that decode and encode JPEG files, by the library Pillow (the extra `images`) and native code."""
+"""Ops that decode and encode JPEG files, by native code and the library Pillow (extra `images`)."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
     pixels = NativeJpeg(context).pixels(data, channels)
 
-It returns None for all files that it does not read: progressive and damaged ones, other colours, and
-any file before the code is compiled. The caller then uses Pillow. Both have the bits of libjpeg.
+It returns None for all files that it does not read: progressive and damaged ones, other colours,
+and any file before the code is compiled. The caller then uses Pillow. Both have the bits of
+libjpeg.
 """
 
 from __future__ import annotations

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from gpugraph.kernel import KernelContext
+from gpugraph.plan import check_run
 
-_NUMBERS = 5
+_NUMBERS = 6
+_BAND_BYTES = 1 << 24
+"""The size of the rows between two checks whether the run must end."""
 _STEPS = (1, 2, 3, 4, 6, 8)
 
 
@@ -46,6 +49,13 @@ class NativePng:
             _CALL.call = file.bind("gg_png", [], [_CALL.request], dtype="bytes")
         height, size = filtered.shape[0], filtered.shape[1] - 1
         rows = np.empty((height, size), np.uint8)
-        places = (array.__array_interface__["data"][0] for array in (filtered, rows))
-        _CALL.request[:] = height, size, step, *places
-        return None if _CALL.call() else rows
+        above, band = np.zeros(size, np.uint8), max(1, _BAND_BYTES // (size + 1))
+        for start in range(0, height, band):
+            check_run("in a PNG file")
+            parts = filtered[start : start + band], rows[start : start + band], above
+            places = [array.__array_interface__["data"][0] for array in parts]
+            _CALL.request[:] = len(parts[0]), size, step, *places
+            if _CALL.call():
+                return None
+            above = rows[start + len(parts[0]) - 1]
+        return rows

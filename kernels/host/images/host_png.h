@@ -4,13 +4,14 @@
 
 #include <stdlib.h>
 
-#define GG_PNG_NUMBERS 5
+#define GG_PNG_NUMBERS 6
 
 typedef struct {
     int64_t height, size;  /* the rows, and their bytes without the kinds of filters */
     int64_t step;          /* bytes of a pixel, at least 1 */
     const uint8_t *from;   /* [height, 1 + size] */
     uint8_t *to;           /* [height, size] */
+    const uint8_t *above;  /* the row above the first one */
 } gg_png_request;
 
 GG_ALWAYS int gg_png_nearest(int left, int up, int corner) {
@@ -45,9 +46,7 @@ static int gg_png_run(void *block) {
     const gg_source *source = block;
     const gg_png_request *r = source->at[0];
     const int64_t size = r->size;
-    uint8_t *zeros = calloc((size_t)size + 1, 1);
-    if (!zeros) return GG_FAILED;
-    const uint8_t *up = zeros;
+    const uint8_t *up = r->above;
     for (int64_t y = 0; y < r->height; y++) {
         const uint8_t *from = r->from + y * (size + 1) + 1;
         uint8_t *to = r->to + y * size;
@@ -61,7 +60,6 @@ static int gg_png_run(void *block) {
         }
         up = to;
     }
-    free(zeros);
     return GG_DONE;
 }
 

@@ -112,7 +112,9 @@ def test_damaged_files():
     outcomes = {"read": 0, "left": 0}
     for number in range(600):
         height, width = chance.integers(1, 40, 2)
-        data = bytearray(written(picture(chance, height, width, number % 4), subsampling=number % 3))
+        data = bytearray(
+            written(picture(chance, height, width, number % 4), subsampling=number % 3)
+        )
         data[chance.integers(0, min(len(data), 700))] = chance.integers(0, 256)
         damaged = bytes(data[: chance.integers(1, len(data)) if number % 5 == 0 else None])
         found = native.pixels(damaged, 3)

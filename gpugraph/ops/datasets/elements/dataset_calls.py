@@ -20,13 +20,31 @@ from gpugraph.ops.datasets.elements.split_functions import part_of_graph
 from gpugraph.ops.framework.constant_value import constant_value
 
 _PLAIN = frozenset(
-    """
-    BatchDataset BatchDatasetV2 ConcatenateDataset FilterDataset FixedLengthRecordDataset
-    FixedLengthRecordDatasetV2 FlatMapDataset InterleaveDataset MapDataset PaddedBatchDataset
-    PaddedBatchDatasetV2 PrefetchDataset RangeDataset RepeatDataset SkipDataset TFRecordDataset
-    TakeDataset TakeWhileDataset TensorDataset TensorSliceDataset TextLineDataset WindowDataset
-    ZipDataset
-    """.split()
+    [
+        "BatchDataset",
+        "BatchDatasetV2",
+        "ConcatenateDataset",
+        "FilterDataset",
+        "FixedLengthRecordDataset",
+        "FixedLengthRecordDatasetV2",
+        "FlatMapDataset",
+        "InterleaveDataset",
+        "MapDataset",
+        "PaddedBatchDataset",
+        "PaddedBatchDatasetV2",
+        "PrefetchDataset",
+        "RangeDataset",
+        "RepeatDataset",
+        "SkipDataset",
+        "TFRecordDataset",
+        "TakeDataset",
+        "TakeWhileDataset",
+        "TensorDataset",
+        "TensorSliceDataset",
+        "TextLineDataset",
+        "WindowDataset",
+        "ZipDataset",
+    ]
 )
 """The op types whose datasets depend on nothing but inputs, attrs and functions."""
 

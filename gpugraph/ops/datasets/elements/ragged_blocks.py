@@ -30,7 +30,7 @@ class Stacked:
 
 
 class Vectors:
-    """A column of vectors, one after the other in `values`. `rows` has the element of each value."""
+    """A column of vectors, one after the other in `values`; `rows` has the element of each."""
 
     __slots__ = ("ends", "rows", "values")
 
@@ -47,25 +47,25 @@ class Vectors:
         return self.values, self.rows, columns
 
 
-class Block:
+class Block(Sequence[Element]):
     """Several elements: a column for each component."""
 
-    __slots__ = ("columns", "count")
+    __slots__ = ("columns", "size")
 
     def __init__(self, columns: Sequence[Stacked | Vectors], count: int) -> None:
-        self.columns, self.count = columns, count
+        self.columns, self.size = columns, count
 
     def __len__(self) -> int:
-        return self.count
+        return self.size
 
-    def __getitem__(self, place: int) -> Element:
+    def __getitem__(self, place: Any) -> Any:
         return tuple([column[place] for column in self.columns])
 
     def arguments(self) -> list[Any]:
         """Return the arrays that a function for blocks receives."""
         arrays = [array for column in self.columns for array in column.arguments()]
         is_ragged = any(isinstance(column, Vectors) for column in self.columns)
-        return [*arrays, np.array(self.count, np.int32)] if is_ragged else arrays
+        return [*arrays, np.array(self.size, np.int32)] if is_ragged else arrays
 
 
 class RaggedElements(Through):
@@ -92,19 +92,21 @@ class RaggedElements(Through):
         self.arguments: Sequence[Element] | None = None
         self.place = 0
         self.results: Block | None = None
+        self._last: Sequence[Element] = ()
 
     def next(self) -> Element | None:
         """Return the next result."""
         if not self._has_result():
             return None
         results, place = self.results, self._next_place()
-        return self._single(place) if results is None else results[place]
+        return self.one(self._last[place]) if results is None else results[place]
 
     def next_block(self) -> Block | None:
         """Return the next results as a block. At the end, return None."""
         if not self._has_result():
             return None
         if self.results is not None and not self.place:
+            block: Block | None
             block, self.arguments, self.results = self.results, None, None
             return block
         element = self.next()
@@ -118,12 +120,8 @@ class RaggedElements(Through):
             1,
         )  # fmt: skip
 
-    def _single(self, place: int) -> Element:
-        arguments = self._last
-        return self.one(arguments[place])
-
     def _next_place(self) -> int:
-        """Return the index of the next result, and go on to the one after it."""
+        """Return the index of the next result in `_last`, and go on to the one after it."""
         assert self.arguments is not None
         self._last, place = self.arguments, self.place
         self.place = place + 1

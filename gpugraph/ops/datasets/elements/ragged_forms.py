@@ -59,9 +59,7 @@ def _of_places(places: Tensor) -> tuple[Tensor, Tensor]:
 
 def _counts(rows: RaggedRows, of: Ragged) -> Tensor:
     """Return the number of values of each element, int64."""
-    counts: Tensor = raw_ops.UnsortedSegmentSum(
-        raw_ops.OnesLike(of.columns), of.rows, rows.count()
-    )
+    counts: Tensor = raw_ops.UnsortedSegmentSum(raw_ops.OnesLike(of.columns), of.rows, rows.count())
     return counts
 
 
@@ -73,11 +71,11 @@ def _split(rows: RaggedRows, op: Operation) -> Lifted:
     flat = raw_ops.Reshape(rows.copied(texts), np.array([-1], np.int32))
     places, values, _ = rows.again(op, [flat, rows.copied(delimiter)])
     number, columns = _of_places(places)
-    found = Ragged(values, number, columns)
-    own = raw_ops.Pack([raw_ops.ZerosLike(columns), columns], axis=1)
-    counts = _counts(rows, found)
+    parts = Ragged(values, number, columns)
+    places = raw_ops.Pack([raw_ops.ZerosLike(columns), columns], axis=1)
+    counts = _counts(rows, parts)
     shape = raw_ops.Pack([raw_ops.OnesLike(counts), counts], axis=1)
-    return [found._replace(values=own), found, shape]
+    return [parts._replace(values=places), parts, shape]
 
 
 def _parsed(rows: RaggedRows, op: Operation) -> Lifted:
@@ -86,24 +84,26 @@ def _parsed(rows: RaggedRows, op: Operation) -> Lifted:
     require(rows.is_stacked(examples) and not any(map(rows.is_stacked, defaults)))
     require(all(as_shape(shape).is_fully_defined() for shape in attrs["dense_shapes"]))
     names: Any = np.array([], object)
-    found = raw_ops.ParseExample(
+    parsed = raw_ops.ParseExample(
         rows.copied(examples), names, list(attrs["sparse_keys"]), list(attrs["dense_keys"]),
         [rows.copied(default) for default in defaults],
         sparse_types=attrs["sparse_types"], dense_shapes=attrs["dense_shapes"],
     )  # fmt: skip
-    flat = _flattened(found)
+    flat = _flattened(parsed)
     count = attrs["num_sparse"]
     vectors = []
     for places, values in zip(flat[:count], flat[count : 2 * count]):
         vectors.append(Ragged(values, *_of_places(places)))
     one = np.array(1, np.int32)
-    places = [v._replace(values=raw_ops.ExpandDims(v.columns, one), is_place=True) for v in vectors]
+    indices = [
+        v._replace(values=raw_ops.ExpandDims(v.columns, one), is_place=True) for v in vectors
+    ]
     shapes = [raw_ops.ExpandDims(_counts(rows, v), one) for v in vectors]
-    return [*places, *vectors, *shapes, *flat[3 * count :]]
+    return [*indices, *vectors, *shapes, *flat[3 * count :]]
 
 
-def _flattened(found: Any) -> list[Tensor]:
-    parts = found if isinstance(found, (list, tuple)) else [found]
+def _flattened(nested: Any) -> list[Tensor]:
+    parts = nested if isinstance(nested, (list, tuple)) else [nested]
     flat: list[Tensor] = []
     for part in parts:
         flat += part if isinstance(part, (list, tuple)) else [part]

@@ -34,8 +34,8 @@ def _split(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | Non
     is_plain = all(tensor.op.type == "Placeholder" for tensor in captured)
     if not is_plain or any(op._control_flow_context for op in graph._ops):
         return None
-    given = {tensor.op for tensor in (*graph.inputs, *captured)}
-    late = _late(graph, given)
+    arguments = {tensor.op for tensor in (*graph.inputs, *captured)}
+    late = _late(graph, arguments)
     if not late.issuperset(graph.controls):
         return None
     by_element = _dependents(graph, {tensor.op for tensor in graph.inputs})
@@ -52,13 +52,13 @@ def _split(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | Non
     return GraphFunction(first.name, first), GraphFunction(rest.name, rest)
 
 
-def _late(graph: FuncGraph, given: set[Operation]) -> set[Operation]:
+def _late(graph: FuncGraph, arguments: set[Operation]) -> set[Operation]:
     """Return the ops that have or follow an effect, or that have to do with an order of ops."""
     effects: set[Operation] = set()
     for op in graph._ops:
         if op.control_inputs:
             effects.update((op, *op.control_inputs))
-        elif op._op_def.is_stateful and op not in given:
+        elif op._op_def.is_stateful and op not in arguments:
             effects.add(op)
     return _dependents(graph, effects)
 

@@ -1,8 +1,9 @@
 """Vectorized functions: copies of functions that compute many stacked elements in one call.
 
-A function qualifies if each of its ops has a form for stacked elements (`row_forms`), or for vectors
-whose lengths differ (`ragged_forms`). The results have the same bits as single calls. Ops on constants alone run once for all elements, so they must
-not draw random numbers or read variables.
+A function qualifies if each of its ops has a form for stacked elements (`row_forms`), or for
+vectors whose lengths differ (`ragged_forms`). The results have the same bits as single calls. Ops
+on constants alone run once for all elements, so they must not draw random numbers or read
+variables.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class RowsCopy:
                 require(rank_of(tensor) == 1)
                 vector = TensorShape([None])
                 values = add(tensor.dtype, vector, name)
-                rows, columns = (add(int64, vector, f"{name}_{part}") for part in ("rows", "columns"))
+                rows, columns = (
+                    add(int64, vector, f"{name}_{part}") for part in ("rows", "columns")
+                )
                 self._ragged[tensor] = Ragged(values, rows, columns)
                 continue
             shape = TensorShape([None]).concatenate(tensor.shape)
@@ -70,9 +73,9 @@ class RowsCopy:
             if inner.op.type == "Placeholder":
                 copy = self.graph._placeholder(inner.dtype, inner.shape, inner.op.name)
                 self._copies[inner] = self.graph.captures[outer] = copy
-        given = {*self._copies, *self._ragged}
+        arguments = {*self._copies, *self._ragged}
         for op in graph._ops:
-            if not op._outputs or op._outputs[0] not in given:
+            if not op._outputs or op._outputs[0] not in arguments:
                 self._add(op)
         with self.graph.name_scope(_SCOPE):
             for tensor in graph.outputs:
@@ -205,5 +208,5 @@ def rows_of(
     key = tuple(are_ragged or [False] * len(graph.inputs))
     if key not in graph.rows_functions:
         graph.rows_functions[key] = vectorized(function, key)
-    found: RowsFunction | None = graph.rows_functions[key]
-    return found
+    rows: RowsFunction | None = graph.rows_functions[key]
+    return rows
