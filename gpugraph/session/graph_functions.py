@@ -1,7 +1,8 @@
 """Functions of a graph that kernels call. Each function is compiled once, like the runs of a
 session.
 
-A call uses an idle `_Instance` of the function, or creates another. So several threads can call the
+A function is cut into pieces at the ops whose outputs have sizes by values (`function_pieces`). A
+call of a piece uses an idle `_Instance` of it, or creates another. So several threads can call the
 function at the same time, and it can call itself. An instance has a runner with plans by shapes,
 like the fetches of a session. They use the session's variables, tables and queues. Other states,
 such as positions in random streams, are separate. A `KernelFunction` with states reserves an
@@ -11,11 +12,14 @@ instance, so each iterator of a dataset draws the same numbers again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
+
+import numpy as np
 
 from gpugraph.base.errors import CancelledError
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.compile import RunRequest, Target, compile_plan
 from gpugraph.config import SessionOptions
 from gpugraph.devices import Device, RunMemory
@@ -24,8 +28,10 @@ from gpugraph.graph.functions.func_graph import FuncGraph
 from gpugraph.graph.functions.graph_function import GraphFunction
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import Plan
+from gpugraph.session.direct_kernels import VIEWS, DirectKernel, kernel_in
 from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.explanations.explanation import Explanation
+from gpugraph.session.function_pieces import FunctionPiece, pieces_of
 from gpugraph.session.plan_cache import PlanCache, wait_for
 
 MAX_PLANS = 32
@@ -46,7 +52,7 @@ class GraphFunctions:
         self.target = target._replace(devices=self.devices)
         self.is_closed = False
         self._lock = new_lock()
-        self._idle: WeakKeyDictionary[GraphFunction, list[_Instance]] = WeakKeyDictionary()
+        self._parts: WeakKeyDictionary[GraphFunction, list[_Part]] = WeakKeyDictionary()
         self._instances: WeakSet[_Instance] = WeakSet()
 
     def check_open(self) -> None:
@@ -54,17 +60,22 @@ class GraphFunctions:
         if self.is_closed:
             raise CancelledError.of_no_node("Session has been closed.")
 
-    def bound(self, function: GraphFunction) -> KernelFunction:
+    def bound(self, function: GraphFunction) -> KernelFunction | PiecesCall:
         """Return a new call of the function, for one iterator."""
         self.check_open()
         with self._lock:
-            idle = self._idle.setdefault(function, [])
-        return KernelFunction(self, function, idle)
+            parts = self._parts.get(function)
+            if parts is None:
+                pieces = pieces_of(function.graph)
+                parts = self._parts[function] = [_Part(piece, [], []) for piece in pieces]
+        if len(parts) == 1 and parts[0].piece.cut is None:
+            return KernelFunction(self, function, parts[0])
+        return PiecesCall(self, function, parts)
 
-    def new_instance(self, function: GraphFunction) -> _Instance:
-        """Return a new copy of a function's plans."""
+    def new_instance(self, function: GraphFunction, piece: FunctionPiece) -> _Instance:
+        """Return a new copy of the plans of a piece of a function."""
         self.check_open()
-        instance = _Instance(self, function.graph)
+        instance = _Instance(self, function.graph, piece)
         self._instances.add(instance)
         return instance
 
@@ -77,30 +88,36 @@ class GraphFunctions:
         wait_for(running)
 
 
-class KernelFunction:
-    """A function in the form in which kernels call it: with arrays for `graph.fed`, returning
-    arrays of the results.
+class _Part(NamedTuple):
+    """A piece of a function with its idle instances, and the kernel of its op if it is a cut."""
 
-    If the function draws random numbers, the call has its own instance, whose random streams begin
+    piece: FunctionPiece
+    idle: list[_Instance]
+    kernels: list[DirectKernel]
+
+
+class KernelFunction:
+    """A piece of a function, or a function of one piece, in the form in which kernels call it: with
+    arrays for the feeds, returning arrays of the results.
+
+    If the piece draws random numbers, the call has its own instance, whose random streams begin
     anew. Otherwise it uses any idle instance.
     """
 
-    __slots__ = ("_exclusive", "_functions", "_idle", "_lock", "function")
+    __slots__ = ("_exclusive", "_functions", "_lock", "_part", "function")
 
-    def __init__(
-        self, functions: GraphFunctions, function: GraphFunction, idle: list[_Instance]
-    ) -> None:
+    def __init__(self, functions: GraphFunctions, function: GraphFunction, part: _Part) -> None:
         self.function = function
         self._functions = functions
-        self._idle = idle
+        self._part = part
         self._exclusive: _Instance | None = None
-        self._lock = new_lock() if function.graph.has_seeds else None
+        self._lock = new_lock() if part.piece.has_seeds else None
 
     def again(self) -> KernelFunction:
         """Return a new call of this function, for another iterator."""
-        return KernelFunction(self._functions, self.function, self._idle)
+        return KernelFunction(self._functions, self.function, self._part)
 
-    def of(self, function: GraphFunction) -> KernelFunction:
+    def of(self, function: GraphFunction) -> KernelFunction | PiecesCall:
         """Return a call of another function in the same session."""
         return self._functions.bound(function)
 
@@ -116,7 +133,19 @@ class KernelFunction:
         try:
             return instance.runner.run(values)
         finally:
-            self._idle.append(instance)
+            self._part.idle.append(instance)
+
+    def kernel(self, values: Sequence[Any]) -> DirectKernel | None:
+        """Return the kernel of the piece, which is a cut, once a plan for values of these shapes
+        has it.
+        """
+        instance = self._instance()
+        try:
+            assert self._part.piece.cut is not None
+            plan = instance.runner.plan_for(values).plan
+            return kernel_in(plan, self._part.piece.cut, self._part.piece.feeds)
+        finally:
+            self._part.idle.append(instance)
 
     def positions(self) -> list[list[Any]]:
         """Return the names of the ops that draw random numbers, with the positions in their
@@ -139,21 +168,108 @@ class KernelFunction:
 
     def _instance(self) -> _Instance:
         try:
-            return self._idle.pop()
+            return self._part.idle.pop()
         except IndexError:
-            return self._functions.new_instance(self.function)
+            return self._functions.new_instance(self.function, self._part.piece)
 
     def release(self) -> None:
         """Make the instance of this call available to others."""
         instance, self._exclusive = self._exclusive, None
         if instance is not None:
-            self._idle.append(instance)
+            self._part.idle.append(instance)
+
+
+class CutCall:
+    """A call of a single op whose outputs have sizes by values: by its kernel, once a plan has it.
+
+    A plan runs the op in the first call, and wherever the kernel raises an error: the plan's error
+    names the node and the user's line.
+    """
+
+    __slots__ = ("_call", "_kernels")
+
+    def __init__(self, call: KernelFunction, kernels: list[DirectKernel]) -> None:
+        self._call, self._kernels = call, kernels
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        """Return the outputs of the op."""
+        if self._kernels:
+            try:
+                return self._kernels[0](values)
+            except Exception as error:
+                if raised_by_handler(error):
+                    raise
+                return self._call(values)
+        results = self._call(values)
+        kernel = self._call.kernel(values)
+        if kernel is not None:
+            self._kernels.append(kernel)
+        return results
+
+
+class PiecesCall:
+    """A function of several pieces, in the form of a `KernelFunction`."""
+
+    __slots__ = ("_calls", "_functions", "_outputs", "_parts", "_steps", "_views", "function")
+
+    def __init__(
+        self, functions: GraphFunctions, function: GraphFunction, parts: Sequence[_Part]
+    ) -> None:
+        self.function = function
+        self._functions, self._parts = functions, parts
+        self._calls = [KernelFunction(functions, function, part) for part in parts]
+        graph = function.graph
+        places = {tensor: number for number, tensor in enumerate(graph.fed)}
+        self._steps: list[tuple[Callable[..., Any], list[int]]] = []
+        for call, part in zip(self._calls, parts):
+            piece = part.piece
+            run = call if piece.cut is None else CutCall(call, part.kernels)
+            feeds = [places[tensor] for tensor in piece.feeds]
+            for tensor in piece.fetches:
+                places[tensor] = len(places)
+            self._steps.append((run, feeds))
+        self._outputs = [places[tensor] for tensor in graph.outputs]
+        views = [place for tensor, place in places.items() if tensor.op.type in VIEWS]
+        self._views = [slot for slot, place in enumerate(self._outputs) if place in views]
+
+    def again(self) -> PiecesCall:
+        """Return a new call of this function, for another iterator."""
+        return PiecesCall(self._functions, self.function, self._parts)
+
+    def of(self, function: GraphFunction) -> KernelFunction | PiecesCall:
+        """Return a call of another function in the same session."""
+        return self._functions.bound(function)
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        """Return the results for these arguments."""
+        known = list(values)
+        for run, feeds in self._steps:
+            for result in run([known[place] for place in feeds]):
+                known.append(result if isinstance(result, np.ndarray) else _as_array(result))
+        outputs = [known[place] for place in self._outputs]
+        for slot in self._views:
+            outputs[slot] = _without_large_base(outputs[slot])
+        return outputs
+
+    def positions(self) -> list[list[Any]]:
+        """Return the positions of all pieces."""
+        return [position for call in self._calls for position in call.positions()]
+
+    def go_to(self, positions: Sequence[Sequence[Any]]) -> None:
+        """Let the ops of all pieces continue at these positions."""
+        for call in self._calls:
+            call.go_to(positions)
+
+    def release(self) -> None:
+        """Make the instances of this call available to others."""
+        for call in self._calls:
+            call.release()
 
 
 class _Instance:
-    """One copy of a function's plans, used by one call at a time (a `RunnersSession`)."""
+    """One copy of the plans of a piece, used by one call at a time (a `RunnersSession`)."""
 
-    def __init__(self, owner: GraphFunctions, graph: FuncGraph) -> None:
+    def __init__(self, owner: GraphFunctions, graph: FuncGraph, piece: FunctionPiece) -> None:
         self._owner = owner
         self.options = owner.options
         self.devices: Sequence[Device] = owner.devices
@@ -165,8 +281,7 @@ class _Instance:
         self.run_memory = RunMemory(_MEMORY, self.plans.drop_in)
         self.unused_options: dict[str, None] = {}
         self.last_traced: Callable[[], StepReport] | None = None
-        parts = tuple(graph.fed), tuple(graph.outputs), tuple(graph.controls)
-        self.runner = DirectRunner(self, *parts, (), ())
+        self.runner = DirectRunner(self, piece.feeds, piece.fetches, piece.targets, (), ())
         self.runner.is_watched = False  # listeners see the runs of sessions
 
     def check_open(self) -> None:
@@ -197,3 +312,18 @@ class _Instance:
         """Drop the plans and return them, since some of them may still run."""
         with self.lock:
             return self.plans.drop_all()
+
+
+def _as_array(value: Any) -> Any:
+    """Return a scalar result as an array. A scalar of an object dtype is the object itself."""
+    if isinstance(value, np.generic):
+        return np.asarray(value)
+    array = np.empty((), object)
+    array[()] = value
+    return array
+
+
+def _without_large_base(array: Any) -> Any:
+    """Return an array, copied if it is a small part of another array that it keeps alive."""
+    base = array.base
+    return array if base is None or 2 * array.nbytes >= base.nbytes else array.copy()

@@ -51,6 +51,7 @@ class DynamicStep:
         self.multiplies = node.type in _PRODUCTS and not self.device.has_kernels
         self.plain = StepCode("plain", plain_reason(bound, arrays.jit, "sizes are left open"))
         self.reserved: list[Block] = []  # written by this run
+        self.known_shapes: dict[Any, list[tuple[int, ...]]] = {}  # outputs' by the inputs'
         self.counted = counted_outputs(node)
         self.counts = arrays.reported
         self.names = names_of(arrays.unit, node) if self.counted else ()
@@ -123,12 +124,41 @@ class DynamicStep:
         arrays = [*(refs[slot] for slot in self.bound.array_slots), *results]
         self._compute(context, arrays)
 
+    def outputs_of(self, inputs: list[Any]) -> Sequence[Any]:
+        """Return new arrays with the outputs for these inputs. No memory of the plan is used."""
+        if reference(self.bound.kernel).dynamic:
+            return self.computed(inputs)
+        owned: list[Block] = []
+        try:
+            types = [dtype.base_dtype.as_numpy_dtype for dtype in self.node.output_types]
+            results = [np.empty(*pair) for pair in zip(self._output_shapes(inputs), types)]
+            context = self._context(inputs, [array.shape for array in results], owned)
+            self._compute(context, [*(inputs[slot] for slot in self.bound.array_slots), *results])
+            return results
+        finally:
+            for block in owned:
+                block.release()
+
+    def _output_shapes(self, inputs: list[Any]) -> list[tuple[int, ...]]:
+        """Return the shapes of the outputs. They are kept if they do not depend on values."""
+        if self.bound.host:
+            return self._infer(inputs)
+        shapes = tuple([array.shape for array in inputs])
+        known = self.known_shapes.get(shapes)
+        if known is None:
+            if len(self.known_shapes) > _MOST_SHAPES:
+                self.known_shapes.clear()
+            known = self.known_shapes[shapes] = self._infer(inputs)
+        return known
+
     def computed(self, inputs: list[Any]) -> Sequence[Any]:
         """Return the outputs for these inputs, whose sizes the kernel determines."""
         owned: list[Block] = []
         try:
             arrays = [inputs[slot] for slot in self.bound.array_slots]
             results: Sequence[Any] = self._compute(self._context(inputs, [], owned), arrays)
+            if owned:  # their memory may be the results'
+                results = [np.array(result) for result in results]
             return results
         finally:
             for block in owned:
@@ -220,6 +250,8 @@ class DynamicStep:
             )
         return result
 
+
+_MOST_SHAPES = 256
 
 _PRODUCTS = frozenset((
     *("MatMul", "BatchMatMul", "BatchMatMulV2", "SparseMatMul", "Einsum", "BiasAddGrad"),

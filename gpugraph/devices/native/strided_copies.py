@@ -40,7 +40,10 @@ RELEASE_BYTES = 524_288
 _SHORT = 4
 """If the last axis is shorter than this, a longer axis becomes the inner loop."""
 
-_COPY, _FILL, _TRANSPOSE, _STRIDED = range(4)
+_GROUP_BYTES = 16
+"""The maximum size of columns, contiguous in both arrays, that are copied as groups of bytes."""
+
+_COPY, _FILL, _TRANSPOSE, _STRIDED, _GROUPS = range(5)
 _SIZES = (1, 2, 4, 8, 16)
 _KEPT = object()
 """The base of the memory that holds a call's constant number."""
@@ -256,6 +259,8 @@ def _plane(axes: list[CopyAxis], item: int) -> tuple[int, CopyAxis, CopyAxis, li
         elif contiguous := [index for index, axis in enumerate(outside) if axis.source == item]:
             kind, inner = _TRANSPOSE, contiguous[-1]
     row = outside.pop(inner) if outside else CopyAxis(1, 0, 0)
+    if kind == _COPY and row.size >= 2 * _SHORT and column.size * item <= _GROUP_BYTES:
+        return _GROUPS, row, column, outside
     longest = max([row, *outside])
     if longest.size >= 2 * _SHORT and (
         column.size < _SHORT or column.size * row.size < _SHORT * _SHORT

@@ -52,8 +52,10 @@ class FuncGraph(Graph):
     resource_uses: for each op that creates a handle (or a key for other effects), whether the
       function only reads it.
     python_call: a Python function of arrays that computes the same as the graph, faster.
-    rows_function: the function for stacked elements; False if there is none, None before it is
-      first used.
+    dataset_plan: how a function that returns a dataset is called; False if it runs as other
+      functions do, None before it is first used.
+    rows_functions: the functions for stacked elements, or None where there is none, by the
+      arguments that are ragged.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:
@@ -67,8 +69,9 @@ class FuncGraph(Graph):
         self.resource_uses: dict[Any, bool] = {}
         self.structured_outputs: Any = None
         self.captures_by_value = False
-        self.rows_function: Any = None
+        self.rows_functions: dict[tuple[bool, ...], Any] = {}
         self.parts: Any = None
+        self.dataset_plan: Any = None
         self.python_call: Callable[..., Any] | None = None
         self._copies: dict[Operation, Operation] = {}  # of captures by value
         self.seed = outer_graph.seed

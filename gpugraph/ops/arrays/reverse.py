@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import NUMERIC
@@ -11,9 +14,9 @@ from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import OpMemory, Signature
+from gpugraph.kernel import Call, KernelContext, OpMemory, Signature, ViewCopies
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
-from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
+from gpugraph.ops.framework.kernel_helpers import Pairs, ints, numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument
 from gpugraph.ops.framework.shape_functions import of_rank, same_shape
@@ -53,13 +56,17 @@ def backwards(source: Any, axes: Sequence[int]) -> Any:
 
 
 def _reversed(signature: Signature, source: Any, out: Any) -> Pairs:
-    axes = _reversed_dims(signature.value(1), source.ndim)
-    view = backwards(source, axes)
-    channels = source.shape[-1] if source.ndim > 1 else 1
-    if type(channels) is int and 1 < channels <= _FEW and source.ndim - 1 not in axes:
+    return [(backwards(source, _reversed_dims(signature.value(1), source.ndim)), out)]
+
+
+def _bind_reverse(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+    axes = _reversed_dims(context.value(1), source.ndim)
+    pairs: Pairs = [(backwards(source, axes), out)]
+    if source.ndim > 1 and 1 < source.shape[-1] <= _FEW and axes == [source.ndim - 2]:
         # NumPy copies long rows of one channel faster than many pixels of a few
-        return [(view[..., channel], out[..., channel]) for channel in range(channels)]
-    return [(view, out)]
+        channels = range(source.shape[-1])
+        pairs = [(pairs[0][0][..., channel], out[..., channel]) for channel in channels]
+    return run_all([partial(np.copyto, target, view) for view, target in pairs])
 
 
 _FEW = 4
@@ -69,7 +76,7 @@ _reverse = op(
     "ReverseV2", inputs="tensor: T, axis: Tidx", outputs="output: T",
     attrs={"Tidx": INDEX, "T": REVERSIBLE}, infer=_infer_reverse,
     memory=OpMemory(host_inputs=[1]),
-    **copying(_reversed),
+    native=ViewCopies(_reversed), **numpy_kernels(Call(make=_bind_reverse)),
     grad=lambda op, dy: [raw_ops.ReverseV2(dy, op.inputs[1]), None],
     doc="The tensor with its elements in reverse order along the axes.",
 )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpugraph.base.errors import OpError, OutOfRangeError, invalid_argument
 from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.elements.ragged_blocks import ragged_elements
 from gpugraph.ops.datasets.elements.row_blocks import FilteredBlocks, MappedBlocks, row_bytes
 from gpugraph.ops.datasets.elements.stage import (
     UNKNOWN,
@@ -51,6 +52,9 @@ class Mapped(Stage):
         on_rows = self.function.started_on_rows(pipeline) if has_rows else None
         if on_rows is not None:
             return MappedBlocks(source, on_rows, self.function.started(pipeline))
+        ragged = ragged_elements(source, self.function, pipeline, has_rows)
+        if ragged is not None:
+            return ragged
         is_serial = self.calls == 1 or self.function.shortcut is not None
         if is_serial or in_order:
             return MappedElements(self, source, pipeline)

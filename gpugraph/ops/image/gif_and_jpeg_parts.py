@@ -20,6 +20,7 @@ from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.image.jpeg_ops import DECODING_ATTRS, jpeg_pixels, pillow, pillow_in_run
+from gpugraph.ops.image.native_jpeg import NativeJpeg
 
 _HOST = HostOnly("files are decoded by the host")
 
@@ -77,9 +78,15 @@ def _bind_crop(context: KernelContext, contents: Any, window: Any) -> Callable[[
     if ratio not in (1, 2, 4, 8):
         raise refusal(f"ratio must be 1, 2, 4, or 8, got {ratio}")
 
+    native = NativeJpeg(context)
+
     def run() -> Any:
         data = contents[()]
         top, left, height, width = (int(size) for size in window)
+        if ratio == 1:
+            part = native.pixels(data, channels, (top, left, height, width))
+            if part is not None:
+                return [part]
         pixels = jpeg_pixels(data, channels, ratio)
         fits = top >= 0 and left >= 0 and height > 0 and width > 0
         if not fits or top + height > pixels.shape[0] or left + width > pixels.shape[1]:
@@ -87,7 +94,7 @@ def _bind_crop(context: KernelContext, contents: Any, window: Any) -> Callable[[
                 f"Invalid JPEG data or crop window, data size {len(data)}: the window "
                 f"{[top, left, height, width]} is not inside {list(pixels.shape[:2])}"
             )
-        return [pixels[top : top + height, left : left + width]]
+        return [pixels[top : top + height, left : left + width].copy()]
 
     return run
 

@@ -1,4 +1,4 @@
-"""Ops that decode and encode JPEG files, by the library Pillow (the extra `images`)."""
+"""Ops that decode and encode JPEG files, by native code and the library Pillow (extra `images`)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.image.native_jpeg import NativeJpeg
 
 _HOST = HostOnly("files are decoded and encoded by the host")
 _END = b"\xff\xd9"
@@ -39,13 +40,18 @@ def pillow_in_run() -> Any:
         raise UnimplementedError(None, None, str(error)) from None
 
 
-def jpeg_pixels(data: bytes, channels: int, ratio: int = 1) -> Any:
+def jpeg_pixels(data: bytes, channels: int, ratio: int = 1, native: Any = None) -> Any:
     """Return the pixels [height, width, channels], uint8, of a JPEG file.
 
     Args:
       channels: 1 for grey, 3 for RGB, 0 for the channels in the file.
       ratio: the divisor of the size.
+      native: the `NativeJpeg` that decodes the usual files, or None.
     """
+    if native is not None and ratio == 1:
+        pixels = native.pixels(data, channels)
+        if pixels is not None:
+            return pixels
     try:
         picture = pillow_in_run().open(io.BytesIO(data), formats=["JPEG"])
         mode = "L" if channels == 1 or (channels == 0 and picture.mode == "L") else "RGB"
@@ -76,7 +82,8 @@ def _bind_decode(context: KernelContext, contents: Any) -> Callable[[], Any]:
     if ratio not in (1, 2, 4, 8):
         raise refusal(f"ratio must be 1, 2, 4, or 8, got {ratio}")
     end = 2 * _END if context.attrs["try_recover_truncated"] else b""
-    return lambda: [jpeg_pixels(contents[()] + end, channels, ratio)]
+    native = NativeJpeg(context)
+    return lambda: [jpeg_pixels(contents[()] + end, channels, ratio, native)]
 
 
 DECODING_ATTRS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.image.jpeg_ops import jpeg_pixels
+from gpugraph.ops.image.native_jpeg import NativeJpeg
+from gpugraph.ops.image.native_png import NativePng
 from gpugraph.ops.image.png_format import PNG_SIGNATURE, decoded_png, encoded_png
 
 _HOST = HostOnly("files are decoded and encoded by the host")
@@ -75,9 +77,16 @@ def _as_type(pixels: Any, wanted: Any) -> Any:
     return pixels.astype(np.uint16) * np.uint16(257)
 
 
-def _png(data: bytes, channels: int, wanted: Any) -> Any:
+class _Natives(NamedTuple):
+    """The native code of a node."""
+
+    png: NativePng
+    jpeg: NativeJpeg
+
+
+def _png(data: bytes, channels: int, wanted: Any, natives: _Natives) -> Any:
     try:
-        pixels, clear = decoded_png(data)
+        pixels, clear = decoded_png(data, natives.png)
     except ValueError as error:
         reason = f"{error}{pointer_text(data)}"
         raise refusal(f"Invalid PNG data, size {len(data)}: {reason}") from None
@@ -93,7 +102,7 @@ def _png(data: bytes, channels: int, wanted: Any) -> Any:
 _BMP_HEADER = struct.Struct("<2sIHHIIiiHH")
 
 
-def _bmp(data: bytes, channels: int, wanted: Any) -> Any:
+def _bmp(data: bytes, channels: int, wanted: Any, _: _Natives) -> Any:
     return _as_type(_bmp_pixels(data, channels), wanted)
 
 
@@ -130,14 +139,14 @@ def _infer_decoded(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((None, None, context.attrs["channels"] or None))]
 
 
-def _any_file(data: bytes, channels: int, wanted: Any) -> Any:
+def _any_file(data: bytes, channels: int, wanted: Any, natives: _Natives) -> Any:
     if data.startswith(PNG_SIGNATURE):
         read = np.dtype(np.uint8) if wanted == np.uint8 else np.dtype(np.uint16)
-        return _as_type(_png(data, channels, read), wanted)
+        return _as_type(_png(data, channels, read, natives), wanted)
     if data.startswith(_BMP_SIGNATURE):
-        return _bmp(data, channels, wanted)
+        return _bmp(data, channels, wanted, natives)
     if data.startswith(_JPEG_SIGNATURE):
-        pixels = jpeg_pixels(data, 3 if channels == 4 else channels)
+        pixels = jpeg_pixels(data, 3 if channels == 4 else channels, native=natives.jpeg)
         return _as_type(_with_channels(pixels, 4) if channels == 4 else pixels, wanted)
     for start, kind in _UNREAD.items():
         if data.startswith(start):
@@ -148,13 +157,14 @@ def _any_file(data: bytes, channels: int, wanted: Any) -> Any:
 
 
 def _bind_decoder(
-    decode: Callable[[bytes, int, Any], Any], context: KernelContext, contents: Any
+    decode: Callable[[bytes, int, Any, _Natives], Any], context: KernelContext, contents: Any
 ) -> Callable[[], Any]:
     channels = context.attrs["channels"]
     if channels not in (0, 1, 3, 4):
         raise refusal(f"channels must be one of (0, 1, 3, 4), got {channels}")
     wanted = np.dtype(as_dtype(context.attrs.get("dtype", dtypes.uint8)).as_numpy_dtype)
-    return lambda: [decode(contents[()], channels, wanted)]
+    natives = _Natives(NativePng(context), NativeJpeg(context))
+    return lambda: [decode(contents[()], channels, wanted, natives)]
 
 
 _PNG_TYPES = (dtypes.uint8, dtypes.uint16)

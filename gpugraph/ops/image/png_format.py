@@ -209,24 +209,32 @@ def _inflated(parts: Sequence[bytes], size: int) -> bytes:
     return b"".join(pieces)
 
 
-def _rows_of(parts: Sequence[bytes], header: _Header) -> Any:
+def _rows_of(parts: Sequence[bytes], header: _Header, native: Any) -> Any:
     """Return the rows' bytes, [height, bytes], decompressed and without filters.
 
     Args:
       parts: the contents of the IDAT chunks.
+      native: the `NativePng` that undoes the filters, or None.
     """
     bits = header.depth * _CHANNELS[header.color]
     step, size = max(1, bits // 8), -(-header.width * bits // 8)
     data = _inflated(parts, header.height * (size + 1))
     filtered = np.frombuffer(data, np.uint8).reshape(header.height, size + 1)
-    kinds, filtered = filtered[:, 0], filtered[:, 1:]
+    whole, kinds, filtered = filtered, filtered[:, 0], filtered[:, 1:]
     if kinds.max() > 4:
         row = int(np.argmax(kinds > 4))
         raise ValueError(f"row {row} has a filter that does not exist: {kinds[row]}")
-    rows = np.empty((header.height, size), np.uint8)
+    unfiltered = None if native is None else native.rows(whole, step)
+    return _unfiltered(kinds, filtered, step) if unfiltered is None else unfiltered
+
+
+def _unfiltered(kinds: Any, filtered: Any, step: int) -> Any:
+    """Return the bytes [height, bytes] of rows, from their filters and filtered bytes, by NumPy."""
+    height, size = filtered.shape
+    rows = np.empty((height, size), np.uint8)
     above = np.zeros(size, np.uint8)
-    for start in range(0, header.height, _BAND):
-        band = slice(start, min(start + _BAND, header.height))
+    for start in range(0, height, _BAND):
+        band = slice(start, min(start + _BAND, height))
         shortest = min(size, (band.stop - band.start) * step)
         if kinds[band].max() > 2 and shortest >= _LONG:
             rows[band] = _unfiltered_band(kinds[band], filtered[band], above, step)
@@ -291,7 +299,7 @@ def _joined(chunks: dict[bytes, list[bytes]], kind: bytes) -> bytes:
     return b"".join(chunks.get(kind, ()))
 
 
-def decoded_png(data: bytes) -> tuple[Any, Any]:
+def decoded_png(data: bytes, native: Any = None) -> tuple[Any, Any]:
     """Return (pixels, alpha) of the bytes of a PNG file.
 
     pixels: [height, width, channels], uint8 or uint16; 1 channel is grey, 2 grey and alpha, 3 RGB,
@@ -301,6 +309,9 @@ def decoded_png(data: bytes) -> tuple[Any, Any]:
 
     Raises ValueError if the file is damaged or not a PNG file, and NotImplementedError if it is
     interlaced.
+
+    Args:
+      native: the `NativePng` that undoes the filters, or None.
     """
     if not data.startswith(PNG_SIGNATURE):
         raise ValueError("it does not begin as a PNG file")
@@ -309,7 +320,7 @@ def decoded_png(data: bytes) -> tuple[Any, Any]:
         chunks.setdefault(kind, []).append(contents)
     header = _header_of(_joined(chunks, b"IHDR"))
     try:
-        rows = _rows_of(chunks.get(b"IDAT", ()), header)
+        rows = _rows_of(chunks.get(b"IDAT", ()), header, native)
     except zlib.error as error:
         raise ValueError(f"its data is damaged: {error}") from None
     pixels, transparent = _pixels_of(rows, header), _joined(chunks, b"tRNS")

@@ -26,8 +26,9 @@ typedef struct {
 } gg_move;
 
 /* Columns are contiguous in both; the same element in the source, contiguous in the target; the
-   source's rows and the target's columns are contiguous; any strides. */
-enum { GG_COPY = 0, GG_FILL = 1, GG_TURN = 2, GG_STRIDED = 3 };
+   source's rows and the target's columns are contiguous; any strides; columns are contiguous in
+   both, and have up to 16 bytes. */
+enum { GG_COPY = 0, GG_FILL = 1, GG_TURN = 2, GG_STRIDED = 3, GG_GROUPS = 4 };
 
 static void gg_copy_rows(const gg_move *p, const char *from, char *to, int64_t m, int64_t n) {
     for (int64_t i = 0; i < m; i++) memcpy(to + i * p->to_row, from + i * p->from_row, n * p->item);
@@ -113,15 +114,51 @@ GG_STRIDED_MOVE(uint32_t, 4)
 GG_STRIDED_MOVE(uint64_t, 8)
 GG_STRIDED_MOVE(gg_wide, 16)
 
+#if defined(__clang__) || __GNUC__ >= 12
+typedef uint8_t gg_16_bytes __attribute__((vector_size(16), aligned(1), may_alias));
+
+/* Copies groups of 3 bytes, the pixels of a row, in reverse order: five at a time, and a byte of a
+   sixth one. Returns the number of groups copied. */
+static int64_t gg_reverse_pixels(const char *from, char *to, int64_t m) {
+    int64_t i = 1;
+    if (m > 6) memcpy(to, from, 3);
+    for (; i + 6 <= m; i += 5) {
+        const gg_16_bytes five = *(const gg_16_bytes *)(from - 3 * (i + 4));
+        *(gg_16_bytes *)(to + 3 * i) = __builtin_shufflevector(
+            five, five, 12, 13, 14, 9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2, 15);
+    }
+    return m > 6 ? i : 0;
+}
+#else
+static int64_t gg_reverse_pixels(const char *from, char *to, int64_t m) { return 0; }
+#endif
+
+#define GG_GROUP(bytes)                                                                            \
+    case bytes:                                                                                    \
+        for (int64_t i = first; i < m; i++)                                                        \
+            memcpy(to + i * p->to_row, from + i * p->from_row, bytes);                             \
+        break;
+
+static void gg_copy_groups(const gg_move *p, const char *from, char *to, int64_t m, int64_t n) {
+    int64_t first = 0;
+    if (n * p->item == 3 && p->from_row == -3 && p->to_row == 3)
+        first = gg_reverse_pixels(from, to, m);
+    switch (n * p->item) {
+        GG_GROUP(2) GG_GROUP(3) GG_GROUP(4) GG_GROUP(6) GG_GROUP(8) GG_GROUP(12) GG_GROUP(16)
+        default: gg_copy_rows(p, from, to, m, n);
+    }
+}
+
 typedef void (*gg_plane)(const gg_move *, const char *, char *, int64_t, int64_t);
 
 #define GG_SIZES(name) {name##_1, name##_2, name##_4, name##_8, name##_16}
 
-static const gg_plane gg_planes[4][5] = {
+static const gg_plane gg_planes[5][5] = {
     {gg_copy_rows, gg_copy_rows, gg_copy_rows, gg_copy_rows, gg_copy_rows},
     GG_SIZES(gg_fill),
     GG_SIZES(gg_turn),
     GG_SIZES(gg_strided),
+    {gg_copy_groups, gg_copy_groups, gg_copy_groups, gg_copy_groups, gg_copy_groups},
 };
 
 /* Copies block by block, counting up the indices outside of the plane as it goes. */

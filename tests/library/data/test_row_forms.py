@@ -87,10 +87,10 @@ def test_functions_on_stacked_elements(name, monkeypatch):
     rows, function = CASES[name]
     seen = []
     rows_of = stage.rows_of
-    monkeypatch.setattr(stage, "rows_of", lambda f: seen.append(rows_of(f)) or seen[-1])
+    monkeypatch.setattr(stage, "rows_of", lambda *args: seen.append(rows_of(*args)) or seen[-1])
     stacked = outcomes(D.from_tensor_slices(rows).map(function))
     assert (seen[0] is None) == (name == "not at all")
-    monkeypatch.setattr(stage, "rows_of", lambda f: None)
+    monkeypatch.setattr(stage, "rows_of", lambda *args: None)
     assert stacked == outcomes(D.from_tensor_slices(rows).map(function))
 
 
@@ -101,6 +101,6 @@ def test_selections_of_sampled_datasets(monkeypatch):
         return tf.data.experimental.sample_from_datasets(parts, weights, seed=3)
 
     stacked = outcomes(sampled())
-    monkeypatch.setattr(stage, "rows_of", lambda f: None)
+    monkeypatch.setattr(stage, "rows_of", lambda *args: None)
     assert stacked == outcomes(sampled())
     assert len(stacked) == 70

@@ -19,6 +19,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.kernel import Call, KernelContext, OpMemory
+from gpugraph.ops.datasets.elements.dataset_calls import MAKERS
 from gpugraph.ops.datasets.elements.stage import Function, Stage, stage_in
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
@@ -143,30 +144,40 @@ def dataset_op(
         the path is empty, nothing is written.
     """
     for op_type in op_types.split():
+        build = MAKERS[op_type] = _maker(op_type, make, has_types)
         op(
             op_type, inputs=inputs, outputs="handle: variant", infer=_infer_of(inputs),
             attrs={**(attrs or {}), **(TYPES if has_types else {})},
             memory=OpMemory(host_inputs=tuple(range(inputs.count(":"))), host_outputs=(0,)),
             stateful=True,
-            cpu=Call(make=_binder(op_type, make, has_types), late=True, direct=True),
+            cpu=Call(make=_binder(build), late=True, direct=True),
             gpu=HOST, grad=NO_GRADIENT, doc=doc,
             reaches_out=harmless_without is not None, harmless_without=harmless_without,
         )  # fmt: skip
 
 
-def _binder(
+def _maker(
     op_type: str, make: Callable[[Row], Stage], has_types: bool
-) -> Callable[..., Callable[[], None]]:
+) -> Callable[[Any, Sequence[Any]], Stage]:
+    """Return a function of a node's context and inputs that returns the dataset."""
+
+    def build(context: Any, inputs: Sequence[Any]) -> Stage:
+        stage = make(Row(op_type, context, inputs))
+        if has_types:
+            stage.typed(context.attrs)
+        if not stage.node:
+            stage.node = context.name
+        return stage
+
+    return build
+
+
+def _binder(build: Callable[[Any, Sequence[Any]], Stage]) -> Callable[..., Callable[[], None]]:
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], None]:
         *inputs, target = arrays
 
         def run() -> None:
-            stage = make(Row(op_type, context, inputs))
-            if has_types:
-                stage.typed(context.attrs)
-            if not stage.node:
-                stage.node = context.name
-            target.fill(stage)
+            target.fill(build(context, inputs))
 
         return run
 

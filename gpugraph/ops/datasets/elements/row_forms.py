@@ -211,6 +211,13 @@ def _gathered(rows: Rows, op: Operation) -> Sequence[Tensor]:
     return rows.again(op, [rows.copied(tensor) for tensor in op._inputs])
 
 
+def _looked_up(rows: Rows, op: Operation) -> Sequence[Tensor]:
+    """Lift a look-up of keys in a table that is common to all elements."""
+    table, keys, default = op._inputs
+    require(rows.is_stacked(keys) and not any(map(rows.is_stacked, (table, default))))
+    return rows.again(op, [rows.copied(tensor) for tensor in op._inputs])
+
+
 def _shape(rows: Rows, op: Operation) -> Sequence[Tensor]:
     """Lift Shape: return the shape of one element, which must be known."""
     shape = op._inputs[0].shape
@@ -271,6 +278,7 @@ ROW_FORMS: dict[str, Lift] = {
     "ConcatV2": _concatenated,
     "DecodeCSV": _described,
     "GatherV2": _gathered,
+    "LookupTableFindV2": _looked_up,
     "OneHot": _one_hot,
     "Pack": _packed,
     "ParseSingleExample": _parsed,

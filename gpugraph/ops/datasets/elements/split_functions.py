@@ -32,32 +32,44 @@ def _split(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | Non
     graph = function.graph
     captured = list(graph.captures.values())
     is_plain = all(tensor.op.type == "Placeholder" for tensor in captured)
-    if graph.controls or not is_plain or any(op._control_flow_context for op in graph._ops):
+    if not is_plain or any(op._control_flow_context for op in graph._ops):
         return None
-    given = {tensor.op for tensor in (*graph.inputs, *captured)}
-    late = _late(graph, given)
+    arguments = {tensor.op for tensor in (*graph.inputs, *captured)}
+    late = _late(graph, arguments)
+    if not late.issuperset(graph.controls):
+        return None
     by_element = _dependents(graph, {tensor.op for tensor in graph.inputs})
-    early = [op for op in graph._ops if op in by_element and op not in late]
-    if not any(op.type.startswith(_COSTLY) for op in early):
-        return None
-    needed = [tensor for op in graph._ops if op in late for tensor in op._inputs]
+    costly = [op for op in graph._ops if op.type.startswith(_COSTLY) and op not in late]
+    early = by_element & _ancestors(graph, set(costly))
+    rest_ops = [op for op in graph._ops if op not in early]
+    needed = [tensor for op in rest_ops for tensor in op._inputs]
     handed = list(dict.fromkeys(t for t in (*needed, *graph.outputs) if t.op in early))
-    if not handed:
+    if not costly or not handed:
         return None
-    first = _copy(graph, "first", graph.inputs, late, handed)
-    rest = _copy(graph, "rest", handed, set(early), graph.outputs)
+    omitted = set(rest_ops) - {op for op in rest_ops if op not in by_element and op not in late}
+    first = part_of_graph(graph, "first", graph.inputs, omitted, handed)
+    rest = part_of_graph(graph, "rest", handed, set(early), graph.outputs)
     return GraphFunction(first.name, first), GraphFunction(rest.name, rest)
 
 
-def _late(graph: FuncGraph, given: set[Operation]) -> set[Operation]:
+def _late(graph: FuncGraph, arguments: set[Operation]) -> set[Operation]:
     """Return the ops that have or follow an effect, or that have to do with an order of ops."""
     effects: set[Operation] = set()
     for op in graph._ops:
         if op.control_inputs:
             effects.update((op, *op.control_inputs))
-        elif op._op_def.is_stateful and op not in given:
+        elif op._op_def.is_stateful and op not in arguments:
             effects.add(op)
     return _dependents(graph, effects)
+
+
+def _ancestors(graph: FuncGraph, ops: set[Operation]) -> set[Operation]:
+    """Return the ops and all whose results they use."""
+    ancestors = set(ops)
+    for op in reversed(graph._ops):
+        if op in ancestors:
+            ancestors.update(tensor.op for tensor in op._inputs)
+    return ancestors
 
 
 def _dependents(graph: FuncGraph, ops: set[Operation]) -> set[Operation]:
@@ -69,7 +81,7 @@ def _dependents(graph: FuncGraph, ops: set[Operation]) -> set[Operation]:
     return dependents
 
 
-def _copy(
+def part_of_graph(
     graph: FuncGraph, part: str, inputs: Sequence[Tensor], omitted: set[Operation],
     outputs: Sequence[Tensor],
 ) -> FuncGraph:  # fmt: skip
@@ -87,6 +99,7 @@ def _copy(
             if op not in omitted and not any(tensor in copies for tensor in op._outputs):
                 operations[op] = _again(result, op, copies, operations)
         result.outputs = [copies[tensor] for tensor in outputs]
+        result.controls = [operations[op] for op in graph.controls if op in operations]
     return result
 
 

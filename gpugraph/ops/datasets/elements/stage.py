@@ -22,6 +22,7 @@ from gpugraph.base.dtypes import OBJECTS, DType, as_dtype
 from gpugraph.base.errors import CancelledError, invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.resource_handles import handle_maker
+from gpugraph.ops.datasets.elements.dataset_calls import dataset_plan_of
 from gpugraph.ops.datasets.elements.split_functions import parts_of
 from gpugraph.ops.datasets.elements.vectorized_functions import rows_of
 from gpugraph.plan import check_run
@@ -261,9 +262,12 @@ class Elements:
         All attributes that are iterations are closed too.
         """
         for value in list(vars(self).values()):
-            for part in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(part, Elements):
-                    part.close()
+            if isinstance(value, Elements):
+                value.close()
+            elif isinstance(value, (list, tuple)):
+                for part in value:
+                    if isinstance(part, Elements):
+                        part.close()
 
     def save(self) -> Any:
         """Return the position as a JSON value with arrays and bytes."""
@@ -347,6 +351,10 @@ class Function:
         if self.shortcut is not None:
             return self.shortcut
         call, values = pipeline.call_of(self.call, self.place), self.values
+        plan = dataset_plan_of(self.call.function.graph)
+        if plan is not None:
+            run = plan.bound(call)
+            return lambda element: run([*element, *values])
         outputs = enumerate(self.call.function.graph.outputs)
         objects = [slot for slot, tensor in outputs if tensor.dtype.base_dtype in OBJECTS]
         if objects:
@@ -362,10 +370,26 @@ class Function:
         if self.shortcut is not None:
             return self.shortcut
         rows = rows_of(self.call.function)
-        if rows is None:
+        if rows is None or any(rows.is_ragged):
             return None
-        call, values = pipeline.call_of(self.call.of(rows)), self.values
+        call, values = pipeline.call_of(self.call.of(rows.function)), self.values
         return lambda columns: tuple(call([*columns, *values]))
+
+    def started_on_ragged_rows(
+        self, pipeline: Pipeline, are_ragged: Sequence[bool] | None = None
+    ) -> tuple[Callable[[Sequence[Any]], Element], Sequence[bool]] | None:
+        """Return, for one iteration, a callable that applies the function to blocks of elements,
+        and which of its outputs are ragged (`vectorized_functions.RowsFunction`). Return None if
+        there is no such callable, and if nothing is ragged.
+
+        Args:
+          are_ragged: for each argument, whether it is ragged; by default none is.
+        """
+        rows = None if self.shortcut is not None else rows_of(self.call.function, are_ragged)
+        if rows is None or not any((*rows.is_ragged, *(are_ragged or ()))):
+            return None
+        call, values = pipeline.call_of(self.call.of(rows.function)), self.values
+        return lambda columns: tuple(call([*columns, *values])), rows.is_ragged
 
 
 def _with_arrays(results: list[Any], objects: Sequence[int]) -> Element:

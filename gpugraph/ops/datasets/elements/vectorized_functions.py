@@ -1,23 +1,25 @@
 """Vectorized functions: copies of functions that compute many stacked elements in one call.
 
-A function qualifies if each of its ops has a form for stacked elements (`row_forms`). The results
-have the same bits as single calls. Ops on constants alone run once for all elements, so they must
-not draw random numbers or read variables.
+A function qualifies if each of its ops has a form for stacked elements (`row_forms`), or for
+vectors whose lengths differ (`ragged_forms`). The results have the same bits as single calls. Ops
+on constants alone run once for all elements, so they must not draw random numbers or read
+variables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.dtypes import HANDLES
+from gpugraph.base.dtypes import HANDLES, int32, int64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.functions.func_graph import FuncGraph
 from gpugraph.graph.functions.graph_function import GraphFunction
+from gpugraph.ops.datasets.elements.ragged_forms import RAGGED_FORMS, RAGGED_SOURCES, Ragged
 from gpugraph.ops.datasets.elements.row_forms import ROW_FORMS, NoRowForm, rank_of, require
 from gpugraph.ops.framework.op_declaration import raw_ops
 
@@ -26,45 +28,103 @@ _SCOPE = "stacked_elements"
 
 
 class RowsCopy:
-    """A copy of a function's graph whose arguments are stacked elements."""
+    """A copy of a function's graph whose arguments are stacked elements.
 
-    def __init__(self, graph: FuncGraph) -> None:
+    A ragged argument is three inputs: values, rows and columns. If there is one, the last input is
+    the number of elements.
+
+    Args:
+      are_ragged: for each argument, whether it is ragged.
+    """
+
+    def __init__(self, graph: FuncGraph, are_ragged: Sequence[bool]) -> None:
         self.graph = FuncGraph(f"{graph.name}_rows", graph.outer_graph)
         self._copies: dict[Tensor, Tensor] = {}
         self._stacked: set[Tensor] = set()
+        self._ragged: dict[Tensor, Ragged] = {}
+        self._count: Tensor | None = None
+        self.is_ragged: list[bool] = []  # for each output of the function
         with self.graph.as_default():
+            self._add_inputs(graph, are_ragged)
             self._copy(graph)
 
-    def _copy(self, graph: FuncGraph) -> None:
-        for tensor in graph.inputs:
+    def _add_inputs(self, graph: FuncGraph, are_ragged: Sequence[bool]) -> None:
+        add = self.graph.add_input
+        for tensor, is_ragged in zip(graph.inputs, are_ragged, strict=True):
+            name = tensor.op.name
             require(tensor.dtype.base_dtype not in HANDLES)
+            if is_ragged:
+                require(rank_of(tensor) == 1)
+                vector = TensorShape([None])
+                values = add(tensor.dtype, vector, name)
+                rows, columns = (
+                    add(int64, vector, f"{name}_{part}") for part in ("rows", "columns")
+                )
+                self._ragged[tensor] = Ragged(values, rows, columns)
+                continue
             shape = TensorShape([None]).concatenate(tensor.shape)
-            self._copies[tensor] = self.graph.add_input(tensor.dtype, shape, tensor.op.name)
+            self._copies[tensor] = add(tensor.dtype, shape, name)
             self._stacked.add(tensor)
+        if any(are_ragged):
+            self._count = add(int32, TensorShape([]), "count")
+
+    def _copy(self, graph: FuncGraph) -> None:
         for outer, inner in graph.captures.items():
             if inner.op.type == "Placeholder":
                 copy = self.graph._placeholder(inner.dtype, inner.shape, inner.op.name)
                 self._copies[inner] = self.graph.captures[outer] = copy
+        arguments = {*self._copies, *self._ragged}
         for op in graph._ops:
-            if not op._outputs or op._outputs[0] not in self._copies:
+            if not op._outputs or op._outputs[0] not in arguments:
                 self._add(op)
         with self.graph.name_scope(_SCOPE):
-            self.graph.outputs = [self.stacked(tensor) for tensor in graph.outputs]
+            for tensor in graph.outputs:
+                vector = self.ragged(tensor)
+                self.is_ragged.append(vector is not None)
+                parts = [self.stacked(tensor)] if vector is None else vector[:2]
+                self.graph.outputs += parts
 
     def _add(self, op: Operation) -> None:
         require(op._control_flow_context is None)
-        if not any(map(self.is_stacked, op._inputs)):
-            require(not _differs_by_call(op))
+        is_ragged = any(tensor in self._ragged for tensor in op._inputs)
+        if not is_ragged and not any(map(self.is_stacked, op._inputs)):
+            require(op.type in _SHARED_TABLES or not _differs_by_call(op))
             copies = self.again(op, [self._copies[tensor] for tensor in op._inputs])
             self._copies.update(zip(op._outputs, copies))
             return
-        require(op.type in ROW_FORMS)
         with self.graph.name_scope(_SCOPE):
-            outputs = ROW_FORMS[op.type](self, op)
+            outputs = self._lifted(op, is_ragged)
+        is_common = op.type in ("Shape", "Size", "Rank") and not is_ragged
         for tensor, output in zip(op._outputs, outputs, strict=True):
+            if isinstance(output, Ragged):
+                self._ragged[tensor] = output
+                continue
             self._copies[tensor] = output
-            if op.type not in ("Shape", "Size", "Rank"):
+            if not is_common:
                 self._stacked.add(tensor)
+
+    def _lifted(self, op: Operation, is_ragged: bool) -> Sequence[Tensor | Ragged]:
+        if is_ragged:
+            require(op.type in RAGGED_FORMS)
+            return RAGGED_FORMS[op.type](self, op)
+        if op.type in ROW_FORMS:
+            try:
+                return ROW_FORMS[op.type](self, op)
+            except NoRowForm:
+                require(op.type in RAGGED_SOURCES)
+        require(op.type in RAGGED_SOURCES)
+        return RAGGED_SOURCES[op.type](self, op)
+
+    def ragged(self, tensor: Tensor) -> Ragged | None:
+        """Return the vectors for `tensor`. If it is not ragged, return None."""
+        return self._ragged.get(tensor)
+
+    def count(self) -> Tensor:
+        """Return the number of elements."""
+        if self._count is None:
+            first = raw_ops.Slice(raw_ops.Shape(self.graph.inputs[0]), [0], [1])
+            self._count = raw_ops.Squeeze(first, squeeze_dims=[0])
+        return self._count
 
     def is_stacked(self, tensor: Tensor) -> bool:
         """Return whether a tensor of the function has a value for each element."""
@@ -72,15 +132,16 @@ class RowsCopy:
 
     def copied(self, tensor: Tensor) -> Tensor:
         """Return the tensor of the copy for `tensor`."""
+        require(tensor not in self._ragged)
         return self._copies[tensor]
 
     def stacked(self, tensor: Tensor) -> Tensor:
         """Return the stacked elements for `tensor`. A value common to all elements is repeated."""
-        copy = self._copies[tensor]
+        copy = self.copied(tensor)
         if self.is_stacked(tensor):
             return copy
         ones = np.ones(rank_of(tensor), np.int32)
-        count = raw_ops.Slice(raw_ops.Shape(self.graph.inputs[0]), [0], [1])
+        count = raw_ops.ExpandDims(self.count(), np.int32(0))
         times = raw_ops.ConcatV2([count, ones], np.int32(0))
         repeated: Tensor = raw_ops.Tile(raw_ops.ExpandDims(copy, np.int32(0)), times)
         return repeated
@@ -93,16 +154,38 @@ class RowsCopy:
         return list(copy._outputs)
 
 
-def vectorized(function: GraphFunction) -> GraphFunction | None:
-    """Return the function for stacked elements. If the function does not qualify, return None."""
+class RowsFunction(NamedTuple):
+    """A function for stacked elements. A ragged output has two tensors: values, and their rows."""
+
+    function: GraphFunction
+    is_ragged: tuple[bool, ...]
+
+
+def vectorized(function: GraphFunction, are_ragged: Sequence[bool]) -> RowsFunction | None:
+    """Return the function for stacked elements. If the function does not qualify, return None.
+
+    Args:
+      are_ragged: for each argument, whether it is ragged.
+    """
     graph = function.graph
-    if graph.controls or not graph.outputs or not graph.inputs:
+    if not all(map(_only_reads, graph.controls)) or not graph.outputs or not graph.inputs:
         return None
     try:
-        copy = RowsCopy(graph)
+        copy = RowsCopy(graph, are_ragged)
     except (NoRowForm, ValueError, TypeError):
         return None
-    return GraphFunction(f"{function.name}_rows", copy.graph)
+    rows = GraphFunction(f"{function.name}_rows", copy.graph)
+    return RowsFunction(rows, tuple(copy.is_ragged))
+
+
+_SHARED_TABLES = ("HashTable", "HashTableV2")
+"""The op types of handles of tables whose values do not change."""
+
+
+def _only_reads(op: Operation) -> bool:
+    """Return whether an op has no effect, but looks values up in a table that does not change."""
+    is_lookup = op.type in ("LookupTableFind", "LookupTableFindV2")
+    return is_lookup and op._inputs[0].op.type in _SHARED_TABLES
 
 
 def _differs_by_call(op: Operation) -> bool:
@@ -115,9 +198,15 @@ def _differs_by_call(op: Operation) -> bool:
     return op._op_def.is_stateful or any(tensor.dtype.base_dtype in HANDLES for tensor in tensors)
 
 
-def rows_of(function: GraphFunction) -> Any:
-    """Return `vectorized(function)`, computed on the first call only."""
+def rows_of(
+    function: GraphFunction, are_ragged: Sequence[bool] | None = None
+) -> RowsFunction | None:
+    """Return `vectorized(function, are_ragged)`, computed on the first call only. By default no
+    argument is ragged.
+    """
     graph = function.graph
-    if graph.rows_function is None:
-        graph.rows_function = vectorized(function) or False
-    return graph.rows_function or None
+    key = tuple(are_ragged or [False] * len(graph.inputs))
+    if key not in graph.rows_functions:
+        graph.rows_functions[key] = vectorized(function, key)
+    rows: RowsFunction | None = graph.rows_functions[key]
+    return rows
