@@ -10,6 +10,7 @@ native code, the program returns to Python, which runs the step bound to the run
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -52,7 +53,7 @@ from gpugraph.ops.tensor_arrays.element_store import Kind
 from gpugraph.plan import Run, Step, StepGroup, all_steps
 
 
-def _no_flush(reports: object, since: int) -> None:
+def _no_flush(stage: int) -> None:
     """Do nothing: no kernel reports a size."""
 
 
@@ -68,7 +69,9 @@ class OpenProgram(LoopProgram):
     view of the bool that it tests or sets. kinds: a dict from a kind of elements with an open shape
     to the addresses of the words with its number. reasons: a dict from the name of a native step or
     copy to the reason why it is also bound for each set. loops: for each loop, the indices of its
-    begin and its end, and its step.
+    begin and its end, and its step. reports: by stage after the first, the reports before it.
+    flush_places: the indices of the instructions that run these stages. accesses: the number of
+    steps by which Python accesses containers.
     """
 
     def __init__(
@@ -78,11 +81,10 @@ class OpenProgram(LoopProgram):
         run_plain: Callable[[Node, StepKey], Any],
         flags: bytearray,
         flushes: Sequence[Flush] = (),
-        flush: Callable[[Sequence[tuple[Report, ReportStep]], int], None] = _no_flush,
+        flush: Callable[[int], None] = _no_flush,
     ) -> None:
         """run_plain: a function that runs the step of a node by NumPy with the current sizes.
-        flush: a function that writes the sizes that kernels have reported. Its last argument is the
-        first index in `bound` of the steps to bind again.
+        flush: a function that runs the stage after a report.
         """
         super().__init__(binder.copies, flags)
         self._binder, self._trace, self._run_plain = binder, trace, run_plain
@@ -92,10 +94,14 @@ class OpenProgram(LoopProgram):
         self.bools: dict[int, Any] = {}
         self.kinds: dict[Kind, list[int]] = {}
         self.sizes = CurrentSizes()
+        self.accesses = 0
         self.loops: list[tuple[int, int, Step]] = []
         self.reasons: dict[str, str] = {}
         self._flushes, self._flush = list(flushes), flush
         self._reports: dict[int, ReportStep] = {}
+        self.reports: list[Sequence[tuple[Report, ReportStep]]] = []
+        self.flush_places: list[int] = []
+        self._bound_begins: list[int] = [0]
 
     def add(self, steps: Iterable[Step]) -> None:
         """Add the steps of the plan. Raises NotOpenError if a step can't become an instruction."""
@@ -123,9 +129,36 @@ class OpenProgram(LoopProgram):
         while self._flushes and self._flushes[0].position <= position:
             reports = self._flushes.pop(0).reports
             pairs = [(report, self._reports[report.node.id]) for report in reports]
-            run = partial(self._flush, pairs, len(self.bound))
+            self.reports.append(pairs)
+            self.flush_places.append(len(self.parts))
+            self._bound_begins.append(len(self.bound))
+            run = partial(self._flush, len(self.reports))
             step = replace(pairs[-1][1].step_record, part="sizes", kind="measure", run=run)
             self._python(step, run)
+
+    @property
+    def reported_names(self) -> Sequence[Sequence[Sequence[str]]]:
+        """The names of the reported sizes, by stage after the first."""
+        return [[report.names for report, _ in pairs] for pairs in self.reports]
+
+    def stage_of(self, number: int) -> int:
+        """Return the number of reports before an instruction."""
+        return bisect_left(self.flush_places, number)
+
+    def bound_in(self, stage: int) -> Sequence[NumPyStep | MoveStep]:
+        """Return the steps of a stage that are bound to arrays for each set of sizes."""
+        begins = [*self._bound_begins, len(self.bound)]
+        return self.bound[begins[stage] : begins[stage + 1]]
+
+    def is_by_python(self, stage: int) -> bool:
+        """Return whether a kernel that Python runs reports a size before a stage."""
+        return any(not step.counted for _, step in self.reports[stage - 1])
+
+    def make_native(self, number: int, call: Run) -> None:
+        """Replace an instruction of Python by a native call. Python goes on if the call fails."""
+        part = self.parts[number]
+        self.parts[number] = part._replace(kind="call", call=call)
+        self.by_python.remove(part.step)
 
     def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
         """Add the step of a kernel that reports a size."""
@@ -239,6 +272,7 @@ class OpenProgram(LoopProgram):
             self._by_numpy(step)
             return
         plain = AccessStep(opened, self.sizes)
+        self.accesses += 1
         fields: dict[str, Any] = {}
         if run.kind is not None:
             assert opened.kind is not None

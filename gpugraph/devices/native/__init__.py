@@ -62,14 +62,17 @@ from gpugraph.devices.native.numpy_blas import (
     products as products,
 )
 from gpugraph.devices.native.open_calls import (
-    OpenBlocks as OpenBlocks,
     OpenCall as OpenCall,
     OpenTable as OpenTable,
     Words as Words,
-    table_of as table_of,
     words_of as words_of,
 )
 from gpugraph.devices.native.open_views import Address as Address, OpenView as OpenView
+from gpugraph.devices.native.size_stages import (
+    SizeStages as SizeStages,
+    StageRows as StageRows,
+    StageStatus as StageStatus,
+)
 from gpugraph.devices.native.strided_copies import Axis as Axis, axes_of as axes_of, move as move
 from gpugraph.devices.native.tiled_products import (
     TILED_PRODUCTS as TILED_PRODUCTS,
@@ -117,13 +120,6 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.sequence(calls)
-
-
-def open_blocks(calls: Sequence[tuple[Words, OpenCall]]) -> OpenBlocks:
-    """Return the `OpenBlocks` of calls whose sizes are open."""
-    runtime = RUNTIME.get(True)
-    assert runtime is not None, "there are calls, so there is a runtime"
-    return OpenBlocks(runtime, calls)
 
 
 def block_of(call: Callable[[], int]) -> int:

@@ -112,7 +112,8 @@ class Iterations:
         block = _Iterations(
             address_of(runtime.library.gg_iterate), ctypes.addressof(table), stop=stop.ctypes.data
         )
-        lasting = (table, stop, *calls, *keep)
+        self._replaced: list[Call] = []
+        lasting = (table, stop, self._replaced, *calls, *keep)
         self._block, self._table = block, table
         self._held = runtime.call(block, lasting, False)
         self._released = runtime.call(block, lasting, True)
@@ -127,6 +128,12 @@ class Iterations:
         or of a call's block.
         """
         return ctypes.addressof(self._table[instruction]) + _Instruction.operand.offset
+
+    def set_call(self, instruction: int, call: Call) -> None:
+        """Replace an instruction that returns to Python by a native call."""
+        self._replaced.append(call)
+        row = self._table[instruction]
+        row.kind, row.operand = _KINDS["call"], call_of(call)[0]
 
     def is_true(self, instruction: int) -> bool:
         """Return the bool to which an instruction points."""
