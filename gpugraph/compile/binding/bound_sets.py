@@ -12,6 +12,7 @@ from gpugraph.compile.binding.size_reports import Reports
 from gpugraph.compile.control_flow.native_while_loops import NativeLoop
 from gpugraph.compile.memory.arena_layout import Relayout
 from gpugraph.compile.steps.compiled_stretch import CompiledStretch
+from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.stretch import Stretch
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.unit_sizes import OpenParts
@@ -80,4 +81,6 @@ def can_open(plan: Plan, unit: Unit) -> bool:
             is_final &= group.is_compiled()
         elif group is None and step.kind not in _KINDS:
             return False
+        elif isinstance(step.run, DynamicStep) and step.run.node.id in unit.reported:
+            is_final &= step.run.is_settled()
     return is_final and any(step.kind in ("stretch", "loop") for step in all_steps(plan.steps))

@@ -20,6 +20,7 @@ from gpugraph.base.errors import InternalError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.sizes import SizeTrace, is_open, literals_refused
 from gpugraph.compile.binding.binder import Binder
+from gpugraph.compile.binding.native_reports import native_report
 from gpugraph.compile.binding.open_binding import OpenBinder, bound_call
 from gpugraph.compile.binding.open_steps import (
     AccessStep,
@@ -99,6 +100,8 @@ class OpenProgram(LoopProgram):
         self.reasons: dict[str, str] = {}
         self._flushes, self._flush = list(flushes), flush
         self._reports: dict[int, ReportStep] = {}
+        self._report_places: set[int] = set()
+        self._after: dict[int, Sequence[Opened]] = {}  # by node that reports, what follows
         self.reports: list[Sequence[tuple[Report, ReportStep]]] = []
         self.flush_places: list[int] = []
         self._bound_begins: list[int] = [0]
@@ -135,6 +138,9 @@ class OpenProgram(LoopProgram):
             run = partial(self._flush, len(self.reports))
             step = replace(pairs[-1][1].step_record, part="sizes", kind="measure", run=run)
             self._python(step, run)
+            for report, _ in pairs:
+                for opened in self._after.get(report.node.id, ()):
+                    self._native(opened)
 
     @property
     def reported_names(self) -> Sequence[Sequence[Sequence[str]]]:
@@ -154,6 +160,10 @@ class OpenProgram(LoopProgram):
         """Return whether a kernel that Python runs reports a size before a stage."""
         return any(not step.counted for _, step in self.reports[stage - 1])
 
+    def is_report(self, number: int) -> bool:
+        """Return whether an instruction calls a kernel that reports a size."""
+        return number in self._report_places
+
     def make_native(self, number: int, call: Run) -> None:
         """Replace an instruction of Python by a native call. Python goes on if the call fails."""
         part = self.parts[number]
@@ -170,8 +180,22 @@ class OpenProgram(LoopProgram):
             for key, _ in run.bound.inputs
         ]
         outputs = [self._binder.array(unit.homes[key]) for key, _ in run.bound.outputs]
-        self._reports[node.id] = ReportStep(run, inputs, outputs, self.sizes, step)
-        self._python(step, self._reports[node.id])
+        report = ReportStep(run, inputs, outputs, self.sizes, step)
+        native = native_report(step, run, self._binder, self._trace)
+        self._reports[node.id] = report
+        if native is None:
+            self._python(step, report)
+            return
+        report.count, self._after[node.id] = native.count, native.after
+        self._report_places.add(len(self.parts))
+        self._native(native.call, partial(self._refuse_report, report))
+
+    def _refuse_report(self, report: ReportStep) -> None:
+        """Run the step of a report by NumPy after its native call has refused its input. NumPy
+        raises the error.
+        """
+        report()
+        raise InternalError.of_no_node(f"The native code of '{report.step_record.name}' failed")
 
     # -- callables of steps
 

@@ -120,7 +120,7 @@ class ReportStep:
     copies them.
 
     Attributes:
-      counted: the address where native code stores the size, or 0 if Python runs the kernel.
+      count: the array in which native code stores the size, or None if Python runs the kernel.
     """
 
     def __init__(
@@ -136,8 +136,13 @@ class ReportStep:
         """
         self.step, self._sizes, self.step_record = run, sizes, step
         self._inputs, self._outputs = inputs, outputs
-        self.counted = 0
+        self.count: Any = None
         self._results: Sequence[Any] = ()
+
+    @property
+    def counted(self) -> int:
+        """The address where native code stores the size, or 0."""
+        return 0 if self.count is None else int(self.count.ctypes.data)
 
     @property
     def size(self) -> int:
