@@ -181,8 +181,8 @@ class ElementAccess:
     """A loop's access to one element of a stack or TensorArray: a push, pop, write (`put`) or read
     (`take`). `find` is the access to the handle of a TensorArray's gradients.
 
-    `call` is a native call for the common case. In each run, `bind` must look up the container of
-    the handle before the call.
+    `call` is a native call for the common case, in which the handle refers to the container that
+    `bind` has found last. Otherwise the call fails.
     """
 
     def __init__(
@@ -194,6 +194,7 @@ class ElementAccess:
         runtime = _runtime()
         self._handle = handle
         self._result = value if form == "find" else None
+        self._container: Any = None
         self._record: Any = None
         self._block = _Access(
             address_of(getattr(runtime.library, f"gg_{form}")),
@@ -207,18 +208,11 @@ class ElementAccess:
         )
         self.call = runtime.call(self._block, (handle, value, index, copy), False)
 
-    def forget(self) -> None:
-        """Drop the container at the start of a run, because the handle may now refer to another
-        container.
-        """
-        self._block.object = None
-        self._record = None
-
     def bind(self) -> None:
-        """Look up the container to which the handle refers now. It must live until `forget`, or the
-        end of the run.
+        """Look up the container to which the handle refers now. It is kept alive, so that no other
+        container has its address.
         """
-        container = self._handle.item(0)
+        container = self._container = self._handle.item(0)
         self._record = container.record
         self._block.record = self._record.buffer_info()[0]
         self._block.object = id(container)
