@@ -5,8 +5,8 @@
 Each work trains a small network. The sizes that vary are drawn at random for each run from 600 sets
 of feeds, equal for both packages; each has a process. Printed are the mean milliseconds of a run in
 the second half of the time, the same in a new session that runs one set of the mean size alone, the
-median of the first runs of sets of shapes, and the growth of the process's memory. --tensorflow is a Python with
-TensorFlow 2 (`TF_USE_LEGACY_KERAS=1` is set); without it gpugraph runs alone.
+median of the first runs of sets of shapes, and the growth of the process's memory. --tensorflow is
+a Python with TensorFlow 2 (`TF_USE_LEGACY_KERAS=1` is set); without it gpugraph runs alone.
 """
 
 from __future__ import annotations

@@ -216,6 +216,7 @@ class OpenPlan:
                 self._point(index, self._natives[index].call)
         for index, call in bound_set.calls:
             self._point(index, call)
+        self._stages.set_replaced(stage, bool(bound_set.calls))
         for step, run in zip(program.bound_in(stage), bound_set.runs):
             step.run = run
         for kept, numbers in self._words.constants[stage]:
@@ -278,6 +279,7 @@ class OpenPlan:
             bound, self._bound[stage] = self._bound[stage], None
             for index, _ in () if bound is None else bound.calls:
                 self._point(index, self._natives[index].call)
+            self._stages.set_replaced(stage, False)
         for key in [key for key in self._sets if key[0] >= first]:
             self._sets.pop(key).release()
 

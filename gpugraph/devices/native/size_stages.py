@@ -119,6 +119,7 @@ class _Stage(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "all", "before")),
         *((name, ctypes.c_int64) for name in ("version", "seen", "high", "releases", "left")),
+        ("replaced", ctypes.c_int64),
         *((f"num_{name}", ctypes.c_int64) for name in _ROWS),
         *((name, ctypes.c_void_p) for name in (*_ROWS, "axes")),
     )
@@ -202,6 +203,12 @@ class SizeStages:
             else:
                 return status
         return StageStatus.DONE
+
+    def set_replaced(self, number: int, is_replaced: bool) -> None:
+        """Set whether calls of a stage are replaced for the current sizes, so that each run of the
+        stage must return to Python.
+        """
+        self._stages[number].replaced = int(is_replaced)
 
     def forget(self) -> None:
         """Let all stages run again, even if their sizes have not changed."""

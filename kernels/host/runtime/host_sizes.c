@@ -66,6 +66,7 @@ typedef struct gg_stage {
     int64_t high;          /* the end of the highest buffer so far */
     int64_t releases;      /* whether a call's work is worth releasing the GIL */
     int64_t left;          /* what its last run left to Python: GG_UNMET or 0 */
+    int64_t replaced;      /* whether Python has replaced calls, and must be asked in each run */
     int64_t num_reported, num_steps, num_conditions, num_owners, num_buffers, num_asides;
     int64_t num_tables, num_words, num_elements, num_cuts, num_scratch, num_works;
     gg_size_report *reported;
@@ -236,7 +237,7 @@ int gg_run_stage(void *at) {
     gg_sizes *all = p->all;
     if (gg_is_current(p)) {
         all->status = p->left;
-        return p->left ? GG_FAILED : GG_DONE;
+        return p->left || p->replaced ? GG_FAILED : GG_DONE;
     }
     p->version = all->status = 0;
     if (!gg_compute_sizes(p) || !gg_check_conditions(p) || !gg_stack_buffers(p)) {
@@ -256,7 +257,7 @@ int gg_run_stage(void *at) {
     p->left = all->status;
     p->seen = p->before ? p->before->version : 0;
     p->version = ++all->version;
-    return all->status ? GG_FAILED : GG_DONE;
+    return all->status || p->replaced ? GG_FAILED : GG_DONE;
 }
 
 GG_BRIEF_END
