@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.dtypes import float32, float64
-from gpugraph.base.sizes import has_open_sizes
+from gpugraph.base.sizes import has_open_sizes, hint
 from gpugraph.compile.analysis.flow_analysis import flow_of
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
 from gpugraph.compile.rewriting.node_replacement import are_ours, behind, known_value, public_attrs
@@ -171,7 +171,7 @@ class _Group:
     def _bytes(self, kept: _Kept) -> int | None:
         node, slot = kept.value
         elements = self.unit.shapes[node.id][slot].num_elements()
-        return None if elements is None else elements * node.output_types[slot].itemsize
+        return None if elements is None else hint(elements) * node.output_types[slot].itemsize
 
     def _computed(self, kept: _Kept) -> Source | None:
         """Add an op that computes the value from other popped values, and return its output. Return
