@@ -1,6 +1,6 @@
 """Random programs over random shapes: gpugraph beside TensorFlow's v1 API.
 
-    python benchmarks/random_shapes.py [--programs 40] [--first 0] [--seconds 3] [--tensorflow PYTHON]
+    python benchmarks/random_shapes.py [--programs 40] [--first 0] [--tensorflow PYTHON]
 
 Program number n is a random network over sequences or images: up to five random layers, among them
 loops, branches, sizes by values and random numbers; half of the programs train. Each run draws one
@@ -18,6 +18,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -191,6 +192,10 @@ def program(tf: Any, number: int) -> tuple[list[Any], Callable[[Random], Any], s
     return fetches, draw, " ".join(layer.__name__[1:] for layer in layers)
 
 
+def _run_any(session: Any, fetches: Any, sets: list[Any], random: Random) -> None:
+    session.run(fetches, random.choice(sets))
+
+
 def measure(library: str, number: int, seconds: float) -> dict[str, Any]:
     """Run a program in this process, and return its numbers."""
     if library == "tensorflow":
@@ -205,11 +210,11 @@ def measure(library: str, number: int, seconds: float) -> dict[str, Any]:
     random = Random(number)
     sets = [draw(random) for _ in range(80)]
     means = []
-    for alone in (False, True):
-        chosen = [_mean_set(sets)] if alone else sets
+    for chosen in (sets, [_mean_set(sets)]):
         with tf.Session(graph=graph) as session:
             session.run(start)
-            times = timed(lambda: session.run(fetches, random.choice(chosen)), seconds)
+            run = partial(_run_any, session, fetches, chosen, random)
+            times = timed(run, seconds)
         half = times[len(times) // 2 :]
         means.append(1e3 * sum(half) / len(half))
     return {"mean": means[0], "alone": means[1], "layers": layers}

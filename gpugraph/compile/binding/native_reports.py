@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.interruptions.signal_handlers import raised_by_handler
-from gpugraph.base.sizes import SizeTrace, literals_refused
+from gpugraph.base.sizes import OpenSizeError, SizeTrace, literals_refused
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.open_binding import OpenBinder
-from gpugraph.compile.binding.open_steps import Opened
+from gpugraph.compile.binding.open_steps import CurrentSizes, Opened
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.native_node_code import row_piece
 from gpugraph.compile.unit.compile_unit import Home, TensorId
@@ -44,16 +44,18 @@ class NativeReport(NamedTuple):
 
 
 def native_report(
-    step: Step, run: DynamicStep, binder: OpenBinder, trace: SizeTrace
+    step: Step, run: DynamicStep, binder: OpenBinder, trace: SizeTrace, sizes: CurrentSizes
 ) -> NativeReport | None:
-    """Return the native calls of a kernel that reports a size. If it has none, return None."""
+    """Return the native calls of a kernel that reports a size. If it has none, return None.
+
+    Args:
+      sizes: the current sizes, from which copies for one set of sizes get their arrays.
+    """
     if run.native is None:
         return None
     try:
-        return _Report(step, run, run.native.native, binder, trace).calls()
-    except Exception as error:
-        if raised_by_handler(error):
-            raise
+        return _Report(step, run, run.native.native, binder, trace, sizes).calls()
+    except (NotImplementedError, NotNativeError, OpenSizeError):
         return None
 
 
@@ -61,10 +63,16 @@ class _Report:
     """The creation of the calls of one kernel, bound to arrays and to open sizes."""
 
     def __init__(
-        self, step: Step, run: DynamicStep, native: RowSource, binder: OpenBinder, trace: SizeTrace
+        self,
+        step: Step,
+        run: DynamicStep,
+        native: RowSource,
+        binder: OpenBinder,
+        trace: SizeTrace,
+        sizes: CurrentSizes,
     ) -> None:
         self.step, self.run, self.native, self.binder, self.trace = step, run, native, binder, trace
-        self.count = np.zeros(1, np.int64)
+        self.sizes, self.count = sizes, np.zeros(1, np.int64)
         self._arrays: Any = self._inputs(binder.plain)
         self._views: Any = self._inputs(binder)
 
@@ -119,7 +127,16 @@ class _Report:
         if not isinstance(opened, OpenCall):
             raise NotNativeError("a copy that is bound to arrays")
         words = [(words_of(call, opened), opened)]
-        return array, view, Opened(self.step, call, words, list(conditions), _nothing_to_copy)
+        return (
+            array,
+            view,
+            Opened(self.step, call, words, list(conditions), partial(self._copy, rows, open_to)),
+        )
+
+    def _copy(self, source: OpenView, target: OpenView, _: Binder) -> Run:
+        """Return the copy for one set of sizes."""
+        arrays = self.sizes.array(source), self.sizes.array(target)
+        return move(*arrays) if arrays[1].size else sequence([])
 
     def _bounds(self, inputs: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
         """Return the largest possible shapes of the outputs."""
@@ -158,10 +175,6 @@ class _Report:
 
 def _no_call(_: Binder) -> None:
     """Return None: there is no call for one set of sizes."""
-
-
-def _nothing_to_copy(_: Binder) -> Run:
-    return sequence([])
 
 
 def _new_bytes(size: int) -> Any:

@@ -181,7 +181,7 @@ class OpenProgram(LoopProgram):
         ]
         outputs = [self._binder.array(unit.homes[key]) for key, _ in run.bound.outputs]
         report = ReportStep(run, inputs, outputs, self.sizes, step)
-        native = native_report(step, run, self._binder, self._trace)
+        native = native_report(step, run, self._binder, self._trace, self.sizes)
         self._reports[node.id] = report
         if native is None:
             self._python(step, report)

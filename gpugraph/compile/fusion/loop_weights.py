@@ -84,7 +84,9 @@ def _reads_in_place(unit: Unit, node: Node) -> bool:
         return False
     [(rows, columns)] = signature.output_shapes
     inner = signature.input_shapes[1][1]
-    return hint(rows) <= _MAX_ROWS and pays_by_tiles(rows, columns, inner) and are_ours(unit, [node])
+    return (
+        hint(rows) <= _MAX_ROWS and pays_by_tiles(rows, columns, inner) and are_ours(unit, [node])
+    )
 
 
 def _transposed(unit: Unit, enter: Node) -> Node:
