@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.sizes import OpenSizeError, SizeTrace, literals_refused
+from gpugraph.base.sizes import SizeTrace, literals_refused
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.open_binding import OpenBinder
 from gpugraph.compile.binding.open_steps import CurrentSizes, Opened
@@ -46,17 +46,15 @@ class NativeReport(NamedTuple):
 def native_report(
     step: Step, run: DynamicStep, binder: OpenBinder, trace: SizeTrace, sizes: CurrentSizes
 ) -> NativeReport | None:
-    """Return the native calls of a kernel that reports a size. If it has none, return None.
+    """Return the native calls of a kernel that reports a size. If it has no native code, return
+    None. Raises NotNativeError or another error if the code has no form with open sizes.
 
     Args:
       sizes: the current sizes, from which copies for one set of sizes get their arrays.
     """
     if run.native is None:
         return None
-    try:
-        return _Report(step, run, run.native.native, binder, trace, sizes).calls()
-    except (NotImplementedError, NotNativeError, OpenSizeError):
-        return None
+    return _Report(step, run, run.native.native, binder, trace, sizes).calls()
 
 
 class _Report:
@@ -79,6 +77,8 @@ class _Report:
     def _inputs(self, binder: Binder) -> list[Any]:
         """Return the inputs: constants by their values."""
         values, homes = self.binder.plain.unit.values, binder.unit.homes
+        if any(self.run.bound.inputs[slot][0] not in values for slot in self.run.bound.host):
+            raise NotNativeError("a value on the host that is not constant")
         return [
             values[key] if key in values else binder.array(homes[key])
             for key, _ in self.run.bound.inputs

@@ -20,7 +20,7 @@ from gpugraph.base.errors import InternalError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.sizes import SizeTrace, is_open, literals_refused
 from gpugraph.compile.binding.binder import Binder
-from gpugraph.compile.binding.native_reports import native_report
+from gpugraph.compile.binding.native_reports import NativeReport, native_report
 from gpugraph.compile.binding.open_binding import OpenBinder, bound_call
 from gpugraph.compile.binding.open_steps import (
     AccessStep,
@@ -181,7 +181,7 @@ class OpenProgram(LoopProgram):
         ]
         outputs = [self._binder.array(unit.homes[key]) for key, _ in run.bound.outputs]
         report = ReportStep(run, inputs, outputs, self.sizes, step)
-        native = native_report(step, run, self._binder, self._trace, self.sizes)
+        native = self._native_report(step, run)
         self._reports[node.id] = report
         if native is None:
             self._python(step, report)
@@ -189,6 +189,15 @@ class OpenProgram(LoopProgram):
         report.count, self._after[node.id] = native.count, native.after
         self._report_places.add(len(self.parts))
         self._native(native.call, partial(self._refuse_report, report))
+
+    def _native_report(self, step: Step, run: DynamicStep) -> NativeReport | None:
+        try:
+            return native_report(step, run, self._binder, self._trace, self.sizes)
+        except Exception as error:
+            if raised_by_handler(error):
+                raise
+            self.reasons[step.name] = f"{type(error).__name__}: {error}"
+            return None
 
     def _refuse_report(self, report: ReportStep) -> None:
         """Run the step of a report by NumPy after its native call has refused its input. NumPy

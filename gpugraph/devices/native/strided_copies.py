@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.sizes import Size, hint
+from gpugraph.base.sizes import hint, is_open
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.program import NotNativeError
 from gpugraph.devices.native.native_runtime import (
@@ -230,7 +230,7 @@ def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[A
     """If the last axis is short and contiguous in both arrays, merge it into one longer element.
     Return the axes and the element size. An axis of open size stays.
     """
-    if axes and type(axes[-1].size) is not Size and axes[-1].source == axes[-1].target == item:
+    if axes and not is_open((axes[-1].size,)) and axes[-1].source == axes[-1].target == item:
         wide = item * axes[-1].size
         steps = [step for axis in axes[:-1] for step in axis[1:]]
         if wide in _SIZES and not any(offset % min(wide, 8) for offset in (*steps, *starts)):
