@@ -102,7 +102,7 @@ class OpenShapes:
         if len(units) >= MAX_UNITS or ranks in self._exact_only:
             return None
         try:
-            compiled = self._compiled(shapes, sizes, varying, reported or {})
+            compiled = self._compiled(shapes, sizes, varying, dict(reported or {}))
         except OpError:
             return None  # compiling exactly these shapes raises it in TensorFlow's words
         except Exception as error:

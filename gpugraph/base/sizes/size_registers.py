@@ -96,8 +96,8 @@ class SizeRegisters:
         self.reported: dict[str, int] = {}
         self._known: dict[Any, int] = {}
         self._monomials: dict[tuple[int, ...], int] = {(): _ONE}
-        for atom in trace.atoms[len(fed.inputs) :]:
-            self.atoms.append(self._atom(*atom))
+        self._trace = trace
+        self._add_atoms()
         self.conditions: list[tuple[int, int, int]] = []
         for position, size in fed.closed.items():
             self._require_equal(_FED + position, self._constant(size))
@@ -120,6 +120,11 @@ class SizeRegisters:
             terms[monomial] = terms.get(monomial, 0) - factor
         difference = self._of_terms(sorted((key, n) for key, n in terms.items() if n))
         return difference, _COMPARISONS[name], int(outcome)
+
+    def _add_atoms(self) -> None:
+        """Add the trace's atoms that have no register yet."""
+        for atom in self._trace.atoms[len(self.atoms) :]:
+            self.atoms.append(self._atom(*atom))
 
     def _require_equal(self, one: int, other: int) -> None:
         step = self._step(PLUS, one, other, -1)
@@ -149,6 +154,8 @@ class SizeRegisters:
     def _monomial(self, atoms: tuple[int, ...]) -> int:
         known = self._monomials.get(atoms)
         if known is None:
+            if atoms[-1] >= len(self.atoms):
+                self._add_atoms()
             known = self.atoms[atoms[-1]]
             if len(atoms) > 1:
                 known = self._step(TIMES, self._monomial(atoms[:-1]), known)

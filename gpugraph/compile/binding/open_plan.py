@@ -81,8 +81,8 @@ class OpenPlan:
         self._aside_memory: dict[int, Any] = {}  # by place, the memory of an aside
         storages = [*opened.storages, *self._asides]
         self._words = OpenWords(unit.trace, fed, program.reported_names, storages)
-        self._fill_words(opened)
         self._ends = OpenEnds(plan, self._open, self._words, self._flags)
+        self._fill_words(opened)
         self._stages = self._words.finish()
         self._ends.attach(self._stages)
         program.sizes.attach(self._values, self._start_of)
