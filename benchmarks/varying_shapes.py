@@ -4,9 +4,9 @@
 
 Each work trains a small network. The sizes that vary are drawn at random for each run from 600 sets
 of feeds, equal for both packages; each has a process. Printed are the mean milliseconds of a run in
-the second half of the time, the same for one set of shapes alone, the median of the first runs of
-sets of shapes after that, and the growth of the process's memory. --tensorflow is a Python with
-TensorFlow 2 (`TF_USE_LEGACY_KERAS=1` is set); without it gpugraph runs alone.
+the second half of the time, the same in a new session that runs one set of the mean size alone, the
+median of the first runs of sets of shapes, and the growth of the process's memory. --tensorflow is
+a Python with TensorFlow 2 (`TF_USE_LEGACY_KERAS=1` is set); without it gpugraph runs alone.
 """
 
 from __future__ import annotations
@@ -244,7 +244,10 @@ def measure(library: str, name: str, seconds: float) -> dict[str, float]:
     times = timed(lambda: session.run(fetches, sets[random.randrange(len(sets))]), seconds)
     growth = resident_mib() - before
     new = [timed(lambda feeds=feeds: session.run(fetches, feeds), 0)[0] for feeds in held_out]
-    alone = timed(lambda: session.run(fetches, sets[0]), seconds / 5)
+    session.close()
+    session, feeds = tf.Session(), _mean_set(sets)
+    session.run(tf.global_variables_initializer())
+    alone = timed(lambda: session.run(fetches, feeds), seconds / 5)
     half, alone_half = times[len(times) // 2 :], alone[len(alone) // 2 :]
     return {
         "runs": len(times),
@@ -253,6 +256,13 @@ def measure(library: str, name: str, seconds: float) -> dict[str, float]:
         "new set of shapes": 1e3 * sorted(new)[len(new) // 2],
         "MiB more": growth,
     }
+
+
+def _mean_set(sets: list[Any]) -> Any:
+    """Return the set of feeds whose number of elements is closest to the mean of all sets."""
+    sizes = [sum(value.size for value in feeds.values()) for feeds in sets]
+    mean = sum(sizes) / len(sizes)
+    return sets[min(range(len(sets)), key=lambda index: abs(sizes[index] - mean))]
 
 
 def _held_out(sets: list[Any], random: Random) -> tuple[list[Any], list[Any]]:
@@ -299,6 +309,7 @@ def main() -> None:
     for name in options.works:
         own = in_process(sys.executable, "gpugraph", name, options.seconds)
         parts = [f"{key} {value:.2f}" for key, value in own.items()]
+        parts.append(f"{own['milliseconds'] / own['one set of shapes']:.2f} times one set")
         if options.tensorflow:
             other = in_process(options.tensorflow, "tensorflow", name, options.seconds)
             ratio = other["milliseconds"] / own["milliseconds"]

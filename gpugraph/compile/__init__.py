@@ -41,7 +41,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from gpugraph.base.proto_messages import unused
-from gpugraph.base.sizes import OpenSizeError, SizeTrace, SizeValues
+from gpugraph.base.sizes import FedSizes, OpenSizeError, SizeTrace, SizeValues
 from gpugraph.compile.analysis.flow_analysis import flow
 from gpugraph.compile.analysis.step_time_model import recomputed_part
 from gpugraph.compile.binding.binder import Binder, bind, bind_by
@@ -232,18 +232,18 @@ class Opening(NamedTuple):
     unit: OpenUnit
     binder: Binder
 
-    def open(self, plan: Plan, values_of: Callable[..., SizeValues | None], lock: Any) -> bool:
+    def open(self, plan: Plan, fed: FedSizes, lock: Any) -> bool:
         """Let the plan run all shapes of its unit. Return False if it can't, or not yet.
 
         Args:
-          values_of: a function from the shapes of the feeds to the values of the unit's sizes.
+          fed: how the sizes of the feeds determine the sizes of the unit.
           lock: the session's lock. The caller must hold the plan's lock.
         """
         plan.warm = plan.warm or all(state.initialized for state in plan.variables)
         if not can_open(plan, self.binder.unit):
             return False
         try:
-            plan.sizes = OpenPlan(plan, self.binder, self.unit.sizes, values_of, lock)
+            plan.sizes = OpenPlan(plan, self.binder, self.unit.sizes, fed, lock)
         except (NotOpenError, NotNativeError, OpenSizeError) as error:
             _LOG.debug("A plan is for one set of shapes: %s", error)
             plan.opening = None

@@ -81,6 +81,8 @@ class RowSource(NamedTuple):
         the largest possible shapes of the outputs. The function's last array is then a single
         int64, in which it stores the actual number of rows of the outputs numbered in `counted`.
       takes_empty: whether arrays may be empty.
+      counter: a function of the same file that takes the inputs and only stores the number of rows.
+        It is for ops for which counting takes a small part of the time.
     """
 
     file: str
@@ -92,6 +94,7 @@ class RowSource(NamedTuple):
     counted: Sequence[int] = ()
     is_exact: bool = True
     takes_empty: bool = False
+    counter: str = ""
 
 
 class Decomposition(NamedTuple):

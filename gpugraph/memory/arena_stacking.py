@@ -74,6 +74,9 @@ def _bits(number: int) -> Iterator[int]:
 class Stacking:
     """The order in which buffers are stacked.
 
+    Attributes:
+      steps: each buffer, after all buffers directly below it, with those buffers.
+
     Args:
       below: for each buffer, the indices of the buffers directly below it, from `buffers_below`.
     """
@@ -88,7 +91,7 @@ class Stacking:
                     pending += missing
                 else:
                     order[pending.pop()] = None
-        self._steps = [(buffer, below[buffer]) for buffer in order]
+        self.steps = [(buffer, below[buffer]) for buffer in order]
 
     def plan(self, sizes: Sequence[int], alignment: int = 64) -> ArenaPlan:
         """Return the offsets of buffers of these sizes.
@@ -96,7 +99,7 @@ class Stacking:
         Offsets and the block's size are multiples of `alignment` bytes.
         """
         ends, offsets = [0] * len(sizes), [0] * len(sizes)
-        for buffer, below in self._steps:
+        for buffer, below in self.steps:
             bottom = 0
             for other in below:
                 if ends[other] > bottom:

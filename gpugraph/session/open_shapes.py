@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.errors import OpError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
-from gpugraph.base.sizes import SizeTrace, SizeValues
+from gpugraph.base.sizes import FedSizes, SizeTrace, SizeValues
 from gpugraph.compile import NotReportedError, OpenUnit
 from gpugraph.session.room_for_open_sizes import Shapes
 
@@ -29,24 +29,21 @@ MAX_UNITS = 8
 class UnitForShapes(NamedTuple):
     """A unit that is valid for a set of shapes, and the values of its open sizes for these
     shapes.
+
+    Args:
+      fed: how the sizes of the feeds determine the open sizes.
     """
 
     unit: OpenUnit
     values: SizeValues
-    values_of: Callable[..., SizeValues | None]
+    fed: FedSizes
 
 
 class _OpenFeeds(NamedTuple):
-    """A unit, the positions of the fed sizes that it leaves open, and the values of all other fed
-    sizes.
-
-    Args:
-      inputs: for each input of the trace, the positions of the fed sizes that it represents.
-    """
+    """A unit, and how the sizes of the feeds determine its open sizes."""
 
     unit: OpenUnit
-    inputs: Sequence[Sequence[int]]
-    closed: dict[int, int]
+    fed: FedSizes
 
     def at(
         self, sizes: Sequence[int], reported: Mapping[str, int] | None = None
@@ -55,19 +52,8 @@ class _OpenFeeds(NamedTuple):
         report (by default those of its compilation). If the unit does not hold for them, return
         None.
         """
-        if any(sizes[position] != size for position, size in self.closed.items()):
-            return None
-        first = [sizes[positions[0]] for positions in self.inputs]
-        for value, positions in zip(first, self.inputs):
-            if any(sizes[position] != value for position in positions):
-                return None
-        return self.unit.at(first, reported)
-
-    def of(self, shapes: Shapes, reported: Mapping[str, int] | None = None) -> SizeValues | None:
-        """Return the values of the unit's sizes for these fed shapes. If it does not hold, return
-        None.
-        """
-        return self.at([size for shape in shapes for size in shape], reported)
+        inputs = self.fed.of(sizes)
+        return None if inputs is None else self.unit.at(inputs, reported)
 
 
 class OpenShapes:
@@ -112,11 +98,11 @@ class OpenShapes:
             values = candidate.at(sizes)
             if values is not None:
                 units.insert(0, units.pop(number))
-                return UnitForShapes(candidate.unit, values, candidate.of)
+                return UnitForShapes(candidate.unit, values, candidate.fed)
         if len(units) >= MAX_UNITS or ranks in self._exact_only:
             return None
         try:
-            compiled = self._compiled(shapes, sizes, varying, reported or {})
+            compiled = self._compiled(shapes, sizes, varying, dict(reported or {}))
         except OpError:
             return None  # compiling exactly these shapes raises it in TensorFlow's words
         except Exception as error:
@@ -133,7 +119,7 @@ class OpenShapes:
         units.insert(0, compiled)
         values = compiled.at(sizes)
         assert values is not None, "a unit holds for the sizes with which it was compiled"
-        return UnitForShapes(compiled.unit, values, compiled.of)
+        return UnitForShapes(compiled.unit, values, compiled.fed)
 
     def _compiled(
         self, shapes: Shapes, sizes: Sequence[int], varying: set[int], reported: Mapping[str, int]
@@ -164,4 +150,4 @@ class OpenShapes:
         open_shapes = [tuple([next(remaining) for _ in shape]) for shape in shapes]
         unit = self._compile_open(open_shapes, trace)
         closed = {i: size for i, size in enumerate(sizes) if i not in varying}
-        return _OpenFeeds(unit, list(inputs.values()), closed)
+        return _OpenFeeds(unit, FedSizes(list(inputs.values()), closed))

@@ -201,7 +201,7 @@ class RunnerPlans:
             return False
         try:
             is_idle = not plan.running
-            return is_idle and plan.opening.open(plan, unit.values_of, self._cache.lock)
+            return is_idle and plan.opening.open(plan, unit.fed, self._cache.lock)
         finally:
             plan.lock.release()
 

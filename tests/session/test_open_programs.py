@@ -365,3 +365,26 @@ def test_a_trace_shows_the_steps_and_the_loops_of_a_program() -> None:
         assert len(types) > 10
         again = session.run(fetches[0], feeds)
         assert traced[0].shape == again.shape
+
+
+def test_unique_numbers_of_any_count_and_calls_bound_for_single_sets() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, None, 24])
+        y = x
+        for _ in range(2):
+            ids = tf.cast(tf.reshape(y[:, :, 0], [-1]) * 8.0, tf.int32)
+            values, places = tf.unique(ids)
+            found = tf.gather(tf.cast(values, tf.float32), places) * 0.125
+            y = y + tf.reshape(found, [tf.shape(x)[0], tf.shape(x)[1], 1])
+        fetches = [tf.reduce_mean(tf.square(y)), y[:, -1]]
+    random = Random(1)
+    with tf.Session(graph=graph) as session:
+        shapes = [(1, 2), *((random.randint(2, 12), random.randint(2, 20)) for _ in range(40))]
+        for shape in shapes:
+            value = np.random.RandomState(sum(shape)).randn(*shape, 24).astype("f")
+            mean, last = session.run(fetches, {x: value})
+            for _ in range(2):
+                value = value + np.trunc(value[:, :, :1] * 8) * np.float32(0.125)
+            np.testing.assert_allclose(mean, np.mean(np.square(value)), 1e-4)
+            np.testing.assert_array_equal(last, value[:, -1])
+        assert opened(session)

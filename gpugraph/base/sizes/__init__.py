@@ -16,6 +16,6 @@ from gpugraph.base.sizes.size_literals import (
     OpenSizeError as OpenSizeError,
     literals_refused as literals_refused,
 )
-from gpugraph.base.sizes.size_tables import SizeTable as SizeTable
+from gpugraph.base.sizes.size_registers import FedSizes as FedSizes, SizeRegisters as SizeRegisters
 from gpugraph.base.sizes.size_traces import Size as Size, SizeTrace as SizeTrace, hint as hint
 from gpugraph.base.sizes.size_values import SizeValues as SizeValues, text_of as text_of

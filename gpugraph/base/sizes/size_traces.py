@@ -56,6 +56,11 @@ class SizeTrace:
         self.sizes = [Size(self, (((number,), 1),), value) for number, value in enumerate(inputs)]
 
     @property
+    def atoms(self) -> Sequence[tuple[str, Terms, Terms]]:
+        """The atoms: ("", (), ()) for an input, the name of a reported size, or an operation."""
+        return [atom or ("", (), ()) for atom in self._atoms]
+
+    @property
     def first_values(self) -> SizeValues:
         """The values of all Sizes for the first inputs."""
         return SizeValues(self._hints)

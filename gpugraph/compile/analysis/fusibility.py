@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from gpugraph.base.sizes import literals_refused
+from gpugraph.base.sizes import hint, literals_refused
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.devices.native import Fusion, NotNativeError, not_native
 from gpugraph.graph.nodes.node_and_edge import Edge
@@ -67,8 +67,10 @@ class Space(NamedTuple):
 
 
 def is_large(sizes: Shape) -> bool:
-    """Return whether tensors of these sizes are large enough for tiling (`LARGE`)."""
-    return prod(sizes) >= LARGE
+    """Return whether tensors of these sizes are large enough for tiling (`LARGE`). Open sizes have
+    their first values.
+    """
+    return prod(map(hint, sizes)) >= LARGE
 
 
 class Fusible(NamedTuple):

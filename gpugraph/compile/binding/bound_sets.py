@@ -1,30 +1,30 @@
-"""`BoundSet`: the state of an open plan that is bound to one set of shapes. `can_open` tests
+"""`BoundSet`: the steps of an open plan that are bound to one set of sizes. `can_open` tests
 whether a plan can be opened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gpugraph.base.sizes import SizeTrace, SizeValues
-from gpugraph.compile.binding.open_steps import AccessStep
+from gpugraph.base.sizes import SizeTrace
 from gpugraph.compile.binding.size_reports import Reports
 from gpugraph.compile.control_flow.native_while_loops import NativeLoop
 from gpugraph.compile.memory.arena_layout import Relayout
 from gpugraph.compile.steps.compiled_stretch import CompiledStretch
+from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.stretch import Stretch
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.unit_sizes import OpenParts
 from gpugraph.devices.native import runtime_reason
-from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Run, all_steps
+from gpugraph.plan import Plan, Run, all_steps
 
 _KINDS = ("kernel", "guard", "copy", "flag")
 
 Shapes = tuple[tuple[int, ...], ...]
 
-SetKey = tuple[Shapes, tuple[int, ...]]
-"""A set of shapes, and the sizes that kernels report."""
+SetKey = tuple[int, Shapes, tuple[int, ...]]
+"""The number of a stage, a set of shapes, and the sizes that kernels have reported so far."""
 
 
 class UnitOfSizes(NamedTuple):
@@ -39,33 +39,21 @@ class UnitOfSizes(NamedTuple):
 
 
 class BoundSet(NamedTuple):
-    """The state of an open plan that is bound to one set of shapes.
+    """The steps of one stage that are bound to arrays of one set of sizes.
 
     Args:
-      words: the values of the words in all blocks.
-      pointers: the addresses of the native steps' blocks.
-      releases: whether the native call releases the GIL.
-      constants: pairs of an array that calls read, and its value.
       runs: the callables of the NumPy steps.
+      calls: pairs of the index of a native call and the call that replaces it for these sizes.
       owned: memory that is released with the set.
-      keep: other objects that the calls use.
-      starts: a dict from the id of a storage to its address.
+      keep: other objects that the steps use.
       accesses: a dict from a step that accesses a container to its callable.
     """
 
-    words: Any
-    pointers: Any
-    releases: bool
-    constants: Sequence[tuple[Any, Any]]
     runs: Sequence[Run]
-    feeds: tuple[FeedSlot, ...]
-    fetches: tuple[FetchSlot, ...]
-    key: PlanKey
+    calls: Sequence[tuple[int, Run]]
     owned: list[Any]
     keep: Any
-    values: SizeValues
-    starts: Mapping[int, int]
-    accesses: dict[AccessStep, Run]
+    accesses: dict[Any, Run]
 
     def release(self) -> None:
         """Release the memory that only this set's steps use."""
@@ -93,4 +81,6 @@ def can_open(plan: Plan, unit: Unit) -> bool:
             is_final &= group.start_compilation()
         elif group is None and step.kind not in _KINDS:
             return False
+        elif isinstance(step.run, DynamicStep) and step.run.node.id in unit.reported:
+            is_final &= step.run.is_settled()
     return is_final and any(step.kind in ("stretch", "loop") for step in all_steps(plan.steps))

@@ -1,77 +1,71 @@
-"""A plan for many sets of shapes: for each set, new sizes are written into the memory of its native
-calls.
+"""A plan for many sets of shapes: for each set, native code writes new sizes into the memory of its
+native calls.
 
     plan of one set    -- opened -->   the same plan, with the words that depend on sizes known
-    run with other     values of all words    x    one write into the blocks of all calls
-    shapes             feeds, fetches, and NumPy steps, bound once for each set
+    run with other     stage 0: all sizes, offsets and words up to the first report
+    shapes             stage 1, ...: those that depend on sizes which kernels report in the run
 
 A plan of a unit with open sizes is opened once all its steps have their final code. Its native
 calls are bound a second time, to views whose sizes and offsets are `Size` objects (`OpenView`). So
 each word of a call's block that depends on sizes is a polynomial of the fed sizes, plus the offset
-of a buffer in the arena. For a new set of shapes, one matrix product computes all words, and the
-calls divide their work again (host_cuts.c). Some steps are bound to arrays for each set instead:
-NumPy steps, native calls without such a form, and native calls with conditions that the set does
-not meet (for example, a condition on the choice of the BLAS).
+of a buffer in the arena. One native call computes all of them (host_sizes.c), and the calls divide
+their work again. Some steps are bound to arrays for each set instead: NumPy steps, native calls
+without such a form, and native calls with conditions that the set does not meet (for example, a
+condition on the choice of the BLAS).
 """
 
 from __future__ import annotations
 
 import copy
+import ctypes
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.sizes import SizeValues
+from gpugraph.base.sizes import FedSizes, SizeValues
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.bound_sets import BoundSet, SetKey, Shapes, UnitOfSizes
-from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches, reader_if_alive
 from gpugraph.compile.binding.open_binding import OpenBinder, run_of
+from gpugraph.compile.binding.open_ends import OpenEnds
 from gpugraph.compile.binding.open_group import OpenGroup
 from gpugraph.compile.binding.open_program import OpenProgram
-from gpugraph.compile.binding.open_steps import Opened, ReportStep, StepKey
+from gpugraph.compile.binding.open_steps import StepKey
 from gpugraph.compile.binding.open_words import OpenWords
 from gpugraph.compile.binding.program_listing import listing
-from gpugraph.compile.binding.size_reports import Report
 from gpugraph.compile.memory.arena_records import arena_records
 from gpugraph.compile.memory.arena_refusal import arena_refused
-from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.guards import ALWAYS
-from gpugraph.devices.native import BlockWords, OpenCall, block_of
+from gpugraph.compile.unit.compile_unit import Storage, Unit
+from gpugraph.devices.native import StageStatus, block_of
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.memory import ArenaPlan
 from gpugraph.ops.tensor_arrays.element_store import kind_number
-from gpugraph.plan import FetchSlot, PassReport, Plan, Run, Step, UnfitReportError, UnfitShapesError
+from gpugraph.plan import PassReport, Plan, Run, Step, UnfitReportError, UnfitShapesError
 
 _LINE = 64
 
 MOST_SETS = 256
-"""The maximum number of sets of shapes whose words and bound steps an open plan keeps."""
+"""The maximum number of sets of sizes whose bound steps an open plan keeps."""
 
 
 class OpenPlan:
     """One plan whose sizes change with the shapes of a run."""
 
     def __init__(
-        self,
-        plan: Plan,
-        binder: Binder,
-        unit: UnitOfSizes,
-        values_of: Callable[..., SizeValues | None],
-        lock: Any,
+        self, plan: Plan, binder: Binder, unit: UnitOfSizes, fed: FedSizes, lock: Any
     ) -> None:
-        """values_of: a function that returns the values of all sizes for a set of shapes and
-        reported sizes. lock: the session's lock, which is held while the plan's memory grows. The
-        caller must hold the plan's lock.
+        """Open a plan. The caller must hold the plan's lock.
+
+        Args:
+          fed: how the sizes of the feeds determine the sizes of the unit.
+          lock: the session's lock, which is held while the plan's memory grows.
         """
         self.plan, self.binder, self.unit = plan, binder, unit
-        self._values_of, self._lock = values_of, lock
+        self._fed, self._lock = fed, lock
         self._sets: OrderedDict[SetKey, BoundSet] = OrderedDict()
-        self._current: SetKey | None = None
-        self._last: dict[Shapes, SetKey] = {}  # by fed shapes, the set that their last run had
-        self._reported = {name: unit.trace.reported[name] for name in unit.trace.report_names}
+        self._current: Shapes | None = None
         opened = unit.parts.unit
         self._open = OpenBinder.of(binder, unit.parts)
         self._flags = bytearray() if binder.branches is None else binder.branches.flags.values
@@ -82,28 +76,50 @@ class OpenPlan:
         program.add(plan.steps)
         self.program, self._code = program, program.finish(plan.clock.stop)
         self._natives = list(program.natives.values())
-        self._storages = [home.storage for home in self._open.asides.values()]
-        self._asides: dict[int, Any] = {}  # by storage, its memory
-        storages = [*opened.storages, *self._storages]
-        self._num_buffers = len(opened.storages)
-        self._bases = [id(storage) for storage in storages]
-        self._words = OpenWords([*self._natives, self._operands()], storages)
-        places = [self._code.operand_place(number) for number in program.natives]
-        kinds = [place for places in program.kinds.values() for place in places]
-        self._pointers = np.array([*places, *kinds], np.uintp)
-        self._blocks = [block_of(native.call) for native in self._natives]
+        self._numbers = list(program.natives)
+        self._asides = [home.storage for home in self._open.asides.values()]
+        self._aside_memory: dict[int, Any] = {}  # by place, the memory of an aside
+        storages = [*opened.storages, *self._asides]
+        self._words = OpenWords(unit.trace, fed, program.reported_names, storages)
+        self._ends = OpenEnds(plan, self._open, self._words, self._flags)
+        self._fill_words(opened)
+        self._stages = self._words.finish()
+        self._ends.attach(self._stages)
+        program.sizes.attach(self._values, self._start_of)
+        self._registers, self._atoms = self._stages.registers, np.array(self._words.registers.atoms)
+        self._names = [name for name, _ in plan.key.feeds]
+        self._places = [self._code.operand_place(number) for number in self._numbers]
+        self._bound: list[BoundSet | None] = [None] * len(self._words.rows)
+        self._least_arena = 0
+        self._set_arena()
+        for stage, number in enumerate(program.flush_places, 1):
+            if not program.is_by_python(stage) and not self._has_python(stage):
+                program.make_native(number, self._stages.calls[stage])
+                self._code.set_call(number, self._stages.calls[stage])
         self.group = OpenGroup(plan.steps, program, self._code, plan.clock)
         plan.release_memory = partial(self._release_all, plan.release_memory)
+        plan.set_ends(self._ends.feeds, self._ends.fetches, plan.key)
         plan.set_steps([Step.of(self.group, "program")])
 
-    def _operands(self) -> Opened:
-        """Return the words of the instructions that point to bools, in the form of a native
-        call.
-        """
-        views = self.program.bools.items()
-        values = {self._code.operand_place(n): view.ctypes.data for n, view in views}
-        first = self.plan.steps[0]
-        return Opened(first, _nothing, [(BlockWords(values, {}, None), OpenCall())], (), _no_call)
+    def _fill_words(self, opened: Unit) -> None:
+        """Add all that depends on sizes to the stages."""
+        words, program, reports = self._words, self.program, self.unit.reports
+        for stage, flush in enumerate(program.reports, 1):
+            names = [report.names[0] for report, _ in flush]
+            words.add_reports(stage, names, [step.counted for _, step in flush])
+        for number, native in program.natives.items():
+            words.add_call(program.stage_of(number), native)
+        for number, view in program.bools.items():
+            place = self._code.operand_place(number)
+            words.add_words(program.stage_of(number), {place: view.ctypes.data})
+        for node, kept in self._open.constants.items():
+            constant = opened.homes[node, 0].storage.node
+            assert constant is not None
+            words.add_constant(kept, constant.attrs["value"])
+        parts = [0 if reports is None else reports.part_of(s) for s in opened.storages]
+        for device in opened.arena_sizes:
+            words.add_arena(self.unit.relayout.stacking(device), parts)
+        self._aside_rows = [words.add_aside(storage) for storage in self._asides]
 
     @property
     def reasons(self) -> dict[str, str]:
@@ -127,74 +143,95 @@ class OpenPlan:
         The caller must hold the plan's lock. Raises UnfitShapesError if the shapes need another
         plan, and ResourceExhaustedError if there is too little memory.
         """
-        last = self._last.get(shapes)
-        if last is not None:  # its words up to the first report are those of this run too
-            self._reported.update(zip(self._reported, last[1]))
-        key = shapes, tuple(self._reported.values())
-        if key != self._current:
+        if shapes != self._current:
             self._current = None
-            self._select(key)
+            self._registers[self._words.registers.fed] = list(chain(*shapes))
+            if self._least_arena:
+                self._grow(shapes, self._least_arena)
+            self._run_stage(0, shapes)
+            self._current = shapes
+            feeds = tuple(zip(self._names, shapes))
+            self.plan.key, self.plan.graph_record = self.plan.key._replace(feeds=feeds), None
+        self._code.set_long(self._stages.releases)
 
-    def _flush(self, reports: Sequence[tuple[Report, ReportStep]], since: int) -> None:
-        """Write the sizes that kernels have reported in this run, and the kernels' outputs.
+    def _flush(self, stage: int) -> None:
+        """Run a stage after the reports before it, and write the outputs of their kernels.
 
         Raises UnfitReportError if the sizes need another plan or more memory.
         """
-        before, current = dict(self._reported), self._current
+        shapes, reports = self._current, self.program.reports[stage - 1]
+        assert shapes is not None, "the sizes of the run"
+        self._current = None
         for report, step in reports:
-            self._reported.update(dict.fromkeys(report.names, step.size))
-        if self._reported != before:
-            assert current is not None, "the sizes of the run"
-            self._current = None
-            try:
-                self._select_reported(current, since)
-            except UnfitShapesError:
-                self._reported = before
-                raise UnfitReportError(is_larger=False) from None
+            if not step.counted:
+                self._registers[self._words.registers.reported[report.names[0]]] = step.size
+        try:
+            self._run_stage(stage, shapes)
+        except UnfitShapesError:
+            raise UnfitReportError(is_larger=False) from None
         for _, step in reports:
             step.write()
+        self._current = shapes
 
-    def _select_reported(self, current: SetKey, since: int) -> None:
-        """Write the reported sizes for the rest of the current run. Raises UnfitShapesError if the
-        sizes need another plan, and UnfitReportError if they need more memory.
-        """
-        key = current[0], tuple(self._reported.values())
-        if key not in self._sets:
-            values = self._values_of(key[0], self._reported)
-            if values is None:
+    def _run_stage(self, stage: int, shapes: Shapes) -> None:
+        """Compute the sizes of a stage, write its words, and bind its NumPy steps."""
+        while status := self._stages.run(stage):
+            if status is StageStatus.UNMET:
+                break
+            if status is StageStatus.UNFIT:
                 raise UnfitShapesError
-            if self._needs_memory(values, self._layout(values)[2].size):
-                self._last.pop(key[0], None)
+            if status is StageStatus.ASIDE:
+                self._grow_asides(stage)
+            elif stage:
+                self._least_arena = self._stages.needed
                 raise UnfitReportError(is_larger=True)
-        self._select(key, self._sets.get(current), since)
+            else:
+                self._grow(shapes, self._stages.needed)
+        if status or self._has_python(stage) or self._bound[stage] is not None:
+            self._bind_stage(stage, shapes)
 
-    def _select(self, key: SetKey, before: BoundSet | None = None, since: int = 0) -> None:
+    def _has_python(self, stage: int) -> bool:
+        """Return whether a stage has steps, or other things, that Python binds."""
+        program = self.program
+        is_bound = bool(program.bound_in(stage)) or bool(self._words.constants[stage])
+        return is_bound or bool(program.accesses) or bool(stage == 0 and program.kinds)
+
+    def _bind_stage(self, stage: int, shapes: Shapes) -> None:
+        """Bind the steps of a stage that need arrays of the current sizes."""
+        registers, program = self._registers, self.program
+        rows = chain(*(rows.reported for rows in self._words.rows[1 : stage + 1]))
+        key = stage, shapes, tuple([int(registers[row[0]]) for row in rows])
         bound_set = self._sets.get(key)
         if bound_set is None:
-            bound_set = self._bind(key, before, since)
-            self._sets[key] = bound_set
+            bound_set = self._sets[key] = self._bind(stage)
             while len(self._sets) > MOST_SETS:
-                dropped, unused = self._sets.popitem(last=False)
-                unused.release()
-                if self._last.get(dropped[0]) == dropped:
-                    del self._last[dropped[0]]
+                self._sets.popitem(last=False)[1].release()
+        elif bound_set is self._bound[stage]:
+            return
         else:
             self._sets.move_to_end(key)
-            self._words.blocks.write(self._words.written, bound_set.words)
-        self._words.blocks.write(self._pointers, bound_set.pointers)
-        for kept, value in bound_set.constants:
-            kept[...] = value
-        for current, run in zip(self.program.bound, bound_set.runs):
-            current.run = run
-        self._code.set_long(bound_set.releases)
-        sizes = self.program.sizes
-        sizes.values, sizes.starts, sizes.runs = (
-            bound_set.values,
-            bound_set.starts,
-            bound_set.accesses,
-        )
-        self.plan.set_ends(bound_set.feeds, bound_set.fetches, bound_set.key)
-        self._current = self._last[key[0]] = key
+        before, self._bound[stage] = self._bound[stage], bound_set
+        if before is not None:
+            for index, _ in before.calls:
+                self._point(index, self._natives[index].call)
+        for index, call in bound_set.calls:
+            self._point(index, call)
+        self._stages.set_replaced(stage, bool(bound_set.calls))
+        for step, run in zip(program.bound_in(stage), bound_set.runs):
+            step.run = run
+        for kept, numbers in self._words.constants[stage]:
+            kept[...] = registers[numbers]
+        if stage == 0:
+            values = self._values()
+            for (shape, dtype), places in program.kinds.items():
+                number = kind_number((values.shape(shape), dtype))
+                for place in places:
+                    ctypes.c_int64.from_address(place).value = number
+        program.sizes.runs = bound_set.accesses
+
+    def _point(self, index: int, call: Run) -> None:
+        """Let an instruction call a native call."""
+        ctypes.c_int64.from_address(self._places[index]).value = block_of(call)
 
     def described(self, shapes: Shapes) -> Plan:
         """Return a copy of the plan with the reports and arenas for a set of shapes."""
@@ -221,7 +258,7 @@ class OpenPlan:
     def run_plain(self, node: Node, key: StepKey) -> Any:
         """Run the step of a node by NumPy, with the current sizes."""
         assert self._current is not None, "the sizes of the run that calls it"
-        binder = self._binder(self._resolved(self._current[0]))
+        binder = self._binder(self._resolved(self._current))
         try:
             return run_of(binder, node, key)()
         finally:
@@ -230,9 +267,21 @@ class OpenPlan:
 
     def release(self) -> None:
         """Release the memory of the steps of all sets."""
-        self._last.clear()
-        while self._sets:
-            self._sets.popitem()[1].release()
+        self._current = None
+        self._stages.forget()
+        self._drop_sets(0)
+
+    def _drop_sets(self, first: int) -> None:
+        """Drop the bound steps of the stages from `first` on, which are bound to addresses that
+        will change.
+        """
+        for stage in range(first, len(self._bound)):
+            bound, self._bound[stage] = self._bound[stage], None
+            for index, _ in () if bound is None else bound.calls:
+                self._point(index, self._natives[index].call)
+            self._stages.set_replaced(stage, False)
+        for key in [key for key in self._sets if key[0] >= first]:
+            self._sets.pop(key).release()
 
     def _release_all(self, release: Callable[[], None]) -> None:
         self.release()
@@ -240,88 +289,54 @@ class OpenPlan:
 
     def _resolved(self, shapes: Shapes) -> Unit:
         """Return the unit with the sizes for a set of shapes."""
-        unit = self.unit.parts.at(self._values(shapes))
+        unit = self.unit.parts.at(self._values_of(shapes))
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         self.unit.relayout.apply(unit)
         return unit
 
-    def _values(self, shapes: Shapes) -> SizeValues:
-        values = self._values_of(shapes, self._reported)
+    def _values_of(self, shapes: Shapes) -> SizeValues:
+        """Return the values of the sizes for a set of shapes, and the sizes reported last."""
+        reported = {
+            name: int(self._registers[number])
+            for name, number in self._words.registers.reported.items()
+        }
+        inputs = self._fed.of(list(chain(*shapes)))
+        values = None if inputs is None else self.unit.trace.values(inputs, reported)
         if values is None:
-            raise UnfitReportError(is_larger=False) if self._reported else UnfitShapesError
+            raise UnfitReportError(is_larger=False) if reported else UnfitShapesError
         return values
 
-    def _layout(self, values: SizeValues) -> tuple[Any, list[int], ArenaPlan]:
-        """Return the values of the words' sizes, the sizes of all buffers, and the buffers'
-        offsets. Raises UnfitShapesError if a size may not fit into 63 bits.
+    def _values(self) -> SizeValues:
+        """Return the current values of the sizes."""
+        return SizeValues(self._registers[self._atoms].tolist())
+
+    def _start_of(self, storage: Storage) -> int:
+        """Return the current address of a buffer."""
+        return int(self._stages.bases[self._words.base_of(storage)])
+
+    def _bind(self, stage: int) -> BoundSet:
+        """Bind the steps of a stage that need arrays of the current sizes. Raises UnfitShapesError
+        if a native call can't be bound.
         """
-        try:
-            sizes = self._words.sizes(values)
-        except OverflowError as error:
-            raise UnfitShapesError from error
-        buffers = self._words.buffers(sizes)
-        return sizes, buffers, self._offsets(buffers)
-
-    def _offsets(self, buffers: Sequence[int]) -> ArenaPlan:
-        for device in self.unit.parts.unit.arena_sizes:
-            return self.unit.relayout.offsets(device, buffers[: self._num_buffers])
-        return ArenaPlan([], 0)
-
-    def _needs_memory(self, values: SizeValues, size: int) -> bool:
-        """Return whether the arena must grow to hold `size` bytes, or a side buffer must grow."""
-        leases = list(self.binder.holdings.arenas.values())
-        if size and (not leases or leases[0].num_bytes < size):
-            return True
-        return any(
-            id(storage) not in self._asides
-            or self._asides[id(storage)].nbytes < values.of(storage.size) + _LINE
-            for storage in self._storages
+        values, arena = self._values(), self._arena_start()
+        starts = self._stages.bases[1:].tolist()[: len(self.unit.parts.unit.storages)]
+        unit = self.unit.parts.laid_out(
+            values, self._words.buffer_sizes(self._registers), [start - arena for start in starts]
         )
-
-    def _bind(self, key: SetKey, before: BoundSet | None = None, since: int = 0) -> BoundSet:
-        """Bind the plan to a set of shapes. Write the words, and return the bound set.
-
-        Args:
-          before: the bound set of this run so far. Its NumPy steps before index `since` are kept.
-        """
-        shapes, _ = key
-        values = self._values(shapes)
-        sizes, buffers, layout = self._layout(values)
-        self._grow(shapes, layout.size)
-        unit = self.unit.parts.laid_out(values, buffers, layout.offsets)
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         binder = self._binder(unit)
-        pointers, calls = self._pointers_of(binder, self._words.exceptions(sizes), values)
-        arena = self._arena_start()
-        starts = [arena + offset for offset in layout.offsets] + self._aside_starts(values)
-        words, releases, tables = self._words.bind(sizes, starts)
-        ends = FeedsAndFetches(binder, None)
-        return BoundSet(
-            words,
-            pointers,
-            releases or bool(calls),
-            [
-                (kept, binder.array(unit.homes[number, 0]))
-                for number, kept in self._open.constants.items()
-            ],
-            self._bound_runs(binder, before, since),
-            tuple(ends.feed(node, index) for index, node in enumerate(unit.args)),
-            tuple(self._fetch(ends, node) for node in unit.retvals),
-            unit.key,
-            binder.owned,
-            (calls, tables, binder.holdings.values),
-            values,
-            dict(zip(self._bases, starts)),
-            {},
-        )
-
-    def _bound_runs(self, binder: Binder, before: BoundSet | None, since: int) -> list[Run]:
-        """Return the callables of the NumPy steps."""
-        kept = [] if before is None or before.owned else list(before.runs[:since])
-        return kept + [step.bind(binder) for step in self.program.bound[len(kept) :]]
+        calls = []
+        for index in np.flatnonzero(self._stages.unmet[:-1]).tolist():
+            if self.program.stage_of(self._numbers[index]) == stage:
+                call = self._natives[index].bind(binder)
+                if call is None:
+                    raise UnfitShapesError
+                calls.append((index, call))
+        runs = [step.bind(binder) for step in self.program.bound_in(stage)]
+        return BoundSet(runs, calls, binder.owned, binder.holdings.values, {})
 
     def _binder(self, unit: Unit) -> Binder:
-        """Return a binder of single nodes for one set of shapes. It uses the plan's memory."""
+        """Return a binder of single nodes for one set of sizes. It uses the plan's memory."""
         binder, holdings = copy.copy(self.binder), copy.copy(self.binder.holdings)
         holdings.memory = holdings.memory._replace(owned=[])
         holdings.variables, holdings.values = [], []
@@ -330,50 +345,35 @@ class OpenPlan:
         binder.branches = None
         return binder
 
-    def _pointers_of(
-        self, binder: Binder, exceptions: Sequence[int], values: SizeValues
-    ) -> tuple[Any, list[Run]]:
-        """Return the addresses of the native steps' blocks, the numbers of kinds of elements, and
-        the calls of the native steps that are bound for this set alone. Raises UnfitShapesError if
-        a step can't be bound.
-        """
-        calls, blocks = [], self._blocks.copy()
-        for index in exceptions:
-            call = self._natives[index].bind(binder)
-            if call is None:
-                raise UnfitShapesError
-            calls.append(call)
-            blocks[index] = block_of(call)
-        for (shape, dtype), places in self.program.kinds.items():
-            blocks += len(places) * [kind_number((values.shape(shape), dtype))]
-        return np.array(blocks, np.int64), calls
+    # -- memory
 
-    def _aside_starts(self, values: SizeValues) -> list[int]:
-        """Return the addresses of the side buffers. A side buffer grows to the largest size of all
-        runs.
+    def _grow_asides(self, stage: int) -> None:
+        """Let the buffers of a stage that are outside of the arena grow. They keep the largest size
+        of all runs.
         """
-        for storage in self._storages:
-            size, buffer = values.of(storage.size), self._asides.get(id(storage))
-            if buffer is None or buffer.nbytes < size + _LINE:
-                self.release()  # bound to the present addresses
-                self._asides[id(storage)] = np.empty(size + _LINE, np.uint8)
-        buffers = [self._asides[id(storage)] for storage in self._storages]
-        return [-(-buffer.ctypes.data // _LINE) * _LINE for buffer in buffers]
-
-    def _fetch(self, ends: FeedsAndFetches, node: Node) -> FetchSlot:
-        """Return the slot of a fetch whose tensor may be dead in a run."""
-        slot, branches = ends.fetch(node), self.binder.branches
-        guard = ALWAYS if branches is None else branches.flow.guards.get(node.id, ALWAYS)
-        if branches is None or guard == ALWAYS:
-            return slot
-        flag = branches.flags.guard(guard)
-        read = reader_if_alive(self._flags, flag, node, slot.read)
-        return slot._replace(read=read, array=None)
+        values = self._values()
+        for place, storage in enumerate(self._asides):
+            number, row = self._aside_rows[place]
+            memory = self._aside_memory.get(place)
+            size = values.of(storage.size)
+            if number != stage or (memory is not None and memory.nbytes >= size + _LINE):
+                continue
+            self._drop_sets(stage)
+            memory = self._aside_memory[place] = np.empty(size + _LINE, np.uint8)
+            self._stages.set_aside(number, row, size)
+            start = -(-memory.ctypes.data // _LINE) * _LINE
+            self._stages.bases[self._words.base_of(storage)] = start
 
     def _arena_start(self) -> int:
         for lease in self.binder.holdings.arenas.values():
             return int(lease.block.address or 0)
         return 0
+
+    def _set_arena(self) -> None:
+        leases = list(self.binder.holdings.arenas.values())
+        start, size = self._arena_start(), leases[0].num_bytes if leases else 0
+        self._stages.set_arena(start, size)
+        self._ends.set_memory(start, size)
 
     def _grow(self, shapes: Shapes, size: int) -> None:
         """Allocate an arena of `size` bytes. Raises ResourceExhaustedError if the device has too
@@ -395,11 +395,5 @@ class OpenPlan:
                     self.plan.stale = True
                     raise arena_refused(self._resolved(shapes), device)
                 leases[name] = larger
-
-
-def _nothing() -> int:
-    return 0
-
-
-def _no_call(_: Binder) -> None:
-    """Return None: no call is bound for a set, because the words hold for all sizes."""
+        self._least_arena = 0
+        self._set_arena()

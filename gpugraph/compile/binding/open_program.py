@@ -10,6 +10,7 @@ native code, the program returns to Python, which runs the step bound to the run
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from gpugraph.base.errors import InternalError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.sizes import SizeTrace, is_open, literals_refused
 from gpugraph.compile.binding.binder import Binder
+from gpugraph.compile.binding.native_reports import NativeReport, native_report
 from gpugraph.compile.binding.open_binding import OpenBinder, bound_call
 from gpugraph.compile.binding.open_steps import (
     AccessStep,
@@ -52,7 +54,7 @@ from gpugraph.ops.tensor_arrays.element_store import Kind
 from gpugraph.plan import Run, Step, StepGroup, all_steps
 
 
-def _no_flush(reports: object, since: int) -> None:
+def _no_flush(stage: int) -> None:
     """Do nothing: no kernel reports a size."""
 
 
@@ -68,7 +70,9 @@ class OpenProgram(LoopProgram):
     view of the bool that it tests or sets. kinds: a dict from a kind of elements with an open shape
     to the addresses of the words with its number. reasons: a dict from the name of a native step or
     copy to the reason why it is also bound for each set. loops: for each loop, the indices of its
-    begin and its end, and its step.
+    begin and its end, and its step. reports: by stage after the first, the reports before it.
+    flush_places: the indices of the instructions that run these stages. accesses: the number of
+    steps by which Python accesses containers.
     """
 
     def __init__(
@@ -78,11 +82,10 @@ class OpenProgram(LoopProgram):
         run_plain: Callable[[Node, StepKey], Any],
         flags: bytearray,
         flushes: Sequence[Flush] = (),
-        flush: Callable[[Sequence[tuple[Report, ReportStep]], int], None] = _no_flush,
+        flush: Callable[[int], None] = _no_flush,
     ) -> None:
         """run_plain: a function that runs the step of a node by NumPy with the current sizes.
-        flush: a function that writes the sizes that kernels have reported. Its last argument is the
-        first index in `bound` of the steps to bind again.
+        flush: a function that runs the stage after a report.
         """
         super().__init__(binder.copies, flags)
         self._binder, self._trace, self._run_plain = binder, trace, run_plain
@@ -92,10 +95,16 @@ class OpenProgram(LoopProgram):
         self.bools: dict[int, Any] = {}
         self.kinds: dict[Kind, list[int]] = {}
         self.sizes = CurrentSizes()
+        self.accesses = 0
         self.loops: list[tuple[int, int, Step]] = []
         self.reasons: dict[str, str] = {}
         self._flushes, self._flush = list(flushes), flush
         self._reports: dict[int, ReportStep] = {}
+        self._report_places: set[int] = set()
+        self._after: dict[int, Sequence[Opened]] = {}  # by node that reports, what follows
+        self.reports: list[Sequence[tuple[Report, ReportStep]]] = []
+        self.flush_places: list[int] = []
+        self._bound_begins: list[int] = [0]
 
     def add(self, steps: Iterable[Step]) -> None:
         """Add the steps of the plan. Raises NotOpenError if a step can't become an instruction."""
@@ -123,9 +132,43 @@ class OpenProgram(LoopProgram):
         while self._flushes and self._flushes[0].position <= position:
             reports = self._flushes.pop(0).reports
             pairs = [(report, self._reports[report.node.id]) for report in reports]
-            run = partial(self._flush, pairs, len(self.bound))
+            self.reports.append(pairs)
+            self.flush_places.append(len(self.parts))
+            self._bound_begins.append(len(self.bound))
+            run = partial(self._flush, len(self.reports))
             step = replace(pairs[-1][1].step_record, part="sizes", kind="measure", run=run)
             self._python(step, run)
+            for report, _ in pairs:
+                for opened in self._after.get(report.node.id, ()):
+                    self._native(opened)
+
+    @property
+    def reported_names(self) -> Sequence[Sequence[Sequence[str]]]:
+        """The names of the reported sizes, by stage after the first."""
+        return [[report.names for report, _ in pairs] for pairs in self.reports]
+
+    def stage_of(self, number: int) -> int:
+        """Return the number of reports before an instruction."""
+        return bisect_left(self.flush_places, number)
+
+    def bound_in(self, stage: int) -> Sequence[NumPyStep | MoveStep]:
+        """Return the steps of a stage that are bound to arrays for each set of sizes."""
+        begins = [*self._bound_begins, len(self.bound)]
+        return self.bound[begins[stage] : begins[stage + 1]]
+
+    def is_by_python(self, stage: int) -> bool:
+        """Return whether a kernel that Python runs reports a size before a stage."""
+        return any(not step.counted for _, step in self.reports[stage - 1])
+
+    def is_report(self, number: int) -> bool:
+        """Return whether an instruction calls a kernel that reports a size."""
+        return number in self._report_places
+
+    def make_native(self, number: int, call: Run) -> None:
+        """Replace an instruction of Python by a native call. Python goes on if the call fails."""
+        part = self.parts[number]
+        self.parts[number] = part._replace(kind="call", call=call)
+        self.by_python.remove(part.step)
 
     def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
         """Add the step of a kernel that reports a size."""
@@ -137,8 +180,31 @@ class OpenProgram(LoopProgram):
             for key, _ in run.bound.inputs
         ]
         outputs = [self._binder.array(unit.homes[key]) for key, _ in run.bound.outputs]
-        self._reports[node.id] = ReportStep(run, inputs, outputs, self.sizes, step)
-        self._python(step, self._reports[node.id])
+        report = ReportStep(run, inputs, outputs, self.sizes, step)
+        native = self._native_report(step, run)
+        self._reports[node.id] = report
+        if native is None:
+            self._python(step, report)
+            return
+        report.count, self._after[node.id] = native.count, native.after
+        self._report_places.add(len(self.parts))
+        self._native(native.call, partial(self._refuse_report, report))
+
+    def _native_report(self, step: Step, run: DynamicStep) -> NativeReport | None:
+        try:
+            return native_report(step, run, self._binder, self._trace, self.sizes)
+        except Exception as error:
+            if raised_by_handler(error):
+                raise
+            self.reasons[step.name] = f"{type(error).__name__}: {error}"
+            return None
+
+    def _refuse_report(self, report: ReportStep) -> None:
+        """Run the step of a report by NumPy after its native call has refused its input. NumPy
+        raises the error.
+        """
+        report()
+        raise InternalError.of_no_node(f"The native code of '{report.step_record.name}' failed")
 
     # -- callables of steps
 
@@ -239,6 +305,7 @@ class OpenProgram(LoopProgram):
             self._by_numpy(step)
             return
         plain = AccessStep(opened, self.sizes)
+        self.accesses += 1
         fields: dict[str, Any] = {}
         if run.kind is not None:
             assert opened.kind is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -58,22 +58,36 @@ class NumPyStep:
 
 
 class CurrentSizes:
-    """The sizes of the current set. Steps that Python runs get their arrays from it on the first
-    run.
+    """The current sizes and addresses. Steps that Python runs get their arrays from it.
+
+    Attributes:
+      runs: the callables of steps that access containers, for the current sizes.
     """
 
     def __init__(self) -> None:
-        self.values: SizeValues = SizeValues(())
-        self.starts: Mapping[int, int] = {}
         self.runs: dict[Any, Run] = {}
+        self._values: Callable[[], SizeValues] = lambda: SizeValues(())
+        self._start: Callable[[Any], int] = id
+
+    def attach(self, values: Callable[[], SizeValues], start: Callable[[Any], int]) -> None:
+        """Set the functions that return the current values of sizes, and the current address of a
+        buffer.
+        """
+        self._values, self._start = values, start
+
+    @property
+    def values(self) -> SizeValues:
+        """The current values of sizes."""
+        return self._values()
 
     def array(self, view: Any) -> Any:
         """Return the array for a view. If the argument is not a view, return it unchanged."""
         if not isinstance(view, OpenView):
             return view
         base, offset = view.start
-        start = self.values.of(offset) + (self.starts[id(base)] if base != 0 else 0)
-        shape = self.values.shape(view.shape)
+        values = self._values()
+        start = values.of(offset) + (self._start(base) if base != 0 else 0)
+        shape = values.shape(view.shape)
         memory = (ctypes.c_char * (prod(shape) * view.itemsize)).from_address(start)
         return np.ndarray(shape, view.dtype, memory)
 
@@ -104,6 +118,9 @@ class AccessStep:
 class ReportStep:
     """The callable of a kernel that reports a size. It keeps the kernel's outputs until `write`
     copies them.
+
+    Attributes:
+      count: the array in which native code stores the size, or None if Python runs the kernel.
     """
 
     def __init__(
@@ -119,7 +136,13 @@ class ReportStep:
         """
         self.step, self._sizes, self.step_record = run, sizes, step
         self._inputs, self._outputs = inputs, outputs
+        self.count: Any = None
         self._results: Sequence[Any] = ()
+
+    @property
+    def counted(self) -> int:
+        """The address where native code stores the size, or 0."""
+        return 0 if self.count is None else int(self.count.ctypes.data)
 
     @property
     def size(self) -> int:
@@ -127,11 +150,7 @@ class ReportStep:
         return len(self._results[self.step.counted[0]])
 
     def __call__(self) -> None:
-        runs, of = self._sizes.runs, self._sizes.array
-        if self not in runs:
-            arrays = list(map(of, self._inputs))
-            runs[self] = lambda: self.step.computed(arrays)
-        self._results = runs[self]()
+        self._results = self.step.computed(list(map(self._sizes.array, self._inputs)))
 
     def write(self) -> None:
         """Copy the kernel's outputs to the plan's memory, which is large enough by now."""

@@ -1,110 +1,154 @@
-"""`OpenWords`: computes and writes the words of a plan's native calls that depend on sizes.
+"""The words of a plan's native calls that depend on sizes, as the rows of stages.
 
-    word = polynomial of the fed sizes + address of a buffer (or 0)
+    word = register of a size + address of a buffer (or 0)
 
-One matrix product computes all polynomials (`SizeTable`). All words are written at once.
+A stage computes the registers that have become known, and then all words of the calls up to the
+next report (`devices/native/size_stages.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.sizes import SizeTable, SizeValues
+from gpugraph.base.sizes import FedSizes, SizeRegisters, SizeTrace
 from gpugraph.compile.binding.open_steps import Opened
 from gpugraph.compile.unit.compile_unit import Storage
-from gpugraph.devices.native import Address, OpenBlocks, OpenTable, open_blocks, table_of
-
-_EQUAL, _LESS, _AT_MOST = range(3)
-_COMPARISONS = {"==": _EQUAL, "<": _LESS, "<=": _AT_MOST}
+from gpugraph.devices.native import Address, OpenTable, SizeStages, StageRows
+from gpugraph.devices.native.size_stages import ELEMENT_KINDS
+from gpugraph.memory import Stacking
 
 
 class OpenWords:
-    """The words of native steps that depend on sizes.
+    """Creates the stages of a program: `rows` are filled by its methods, then `finish` binds them.
 
-    written: the addresses of all words. The last of them hold results of the division of work among
-    threads.
+    Attributes:
+      registers: the registers of all sizes.
+      constants: by stage, (array, registers of its elements) of constants that Python writes.
     """
 
-    def __init__(self, natives: Sequence[Opened], storages: Sequence[Storage]) -> None:
-        """storages: the buffers. The argument `starts` of `bind` has their addresses in the same
-        order.
+    def __init__(
+        self,
+        trace: SizeTrace,
+        fed: FedSizes,
+        reports: Sequence[Sequence[Sequence[str]]],
+        storages: Sequence[Storage],
+    ) -> None:
+        """reports: by stage after the first, the names of each reported size. storages: the buffers
+        in the arena, then other buffers.
         """
-        self._table = SizeTable()
-        bases: dict[Any, int] = {id(storage): i + 1 for i, storage in enumerate(storages)}
-        places, numbers, base_numbers = [], [], []
-        self._tables: list[tuple[int, int, list[tuple[int, int]]]] = []
-        table_places = []
-        number = self._table.number
-        for native in natives:
-            for words, _ in native.calls:
-                for place, value in words.values.items():
-                    if isinstance(value, OpenTable):
-                        table_places.append(place)
-                        axes = [(number(size), number(stride)) for size, stride in value.axes]
-                        start = value.start
-                        base = 0 if start.base == 0 else bases[id(start.base)]
-                        self._tables.append((base, number(start.offset), axes))
-                        continue
-                    base, offset = value if isinstance(value, Address) else (0, value)
-                    places.append(place)
-                    numbers.append(number(offset))
-                    base_numbers.append(0 if base == 0 else bases[id(base)])
-        self._places = np.array([*places, *table_places], np.uintp)
-        self._numbers = np.array(numbers, np.intp)
-        self._bases = np.array(base_numbers, np.intp)
-        self._number_conditions(natives)
-        self._buffers = np.array([number(storage.size) for storage in storages], np.intp)
-        self.blocks: OpenBlocks = open_blocks([pair for step in natives for pair in step.calls])
-        self.written = np.concatenate([self._places, self.blocks.results])
+        stage_of = {
+            name: (stage, names[0])
+            for stage, several in enumerate(reports, 1)
+            for names in several
+            for name in names
+        }
+        self.registers = SizeRegisters(trace, fed, stage_of)
+        for name, number in self.registers.reported.items():
+            self.registers.values[number] = trace.reported[name]
+        self.rows = [StageRows() for _ in range(1 + len(reports))]
+        self.constants: list[list[tuple[Any, Any]]] = [[] for _ in self.rows]
+        self._bases: dict[Any, int] = {id(s): i + 1 for i, s in enumerate(storages)}
+        self._storages = storages
+        self._below: list[int] = []
+        self._buffer_numbers: list[int] = []
+        self._num_calls = 0
+        self._conditions = [(*row, -1) for row in self.registers.conditions]
 
-    def _number_conditions(self, natives: Sequence[Opened]) -> None:
-        conditions = [
-            (index, self._table.difference(left, right), _COMPARISONS[name], outcome)
-            for index, native in enumerate(natives)
-            for name, left, right, outcome in native.conditions
+    def add_reports(self, stage: int, names: Sequence[str], places: Sequence[int]) -> None:
+        """Add the sizes that are reported before a stage, by the first name of each.
+
+        Args:
+          places: the addresses where kernels store the sizes; 0 if Python stores them.
+        """
+        numbers = self.registers.reported
+        self.rows[stage].reported = [
+            (numbers.get(name, 0), -1, place) for name, place in zip(names, places)
         ]
-        columns = np.array(conditions, np.intp).reshape(-1, 4).T
-        self._owners, self._differences, self._kinds, self._outcomes = columns
-        self._closed = [index for index, native in enumerate(natives) if not native.calls]
 
-    def sizes(self, values: SizeValues) -> Any:
-        """Return the values of all Sizes. Raises OverflowError if a value may not fit into 63
-        bits.
-        """
-        return self._table.values(values)
-
-    def buffers(self, sizes: Any) -> list[int]:
-        """Return the sizes of the buffers in bytes."""
-        known: list[int] = sizes[self._buffers].tolist()
-        return known
-
-    def exceptions(self, sizes: Any) -> list[int]:
-        """Return the indices of the native steps that must be bound to arrays for these sizes."""
-        differences, kinds = sizes[self._differences], self._kinds
-        outcomes = np.where(
-            kinds == _EQUAL,
-            differences == 0,
-            np.where(kinds == _LESS, differences < 0, differences <= 0),
-        )
-        unmet = self._owners[outcomes != self._outcomes]
-        return sorted({*self._closed, *unmet.tolist()})
-
-    def bind(self, sizes: Any, starts: Sequence[int]) -> tuple[Any, bool, list[Any]]:
-        """Write the words for these sizes and buffer addresses, and divide the work among threads.
-
-        Return a triple: the values of `written`, whether releasing the GIL is worthwhile, and the
-        tables to which words point.
-        """
-        bases = np.array([0, *starts], np.int64)
-        tables = [
-            table_of(bases[base] + sizes[offset], [(sizes[n], sizes[by]) for n, by in axes])
-            for base, offset, axes in self._tables
+    def add_call(self, stage: int, native: Opened) -> None:
+        """Add the words of a native call, which is the next of the program's native calls."""
+        rows, owner = self.rows[stage], self._num_calls
+        self._num_calls += 1
+        if native.conditions or not native.calls:
+            rows.owners.append((owner, int(not native.calls)))
+        self._conditions += [
+            (*self.registers.condition(condition), owner) for condition in native.conditions
         ]
-        pointers = np.array([table.ctypes.data for table in tables], np.int64)
-        words = np.concatenate([sizes[self._numbers] + bases[self._bases], pointers])
-        self.blocks.write(self._places, words)
-        releases = self.blocks.cut()
-        return np.concatenate([words, self.blocks.read(self.blocks.results)]), releases, tables
+        for words, call in native.calls:
+            self.add_words(stage, words.values)
+            rows.add_call(owner, words, call)
+
+    def add_words(self, stage: int, values: Mapping[int, Any]) -> None:
+        """Add words: by address, a size, an address, or a table of addresses."""
+        rows, number = self.rows[stage], self.registers.number
+        for place, value in values.items():
+            if isinstance(value, OpenTable):
+                self._add_table(rows, place, value)
+                continue
+            base, offset = value if isinstance(value, Address) else (0, value)
+            rows.words.append((place, number(offset), self._base(base)))
+
+    def _base(self, base: Any) -> int:
+        return 0 if base == 0 else self._bases[id(base)]
+
+    def _add_table(self, rows: StageRows, place: int, table: OpenTable) -> None:
+        number, first = self.registers.number, len(rows.axes)
+        rows.axes += [(number(size), number(stride)) for size, stride in table.axes]
+        start, offset = table.start
+        rows.tables.append((place, self._base(start), number(offset), first, len(rows.axes), 0, 0))
+
+    def add_constant(self, kept: Any, value: Any) -> None:
+        """Add a constant of Sizes. `kept`: the array that calls read. `value`: its elements."""
+        numbers = [self.registers.number(size) for size in value.reshape(-1)]
+        stages = self.registers.stages
+        kind = ELEMENT_KINDS.get(kept.dtype)
+        if kind is None:
+            last = max((stages[number] for number in numbers), default=0)
+            self.constants[last].append((kept, np.array(numbers, np.intp).reshape(kept.shape)))
+            return
+        for index, number in enumerate(numbers):
+            place = kept.ctypes.data + index * kept.itemsize
+            self.rows[stages[number]].elements.append((place, kind, number))
+
+    def add_arena(self, stacking: Stacking, stages: Sequence[int]) -> None:
+        """Add the buffers of the arena. stages: by buffer, the stage that places it."""
+        self._buffer_numbers = [0] * len(stages)
+        for buffer, below in stacking.steps:
+            begin = len(self._below)
+            self._below += below
+            size = self.registers.number(self._storages[buffer].size)
+            self._buffer_numbers[buffer] = size
+            row = buffer, size, begin, len(self._below)
+            self.rows[stages[buffer]].buffers.append(row)
+
+    def add_aside(self, storage: Storage) -> tuple[int, int]:
+        """Add a buffer outside of the arena. Return its stage, and its row there."""
+        size = self.registers.number(storage.size)
+        stage = self.registers.stages[size]
+        self.rows[stage].asides.append((size, -1))
+        return stage, len(self.rows[stage].asides) - 1
+
+    def buffer_sizes(self, registers: Any) -> list[int]:
+        """Return the current sizes of the buffers in the arena, in the order of the storages."""
+        sizes: list[int] = registers[self._buffer_numbers].tolist()
+        return sizes
+
+    def base_of(self, storage: Storage) -> int:
+        """Return the number of a buffer's address in `SizeStages.bases`."""
+        return self._bases[id(storage)]
+
+    def finish(self) -> SizeStages:
+        """Return the stages. No registers may be added any more."""
+        stages = self.registers.stages
+        for step in self.registers.steps:
+            self.rows[stages[step.to]].steps.append(tuple(step))
+        last = {owner: i for i, rows in enumerate(self.rows) for owner, _ in rows.owners}
+        for size, kind, outcome, owner in self._conditions:
+            stage = stages[size] if owner < 0 else last[owner]
+            self.rows[stage].conditions.append((kind, size, outcome, owner))
+        values = self.registers.values
+        count = len(self._storages)
+        return SizeStages(values, count, self._num_calls, self._below, self.rows)

@@ -45,7 +45,8 @@ def _line(number: int, part: Part, program: OpenProgram, names: Sequence[str]) -
         registers = "; ".join(_registers(fields, names)) or "bound for each set of shapes"
         if all(not list(_sizes(field)) for field in fields) and fields:
             registers = ""
-    return f"{number:5}  {_kind(part):7} {step.name} ({step.op_type})  {registers}".rstrip()
+    kind = "report" if program.is_report(number) else _kind(part)
+    return f"{number:5}  {kind:7} {step.name} ({step.op_type})  {registers}".rstrip()
 
 
 def _kind(part: Part) -> str:

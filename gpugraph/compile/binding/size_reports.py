@@ -22,6 +22,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import Size, SizeTrace
 from gpugraph.compile.unit.compile_unit import Storage, Unit
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _HARMLESS = {"Assert", "VarHandleOp", "ReadVariableOp", "VariableV2", "VarIsInitializedOp"}
@@ -75,18 +76,19 @@ class Reports:
     def _flushes(self) -> Iterator[Flush]:
         pending: dict[str, Report] = {}
         known: set[str] = set()
-        has_flow = self.unit.flow is not None
+        is_next = False  # whether the report must be flushed before any other node
         for position, node in enumerate(self.unit.order):
             needs = self._needs(node)
             if not known.issuperset(needs):
                 raise NotReportedError(f"'{node.name}' ({node.type}) runs before the report")
-            if pending and (has_flow or not needs.isdisjoint(pending)):
+            if pending and (is_next or not needs.isdisjoint(pending)):
                 yield Flush(position, list({r.node.id: r for r in pending.values()}.values()))
                 pending = {}
             report = self._by_node.get(node.id)
             if report is not None:
                 pending |= dict.fromkeys(report.names, report)
                 known.update(report.names)
+                is_next = self.unit.flow is not None or _is_counted_first(node)
         if pending:
             reports = list({r.node.id: r for r in pending.values()}.values())
             yield Flush(len(self.unit.order), reports)
@@ -134,6 +136,15 @@ def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
             names.setdefault(live[known].id, []).append(name)
     nodes = {node.id: node for node in live.values()}
     return {id: Report(nodes[id], merged) for id, merged in names.items()}
+
+
+def _is_counted_first(node: Node) -> bool:
+    """Return whether native code counts a node's rows before it computes them. The node's inputs
+    must last until then.
+    """
+    declaration = DECLARATIONS.get(node.type)
+    native = None if declaration is None else declaration.native
+    return isinstance(native, RowSource) and bool(native.counter)
 
 
 def sizes_in(value: Any) -> Iterator[Size]:

@@ -31,12 +31,9 @@ class ProgramRun:
         """loop_at: returns the name of the loop that contains the instruction with an index."""
         self.parts, self.program, self.clock = parts, program, clock
         self._loop_at = loop_at
-        self._accesses = [part.access for part in parts if part.access is not None]
 
     def begin(self) -> None:
-        """Begin a run. Forget the containers of the previous run."""
-        for access in self._accesses:
-            access.forget()
+        """Begin a run."""
         self.program.start()
 
     def run(self) -> None:

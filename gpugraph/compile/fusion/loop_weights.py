@@ -22,6 +22,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import as_dtype, float32, float64
 from gpugraph.base.shapes import TensorShape
+from gpugraph.base.sizes import hint
 from gpugraph.compile.analysis.fusibility import kernels_on, node_signature
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
 from gpugraph.compile.rewriting.node_replacement import are_ours, is_reference
@@ -83,7 +84,9 @@ def _reads_in_place(unit: Unit, node: Node) -> bool:
         return False
     [(rows, columns)] = signature.output_shapes
     inner = signature.input_shapes[1][1]
-    return rows <= _MAX_ROWS and pays_by_tiles(rows, columns, inner) and are_ours(unit, [node])
+    return (
+        hint(rows) <= _MAX_ROWS and pays_by_tiles(rows, columns, inner) and are_ours(unit, [node])
+    )
 
 
 def _transposed(unit: Unit, enter: Node) -> Node:

@@ -69,9 +69,9 @@ class Relayout:
             plan = self._stackings[device].plan([storage.size for storage in group])
             _set_offsets(unit, device, group, plan)
 
-    def offsets(self, device: str, sizes: Sequence[int]) -> ArenaPlan:
-        """Return the offsets of the buffers of a device, which has all buffers of the unit."""
-        return self._stackings[device].plan(sizes)
+    def stacking(self, device: str) -> Stacking:
+        """Return the order of the buffers of a device."""
+        return self._stackings[device]
 
     def reports(self, unit: Unit) -> list[PassReport]:
         """Return the unit's reports, with its own arena sizes."""

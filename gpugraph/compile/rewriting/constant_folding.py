@@ -19,7 +19,7 @@ import numpy as np
 from gpugraph.base.dtypes import HANDLES
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.shapes import TensorShape
-from gpugraph.base.sizes import size_array
+from gpugraph.base.sizes import hint, size_array
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.analysis.shape_inference import Inference
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
@@ -154,7 +154,7 @@ class _Folding:
             if dtype.base_dtype in HANDLES:
                 return None
             count = shape.num_elements()
-            if count is not None and count * dtype.size > self.largest:
+            if count is not None and hint(count) * dtype.size > self.largest:
                 return None
         try:
             outputs = evaluate(node.op_def, node.attrs, inputs, node.input_types)

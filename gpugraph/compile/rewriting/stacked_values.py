@@ -7,10 +7,10 @@ them onto a stack.
 
 This applies to the result of one cheap op whose inputs are constants, or values pushed in the same
 iterations of the forward loop and popped in the same iterations of the backward loop. It also
-applies to a value that is pushed onto two stacks. To keep the value's bits, the op must round at
-most once, in a dtype that is stored with the precision of the computation (float32 and float64).
-Computing the value takes less time than a push and a pop. Usually the op is fused with the gradient
-that reads it.
+applies to a value that is pushed onto two stacks, to a constant, and to a value that is popped but
+not used. To keep the value's bits, the op must round at most once, in a dtype that is stored with
+the precision of the computation (float32 and float64). Computing the value takes less time than a
+push and a pop. Usually the op is fused with the gradient that reads it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gpugraph.base.dtypes import float32, float64
+from gpugraph.base.sizes import has_open_sizes, hint
 from gpugraph.compile.analysis.flow_analysis import flow_of
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
 from gpugraph.compile.rewriting.node_replacement import are_ours, behind, known_value, public_attrs
@@ -58,8 +61,11 @@ def stacks(unit: Unit) -> Outcome:
 
 
 class _Kept(NamedTuple):
-    """A tensor that a loop pushes onto a stack: its push, its pop, and the pushed output."""
+    """A tensor that a loop pushes onto a stack: its stack, its push, its pop, and the pushed
+    output.
+    """
 
+    stack: Node
     push: Node
     pop: Node
     value: Source
@@ -84,7 +90,7 @@ def _groups(unit: Unit) -> Iterable[list[_Kept]]:
             edge = behind(push.input_edge(1), [])
             when = [(flow.frames.at(node), flow.guards[node.id]) for node in (stack, push, pop)]
             key = *when, push.assigned_device, pop.assigned_device
-            groups.setdefault(key, []).append(_Kept(push, pop, (edge.src, edge.src_output)))
+            groups.setdefault(key, []).append(_Kept(stack, push, pop, (edge.src, edge.src_output)))
     return groups.values()
 
 
@@ -92,14 +98,18 @@ def _users(stack: Node) -> list[Node]:
     """Return the nodes that use a stack through its handle, including nodes in loops and
     branches.
     """
-    users: list[Node] = []
-    waiting = [stack]
-    while waiting:
-        for edge in waiting.pop()._out:
-            if not edge.is_control:
-                is_handed_on = edge.dst.node_class in _HANDED_ON
-                (waiting if is_handed_on else users).append(edge.dst)
-    return users
+    handles = _handed_on(stack)
+    edges = [edge for node in handles for edge in node._out if not edge.is_control]
+    return [edge.dst for edge in edges if edge.dst.node_class not in _HANDED_ON]
+
+
+def _handed_on(stack: Node) -> list[Node]:
+    """Return a stack and the nodes that pass its handle into loops and branches."""
+    nodes = [stack]
+    for node in nodes:
+        edges = [edge for edge in node._out if not edge.is_control]
+        nodes += [edge.dst for edge in edges if edge.dst.node_class in _HANDED_ON]
+    return nodes
 
 
 def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
@@ -132,7 +142,7 @@ class _Group:
         lines = []
         for kept in group:
             node, slot = kept.value
-            source = self.known.get((node.id, slot)) or self._computed(kept)
+            source = self._same(kept) or self.known.get((node.id, slot)) or self._computed(kept)
             if source is None:
                 self.known[node.id, slot] = kept.pop, 0
                 continue
@@ -141,6 +151,19 @@ class _Group:
             self._forget(kept, source)
         return lines
 
+    def _same(self, kept: _Kept) -> Source | None:
+        """Return a constant if the value is the same in each iteration, or if only control edges
+        lead from its pop. Otherwise return None.
+        """
+        value = known_value(self.unit, behind(kept.push.input_edge(1), []))
+        if value is None and all(edge.is_control for edge in kept.pop._out):
+            value = np.zeros((), kept.pop.output_types[0].as_numpy_dtype)
+        if value is None or has_open_sizes(value):
+            return None
+        constant, slot = self._constant(kept, value)
+        self.unit.add_control_inputs(constant, kept.pop.control_inputs)
+        return constant, slot
+
     def _size(self, kept: _Kept) -> str:
         num_bytes = self._bytes(kept)
         return f"{human_readable_bytes(num_bytes)} in each iteration" if num_bytes else "open sizes"
@@ -148,7 +171,7 @@ class _Group:
     def _bytes(self, kept: _Kept) -> int | None:
         node, slot = kept.value
         elements = self.unit.shapes[node.id][slot].num_elements()
-        return None if elements is None else elements * node.output_types[slot].itemsize
+        return None if elements is None else hint(elements) * node.output_types[slot].itemsize
 
     def _computed(self, kept: _Kept) -> Source | None:
         """Add an op that computes the value from other popped values, and return its output. Return
@@ -198,7 +221,7 @@ class _Group:
         Identity replaces the push for its readers.
         """
         unit, graph = self.unit, self.unit.graph
-        push, pop, _ = kept
+        stack, push, pop, _ = kept
         elem = push.input_edge(1)
         passed = unit.add_identity(elem.src, elem.src_output, "not_kept")
         unit.reasons[passed.id] = unit.reasons[push.id]
@@ -211,3 +234,14 @@ class _Group:
                     graph.update_edge(new, slot, edge.dst, edge.dst_input)
             unit.remove(old)
             unit.absorbed[old.name] = Absorbed(old.type, old.origin, new.name, "replaced by")
+        self._free_of(stack)
+
+    def _free_of(self, stack: Node) -> None:
+        """Remove control edges from a stack's handle in loops to nodes that have other inputs.
+        Nothing uses the stack, so only such edges may keep it.
+        """
+        for node in _handed_on(stack):
+            for edge in list(node._out):
+                others = (other for other in edge.dst._in if not other.is_control)
+                if edge.is_control and any(not other.src.is_constant for other in others):
+                    self.unit.graph.remove_edge(edge)

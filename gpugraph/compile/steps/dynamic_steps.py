@@ -24,12 +24,13 @@ from gpugraph.compile.steps.kernel_context import (
     KernelMemory,
     Place,
 )
+from gpugraph.compile.steps.native_node_code import Piece
 from gpugraph.compile.steps.plan_arrays import Arrays
 from gpugraph.compile.steps.run_time_native import RunTimeNative, plain_reason, run_time_native
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.inference_errors import inference_error
 from gpugraph.devices import Block, Device, VariableState
-from gpugraph.devices.native import one_blas_thread
+from gpugraph.devices.native import one_blas_thread, prepare_source
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import reference
@@ -163,6 +164,27 @@ class DynamicStep:
         finally:
             for block in owned:
                 block.release()
+
+    def context(self, inputs: Sequence[Any], output_shapes: Sequence[Any]) -> KernelBinding:
+        """Return a context of the kernel for these inputs, which allocates no memory."""
+        return self._context(list(inputs), list(output_shapes), [])
+
+    def code_of(self, piece: Piece) -> Any:
+        """Return the compiled code of a piece. If it is not compiled yet, return None."""
+        assert piece.source is not None
+        return prepare_source(*piece.source).get(self.jit.waits)
+
+    def is_settled(self) -> bool:
+        """Return whether it is known if the step has native code. If the code is not compiled yet,
+        start its compilation.
+        """
+        inputs = [source() for source in self.sources]
+        if self.native is None or any(array is None for array in inputs):
+            return True
+        arrays = [inputs[slot] for slot in self.bound.array_slots]
+        prepared = self.native.prepared(self._context(inputs, [], []), arrays)
+        is_there = prepared is None or prepared.get(self.jit.waits) is not None
+        return is_there or bool(prepared and prepared.reason)
 
     def _compute(self, context: KernelBinding, arrays: list[Any]) -> Any:
         """Run the kernel, by native code if it is compiled, and return its result."""

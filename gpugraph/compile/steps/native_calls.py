@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from gpugraph.base.errors import InternalError
-from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.compile.steps.native_node_code import Calls, Candidate, NativeCall
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.native import (
@@ -30,7 +30,7 @@ from gpugraph.devices.native import (
 from gpugraph.kernel import MatmulWithEpilogue, MatrixProducts
 from gpugraph.plan import NATIVE, Step, StepCode, noting_step
 
-Member = tuple[Entry, Calls]
+Member = tuple[GuardedStep, Calls]
 
 
 class Part(NamedTuple):

@@ -25,7 +25,13 @@ from gpugraph.compile.steps.native_node_code import (
 from gpugraph.compile.steps.native_verification import are_equal, disagreement, spread
 from gpugraph.compile.unit.jit_settings import Jit, warn_once
 from gpugraph.config.environment import thread_count
-from gpugraph.devices.native import NotNativeError, prepare_source, runtime_failure, runtime_reason
+from gpugraph.devices.native import (
+    NotNativeError,
+    Prepared,
+    prepare_source,
+    runtime_failure,
+    runtime_reason,
+)
 from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import NATIVE, StepCode
@@ -125,6 +131,19 @@ class RunTimeNative:
                 warn_once(reason)
             return None
         return piece, code
+
+    def prepared(self, context: KernelBinding, arrays: Sequence[Any]) -> Prepared[Any] | None:
+        """Return the code for these inputs, which may not be compiled yet. If there is no native
+        code for them, return None.
+        """
+        try:
+            if self.native.sizes is not None:
+                context.output_shapes = self.native.sizes(context, *arrays)
+            piece = row_piece(self.native, context, arrays, _new_bytes)
+        except (NotImplementedError, NotNativeError):
+            return None
+        assert piece.source is not None
+        return prepare_source(*piece.source)
 
     def _piece(self, context: KernelBinding, arrays: Sequence[Any]) -> Piece:
         """Return the `Piece` for these arrays. Raises NotImplementedError or NotNativeError if

@@ -65,13 +65,16 @@ from gpugraph.devices.native.numpy_blas import (
 )
 from gpugraph.devices.native.open_calls import (
     BlockWords as BlockWords,
-    OpenBlocks as OpenBlocks,
     OpenCall as OpenCall,
     OpenTable as OpenTable,
-    table_of as table_of,
     words_of as words_of,
 )
 from gpugraph.devices.native.open_views import Address as Address, OpenView as OpenView
+from gpugraph.devices.native.size_stages import (
+    SizeStages as SizeStages,
+    StageRows as StageRows,
+    StageStatus as StageStatus,
+)
 from gpugraph.devices.native.strided_copies import (
     CopyAxis as CopyAxis,
     axes_of as axes_of,
@@ -137,13 +140,6 @@ def beside(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.beside(calls, thread_count())
-
-
-def open_blocks(calls: Sequence[tuple[BlockWords, OpenCall]]) -> OpenBlocks:
-    """Return the `OpenBlocks` of calls whose sizes are open."""
-    runtime = RUNTIME.get(True)
-    assert runtime is not None, "there are calls, so there is a runtime"
-    return OpenBlocks(runtime, calls)
 
 
 def block_of(call: Callable[[], int]) -> int:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import ceil, prod
 from typing import Any
 
@@ -153,14 +152,13 @@ class CompiledFunction:
             raise internal_error("A kernel of few columns was given others")
         arrays = [array.ctypes.data for array in (*inputs, *outputs)]
         scratch = {
-            len(arrays) + number: partial(self._scratch_bytes, index=index, kind=kind)
+            len(arrays) + number: (kind, self._scratch_item(index))
             for number, (index, kind) in enumerate(self._source.scratch.items())
         }
         return OpenCall(
             {"rows": rows, "inner": inner},
             {"sizes": sizes, "at": arrays},
             address_of(self._runtime.library.gg_cut_block),
-            ("threads", "parts", "rows_each", "inner_each", "across", "work"),
             scratch,
             ("work", RELEASE_NANOSECONDS),
         )
@@ -179,9 +177,12 @@ class CompiledFunction:
         length = lengths.get(kind)
         if length is None:
             length = ceil(block.rows / block.rows_each) * block.inner
+        return max(length, 1) * self._scratch_item(index)
+
+    def _scratch_item(self, index: int) -> int:
+        """Return the number of bytes of a partial result of a reduction."""
         dtype = self.program.values[index].dtype
-        itemsize = (float32 if dtype is float16 else dtype).itemsize
-        return max(length, 1) * itemsize
+        return (float32 if dtype is float16 else dtype).itemsize
 
 
 class LoopFunction:

@@ -145,7 +145,6 @@ class SourceFile:
             {},
             {"parameters": parameters, "at": addresses},
             address_of(getattr(self._library, f"{function}_plan_{_TYPES[dtype][1]}")),
-            ("threads", "scratch_bytes", "nanoseconds", "count"),
             {},
             ("nanoseconds", RELEASE_NANOSECONDS),
             new_scratch,

@@ -112,7 +112,8 @@ class Iterations:
         block = _Iterations(
             address_of(runtime.library.gg_iterate), ctypes.addressof(table), stop=stop.ctypes.data
         )
-        lasting = (table, stop, *calls, *keep)
+        self._replaced: list[Call] = []
+        lasting = (table, stop, self._replaced, *calls, *keep)
         self._block, self._table = block, table
         self._held = runtime.call(block, lasting, False)
         self._released = runtime.call(block, lasting, True)
@@ -127,6 +128,12 @@ class Iterations:
         or of a call's block.
         """
         return ctypes.addressof(self._table[instruction]) + _Instruction.operand.offset
+
+    def set_call(self, instruction: int, call: Call) -> None:
+        """Replace an instruction that returns to Python by a native call."""
+        self._replaced.append(call)
+        row = self._table[instruction]
+        row.kind, row.operand = _KINDS["call"], call_of(call)[0]
 
     def is_true(self, instruction: int) -> bool:
         """Return the bool to which an instruction points."""
@@ -174,8 +181,8 @@ class ElementAccess:
     """A loop's access to one element of a stack or TensorArray: a push, pop, write (`put`) or read
     (`take`). `find` is the access to the handle of a TensorArray's gradients.
 
-    `call` is a native call for the common case. In each run, `bind` must look up the container of
-    the handle before the call.
+    `call` is a native call for the common case, in which the handle refers to the container that
+    `bind` has found last. Otherwise the call fails.
     """
 
     def __init__(
@@ -187,6 +194,7 @@ class ElementAccess:
         runtime = _runtime()
         self._handle = handle
         self._result = value if form == "find" else None
+        self._container: Any = None
         self._record: Any = None
         self._block = _Access(
             address_of(getattr(runtime.library, f"gg_{form}")),
@@ -200,18 +208,11 @@ class ElementAccess:
         )
         self.call = runtime.call(self._block, (handle, value, index, copy), False)
 
-    def forget(self) -> None:
-        """Drop the container at the start of a run, because the handle may now refer to another
-        container.
-        """
-        self._block.object = None
-        self._record = None
-
     def bind(self) -> None:
-        """Look up the container to which the handle refers now. It must live until `forget`, or the
-        end of the run.
+        """Look up the container to which the handle refers now. It is kept alive, so that no other
+        container has its address.
         """
-        container = self._handle.item(0)
+        container = self._container = self._handle.item(0)
         self._record = container.record
         self._block.record = self._record.buffer_info()[0]
         self._block.object = id(container)

@@ -90,8 +90,8 @@ the GIL.
 """
 
 _FILES = (
-    "host_kernel.h", "host_runtime.c", "host_strided_copy.c", "host_cuts.c", "host_iterations.c",
-    "host_crc32c.c", "host_math.h", "host_self_check.c",
+    "host_kernel.h", "host_runtime.c", "host_strided_copy.c", "host_cuts.c", "host_sizes.c",
+    "host_iterations.c", "host_crc32c.c", "host_math.h", "host_self_check.c",
 )  # fmt: skip
 
 Call = Callable[[], int]

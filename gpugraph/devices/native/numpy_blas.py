@@ -312,7 +312,6 @@ def _open_product(runtime: Runtime, views: ProductViews) -> OpenCall:
             **dict(zip("abc", views.starts)),
         },
         cut=address_of(runtime.library.gg_cut_products),
-        results=("threads", "m_each", "n_each", "m_count", "n_count", "each", "parts", "work"),
         work=("work", _RELEASE_WORK),
     )
 

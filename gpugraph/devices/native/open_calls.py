@@ -4,7 +4,7 @@
     open_call = the same over `OpenView`s       the fields of its block as Sizes and Addresses
     words_of(call, open_call)                   where in memory these words are
 
-For other sizes, only these words change and nothing is bound again. `OpenBlocks` writes the words
+For other sizes, only these words change and nothing is bound again. `SizeStages` writes the words
 of all calls of a plan at once. Then it calls the C function of each call that divides its work for
 the new sizes (in host_cuts.c, or a function's plan function).
 """
@@ -17,16 +17,16 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gpugraph.base.sizes import Size
-from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.program import NotNativeError
-from gpugraph.devices.native.native_runtime import Call, Runtime, call_of
+from gpugraph.devices.native.native_runtime import Call, call_of
 from gpugraph.devices.native.open_views import Address, OpenView
 
-_WORD, _LINE = 8, 64
-"""The size of a word, and of a cache line, in bytes."""
+_WORD = 8
+"""The size of a word in bytes."""
+
+SCRATCH_KINDS = "parts", "whole", "columns", "source"
+"""The kinds of scratch memory of a call, by the values that determine its size (host_sizes.c)."""
 
 
 class OpenTable(NamedTuple):
@@ -68,14 +68,6 @@ def open_addresses(view: OpenView, axes: int) -> OpenTable:
     return OpenTable(view.ctypes.data, pairs)
 
 
-def table_of(start: int, axes: Sequence[tuple[int, int]]) -> Any:
-    """Return the entries of a table for known sizes."""
-    starts = np.full((1,), start, np.int64)
-    for size, stride in axes:
-        starts = (starts[:, None] + np.arange(size) * stride).reshape(-1)
-    return starts
-
-
 @dataclass(frozen=True)
 class OpenCall:
     """The block of a call whose sizes are open.
@@ -83,18 +75,17 @@ class OpenCall:
     Args:
       fields: the words of the block, by field.
       tables: by field, the entries of the table to which the field points.
-      cut: the address of the C function that divides the work, or 0.
-      results: the fields that it sets.
-      scratch: functions from the block to a size in bytes of scratch memory, by index in the table
-        `at`.
+      cut: the address of the C function that divides the work, or 0. It reads the field `threads`
+        as the maximum number of threads, and replaces it.
+      scratch: the kind of scratch memory (`SCRATCH_KINDS`) and the bytes of an element, by index
+        in the table `at`.
       work: the field with the work, and the amount for which the GIL is released.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     cut: int = 0
-    results: Sequence[str] = ()
-    scratch: Mapping[int, Callable[[Any], int]] = field(default_factory=dict)
+    scratch: Mapping[int, tuple[str, int]] = field(default_factory=dict)
     work: tuple[str, float] = ("", 0.0)
     new_scratch: Callable[[int], Any] | None = None
 
@@ -106,17 +97,18 @@ class OpenCall:
 
 
 class BlockWords(NamedTuple):
-    """The words of one block: a dict from address to value for words that sizes determine, and the
-    words that the division of work sets.
-    """
+    """The words of one block that sizes determine: a dict from address to value."""
 
     values: dict[int, Any]
-    results: dict[int, bool]  # whether the cut reads it too, as the number of threads
     block: Any
 
     def place(self, field: str) -> int:
         """Return the address of a field of the block."""
         return _place(self.block, field)
+
+    def is_real(self, field: str) -> bool:
+        """Return whether a field of the block is a float."""
+        return _type(self.block, field) is ctypes.c_double
 
 
 def words_of(call: Call, open_call: OpenCall) -> BlockWords:
@@ -131,12 +123,7 @@ def words_of(call: Call, open_call: OpenCall) -> BlockWords:
         table = getattr(block, name)
         for index, entry in enumerate(entries):
             _add(values, table + _WORD * index, entry)
-    results: dict[int, bool] = {}
-    for name in open_call.results:
-        place, kind = _place(block, name), _type(block, name)
-        for index in range(ctypes.sizeof(kind) // _WORD):
-            results[place + _WORD * index] = name == "threads"
-    return BlockWords(values, results, block)
+    return BlockWords(values, block)
 
 
 def _add(values: dict[int, Any], place: int, entry: Any) -> None:
@@ -157,66 +144,3 @@ def _place(block: Any, name: str) -> int:
 
 def _type(block: Any, name: str) -> Any:
     return dict(type(block)._fields_)[name]
-
-
-class OpenBlocks:
-    """The words of the blocks of several calls, written and read together."""
-
-    def __init__(self, runtime: Runtime, calls: Sequence[tuple[BlockWords, OpenCall]]) -> None:
-        self._library = runtime.library
-        self._calls = calls
-        cut = [(words, call) for words, call in calls if call.cut]
-        self._cuts = np.array([call.cut for _, call in cut], np.uintp)
-        self._blocks = np.array([ctypes.addressof(words.block) for words, _ in cut], np.uintp)
-        results = [item for words, _ in calls for item in words.results.items()]
-        self.results = np.array([place for place, _ in results], np.uintp)
-        self._limits = np.array([place for place, is_limit in results if is_limit], np.uintp)
-        self._scratch: dict[int, Any] = {}  # by address of the word that points to it
-
-    def write(self, places: Any, values: Any) -> None:
-        """Write words: the addresses of words, and their values, as arrays of 64-bit integers."""
-        self._library.gg_write_words(len(places), _pointer(places), _pointer(values))
-
-    def read(self, places: Any) -> Any:
-        """Return the words at these addresses."""
-        values = np.empty(len(places), np.int64)
-        self._library.gg_read_words(len(places), _pointer(places), _pointer(values))
-        return values
-
-    def cut(self) -> bool:
-        """Divide the work of all calls for the sizes in their blocks, and allocate their scratch
-        memory.
-
-        Return whether the calls should release the GIL.
-        """
-        self.write(self._limits, np.full(len(self._limits), thread_count(), np.int64))
-        self._library.gg_cut_all(len(self._cuts), _pointer(self._cuts), _pointer(self._blocks))
-        releases = False
-        for words, call in self._calls:
-            block = words.block
-            if call.work[0]:
-                releases |= getattr(block, call.work[0]) >= call.work[1]
-            for index, size in call.scratch.items():
-                table = block.at + _WORD * index
-                self._provide(table, size(block), _new_bytes)
-            if call.new_scratch is not None:
-                self._provide(_place(block, "scratch"), block.scratch_bytes, call.new_scratch)
-        return releases
-
-    def _provide(self, place: int, size: int, new: Callable[[int], Any]) -> None:
-        """Make the word at `place` point to at least `size` bytes that begin at a cache line."""
-        known = self._scratch.get(place)
-        if known is not None and known.nbytes >= size:
-            return
-        buffer = new(size + _LINE)
-        buffer = buffer[-buffer.ctypes.data % _LINE :]
-        self._scratch[place] = buffer
-        ctypes.c_int64.from_address(place).value = buffer.ctypes.data
-
-
-def _new_bytes(size: int) -> Any:
-    return np.empty(size, np.uint8)
-
-
-def _pointer(array: Any) -> Any:
-    return ctypes.c_void_p(array.ctypes.data)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.base.sizes import hint, is_open
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.program import NotNativeError
 from gpugraph.devices.native.native_runtime import (
@@ -225,18 +226,14 @@ def _open_move(runtime: Runtime, source: Any, target: Any) -> OpenCall:
     fields = _fields(axes, target.itemsize, (start, to))
     if source.start.base is _KEPT:
         del fields["source"]
-    return OpenCall(
-        fields,
-        cut=address_of(runtime.library.gg_cut_move),
-        results=("threads", "parts", "each", "count", "rows_each", "columns_each"),
-    )
+    return OpenCall(fields, cut=address_of(runtime.library.gg_cut_move))
 
 
 def _widen(axes: list[CopyAxis], item: int, starts: tuple[int, int]) -> tuple[list[CopyAxis], int]:
     """If the last axis is short and contiguous in both arrays, merge it into one longer element.
-    Return the axes and the element size.
+    Return the axes and the element size. An axis of open size stays.
     """
-    if axes and axes[-1].source == axes[-1].target == item:
+    if axes and not is_open((axes[-1].size,)) and axes[-1].source == axes[-1].target == item:
         wide = item * axes[-1].size
         steps = [step for axis in axes[:-1] for step in axis[1:]]
         if wide in _SIZES and not any(offset % min(wide, 8) for offset in (*steps, *starts)):
@@ -259,11 +256,11 @@ def _plane(axes: list[CopyAxis], item: int) -> tuple[int, CopyAxis, CopyAxis, li
         elif contiguous := [index for index, axis in enumerate(outside) if axis.source == item]:
             kind, inner = _TRANSPOSE, contiguous[-1]
     row = outside.pop(inner) if outside else CopyAxis(1, 0, 0)
-    if kind == _COPY and row.size >= 2 * _SHORT and column.size * item <= _GROUP_BYTES:
+    is_known = not is_open((row.size, column.size))
+    if kind == _COPY and is_known and row.size >= 2 * _SHORT and column.size * item <= _GROUP_BYTES:
         return _GROUPS, row, column, outside
-    longest = max([row, *outside])
-    if longest.size >= 2 * _SHORT and (
-        column.size < _SHORT or column.size * row.size < _SHORT * _SHORT
-    ):
+    longest = max([row, *outside], key=lambda axis: tuple(map(hint, axis)))
+    across, down = hint(column.size), hint(row.size)
+    if hint(longest.size) >= 2 * _SHORT and (across < _SHORT or across * down < _SHORT * _SHORT):
         return _STRIDED, column, longest, [a for a in (*outside, row) if a is not longest]
     return kind, row, column, outside

@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import float32
+from gpugraph.base.sizes import is_open
 from gpugraph.kernel import RowSource, Signature
+
+_BOUNDED = 1 << 14
+"""The number of boxes up to which the outputs have room for all of them if their number is open."""
 
 
 def chosen_boxes(by_overlaps: bool = False) -> RowSource:
@@ -27,8 +31,10 @@ def chosen_boxes(by_overlaps: bool = False) -> RowSource:
         return [count, int(by_overlaps), pads, outputs, room, limits, bits]
 
     def sizes(signature: Signature, *inputs: Any) -> list[tuple[int, ...]]:
-        most, count = max(int(inputs[2]), 0), len(inputs[1])
-        room = most if signature.attrs.get("pad_to_max_output_size") else min(most, count)
+        most, count = max(int(inputs[2]), 0), inputs[1].shape[0]
+        is_padded = signature.attrs.get("pad_to_max_output_size")
+        is_bounded = is_open((count,)) and most <= _BOUNDED
+        room = most if is_padded or is_bounded else min(most, count)
         outputs = len(signature.output_types)
         return [*[(room,)] * max(1, outputs - 1), *[()] * (outputs > 1)]
 

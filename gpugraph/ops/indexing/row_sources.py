@@ -284,4 +284,9 @@ def coordinates_of_nonzero() -> RowSource:
     def sizes(_: Signature, x: Any) -> list[tuple[int, ...]]:
         return [(int(np.count_nonzero(x)), x.ndim)]
 
-    return RowSource("host_where.h", "gg_where", parameters, None, sizes=sizes, counted=[0])
+    return RowSource(
+        *("host_where.h", "gg_where", parameters, None),
+        sizes=sizes,
+        counted=[0],
+        counter="gg_where_count",
+    )

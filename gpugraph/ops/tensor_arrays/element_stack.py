@@ -8,7 +8,8 @@ of elements is the largest power of 2 up to a quarter of them. No such chunk exc
 number.
 
 A chunk is freed when its last element is popped, so the memory grows with the forward steps of the
-loop and shrinks with the backward steps.
+loop and shrinks with the backward steps. A small chunk that is alone stays. `reopen` lets the next
+run use the stack again, with this chunk. Then native code does all pushes and pops.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from gpugraph.ops.tensor_arrays.element_store import (
     kind_number,
 )
 
-USED, ROOM = 2, 3
-"""Indices into a stack's record, after `ROWS` and `KIND`: the elements used in the top chunk, and
-its room.
+USED, ROOM, STAYS, PEAK = 2, 3, 4, 5
+"""Indices into a stack's record, after `ROWS` and `KIND`: the elements used in the top chunk, its
+room, whether it stays when it becomes empty, and the maximum of elements used.
 
 Native loops read and write the record.
 """
@@ -43,9 +44,9 @@ SMALL_CHUNK = 1 << 12
 Allocating a chunk takes as much time as several pushes.
 """
 
-SMALL_STACK = 1 << 18
+SMALL_STACK = 1 << 19
 """A stack of known expected size is allocated as one chunk if it has at most this number of
-bytes.
+bytes. Such a chunk stays from run to run.
 """
 
 HALF_STACK = 1 << 20
@@ -75,21 +76,31 @@ class ElementStack:
     """A stack of elements of one dtype and any shapes. A negative `max_size` means no limit.
 
     Args:
-      expected: the number of elements that the stack is expected to hold; 0 if unknown. depth: the
+      expected: the number of elements that the stack is expected to hold; 0 if unknown. most: the
+        maximum number of elements in earlier runs, for which a small stack has room. depth: the
         size at the first pop, which is expected in the next run. record: a description of the top
-        chunk for native loops; its kind is `NO_KIND` if each push needs checks in Python.
+        chunk for native loops; its kind is `NO_KIND` if each push needs checks in Python. rests:
+        whether a small chunk stays when the run ends.
     """
 
     def __init__(
-        self, name: str, dtype: DType, max_size: int, allocate: Allocate, expected: int = 0
+        self,
+        name: str,
+        dtype: DType,
+        max_size: int,
+        allocate: Allocate,
+        expected: int = 0,
+        most: int = 0,
     ) -> None:
         self.name = name
         self.dtype = dtype
         self.max_size = max_size
         self.expected = expected
+        self.rests = False
         self.depth: int | None = None
         self.closed = False
-        self.record = array("q", (0, NO_KIND, 0, 0))
+        self.record = array("q", (0, NO_KIND, 0, 0, 0, 0))
+        self._most = max(most, expected)
         self._allocate = allocate
         self._chunks: list[_Chunk] = []
         self._top: _Chunk | None = None
@@ -116,6 +127,8 @@ class ElementStack:
             used = record[USED]
         top.rows[used, ...] = value
         record[USED] = used + 1
+        if used >= record[PEAK]:
+            record[PEAK] = used + 1
 
     def pop(self, out: Any, kind: Kind) -> None:
         """Move the top element into `out`.
@@ -125,23 +138,27 @@ class ElementStack:
         Args:
           kind: the shape and dtype of `out`.
         """
-        top = self._top
-        if top is None or top.kind != kind:
+        top, used = self._top, self.record[USED] - 1
+        if top is None or top.kind != kind or used < 0:
             top = self._check_top(kind)
         if self.depth is None:
             self.depth = self.size()
-        used = self.record[USED] - 1
         out[...] = top.rows[used]
         self.record[USED] = used
-        if not used:
+        if not used and not self.record[STAYS]:
             self._drop(top)
+
+    @property
+    def most(self) -> int:
+        """The maximum number of elements so far, in this run and earlier ones."""
+        return max(self._most, self.depth or 0, self.record[PEAK])
 
     def top_shape(self) -> tuple[int, ...]:
         """Return the shape of the top element. Raises InvalidArgumentError if the stack is
         empty.
         """
         self._check_open()
-        if self._top is None:
+        if self._top is None or not self.size():
             raise self._refusal("is empty when calling Pop().")
         return self._top.kind[0]
 
@@ -157,6 +174,9 @@ class ElementStack:
         top, used = self._top, self.record[USED]
         if top is not None and used < top.room and top.kind == kind:
             return top
+        if top is not None and not used:
+            self._drop(top)
+            top, used = self._top, self.record[USED]
         size = max(1, math.prod(shape) * self.dtype.itemsize)
         room = self._room(size, top if top is not None and top.kind == kind else None)
         chunk = _Chunk(allocate((room, *shape), self.dtype), room, kind)
@@ -172,7 +192,8 @@ class ElementStack:
         room = 1
         if top is not None:
             room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4
-        left = self.expected - self.size()
+        small = self._most if self._most * size <= SMALL_STACK else 0
+        left = max(self.expected, small) - self.size()
         if left > 0:
             room = min(max(room, self._share(size)), left)
         return max(1, min(room, LARGEST_CHUNK // size))
@@ -181,6 +202,8 @@ class ElementStack:
         """Return the number of expected elements, of `size` bytes each, that one chunk should
         hold.
         """
+        if self._most * size <= SMALL_STACK:
+            return self._most
         half = (self.expected + 1) // 2
         if self.expected * size <= SMALL_STACK:
             return self.expected
@@ -196,6 +219,8 @@ class ElementStack:
         record[ROOM] = chunk.room if chunk is not None else 0
         record[ROWS] = address_of_rows(chunk.rows) if chunk is not None else 0
         is_plain = chunk is not None and self.max_size < 0 and record[ROWS]
+        is_small = chunk is not None and is_plain and chunk.rows.nbytes <= SMALL_STACK
+        record[STAYS] = int(is_small and self.rests and self._chunks == [chunk])
         record[KIND] = kind_number(chunk.kind) if chunk is not None and is_plain else NO_KIND
 
     def _check_top(self, kind: Kind) -> _Chunk:
@@ -226,7 +251,31 @@ class ElementStack:
         while self._chunks:
             self._chunks.pop().block.release()
 
-    release = close
+    def release(self) -> None:
+        """End the run of the stack: free its memory, except for a chunk that stays."""
+        if self.closed or not self.record[STAYS]:
+            self.close()
+            return
+        self.closed = True
+        self.record[USED], self.record[KIND] = 0, NO_KIND
+
+    def reopen(self) -> bool:
+        """Let another run use the stack after `release`. Return whether its chunk has stayed."""
+        if not self._chunks:
+            return False
+        self._most = self.most
+        if self._most > self._chunks[0].room:
+            self.close()
+            return False
+        self.closed, self.depth = False, None
+        self.record[KIND], self.record[PEAK] = kind_number(self._chunks[0].kind), 0
+        return True
+
+    def end_rest(self) -> None:
+        """Let no chunk stay: free it now, or when the run ends."""
+        self.rests, self.record[STAYS] = False, 0
+        if self.closed:
+            self.close()
 
     def _check_open(self) -> None:
         if self.closed:

@@ -30,18 +30,36 @@ def _bind_stack(context: KernelContext, max_size: Any, handle: Any) -> Run:
     name = context.attrs["stack_name"] or context.name
     dtype = context.attrs["elem_type"]
 
-    last: ElementStack | None = (
-        None  # the previous run's stack; the next one will probably be as deep
-    )
+    resting = _Resting()
+    context.own(resting)
 
     def make() -> None:
-        nonlocal last
-        expected = last.depth or 0 if last is not None else 0
-        stack = last = ElementStack(name, dtype, max_size.item(), context.allocate, expected)
+        stack = resting.stack  # the next stack will probably be as deep
+        if stack is None or stack.max_size != max_size.item() or not stack.reopen():
+            depth, most = (0, 0) if stack is None else (stack.depth or 0, stack.most)
+            if stack is not None:
+                stack.close()
+            stack = ElementStack(name, dtype, max_size.item(), context.allocate, depth, most)
+            stack.rests = not resting.is_over
+            resting.stack = stack
         context.keep(stack)
         handle.fill(stack)
 
     return make
+
+
+class _Resting:
+    """The stack of the previous run, whose memory may stay for the next run."""
+
+    def __init__(self) -> None:
+        self.stack: ElementStack | None = None
+        self.is_over = False
+
+    def release(self) -> None:
+        """Let no memory stay any more."""
+        self.is_over = True
+        if self.stack is not None:
+            self.stack.end_rest()
 
 
 def _infer_stack(context: InferContext) -> Sequence[TensorShape]:

@@ -101,3 +101,25 @@ int GG_NAME(gg_where)(void *block) {
     *(int64_t *)source->at[2] = chosen;
     return GG_DONE;
 }
+
+/* Only the number of non-zero elements. Arrays: x, the number. */
+
+void GG_NAME(gg_where_count_plan)(gg_source *source) {
+    source->count[0] = source->parameters[0];
+    source->count[1] = 1;
+    source->scratch_bytes = 0;
+    gg_set_work(source, (double)source->parameters[0]);
+    source->threads = 1;
+}
+
+int GG_NAME(gg_where_count)(void *block) {
+    gg_source *source = block;
+    const int64_t *n = source->parameters;
+    int64_t chosen = 0;
+    for (int64_t start = 0; start < n[0]; start += GG_WHERE_AT_ONCE) {
+        const int64_t count = gg_min(GG_WHERE_AT_ONCE, n[0] - start);
+        chosen += __builtin_popcountll(gg_where_elements(n, source->at[0], start, count));
+    }
+    *(int64_t *)source->at[1] = chosen;
+    return GG_DONE;
+}

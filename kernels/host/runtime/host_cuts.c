@@ -1,5 +1,4 @@
-/* The division of a call's work into parts and threads, by the sizes in its block, and changes of
-   many blocks at once. Parts depend on sizes alone, so results do not depend on threads.
+/* The division of a call's work into parts and threads, by the sizes in its block. Parts depend on sizes alone, so results do not depend on threads.
 
    A cut is called after a block's sizes are set, with `threads` as the most that it may use; it
    sets `threads`, everything about parts, and `work`. gpugraph/devices/native calls it when it
@@ -100,18 +99,4 @@ void gg_cut_move(void *at) {
     int64_t block = p->rows_each * p->columns_each * p->item;
     p->each = p->threads <= 1 ? p->count : gg_most(1, GG_PART_BYTES / block);
     p->parts = gg_parts_of(p->count, p->each);
-}
-
-/* -- many blocks at once: words of 64 bits at these addresses */
-
-void gg_write_words(int64_t count, int64_t **at, const int64_t *values) {
-    for (int64_t each = 0; each < count; each++) *at[each] = values[each];
-}
-
-void gg_read_words(int64_t count, int64_t **at, int64_t *values) {
-    for (int64_t each = 0; each < count; each++) values[each] = *at[each];
-}
-
-void gg_cut_all(int64_t count, const gg_cut *cuts, void **blocks) {
-    for (int64_t each = 0; each < count; each++) cuts[each](blocks[each]);
 }

@@ -98,7 +98,7 @@ typedef struct {
     int64_t kind, bytes, copied;
 } gg_access;
 
-enum { GG_ROWS = 0, GG_KIND = 1, GG_USED = 2, GG_ROOM = 3 };       /* of a stack */
+enum { GG_ROWS = 0, GG_KIND = 1, GG_USED = 2, GG_ROOM = 3, GG_STAYS = 4, GG_PEAK = 5 }; /* of a stack */
 enum { GG_SIZE = 2, GG_STATES = 3, GG_AFTER = 4, GG_CLOSED = 5, GG_HELD = 1 }; /* of an array */
 
 static inline int gg_is_known(const gg_access *p) {
@@ -113,13 +113,15 @@ int gg_push(void *at) {
     gg_access *p = at;
     if (!gg_is_known(p) || p->record[GG_USED] == p->record[GG_ROOM]) return GG_FAILED;
     memcpy(gg_row(p, p->record[GG_USED]++), p->value, p->bytes);
+    p->record[GG_PEAK] = gg_most(p->record[GG_PEAK], p->record[GG_USED]);
     if (p->copy) memcpy(p->copy, p->value, p->bytes);
     return GG_DONE;
 }
 
 int gg_pop(void *at) {
     gg_access *p = at;
-    if (!gg_is_known(p) || p->record[GG_USED] < 2) return GG_FAILED; /* the last one frees memory */
+    /* the last one frees memory, unless it stays */
+    if (!gg_is_known(p) || p->record[GG_USED] < 2 - p->record[GG_STAYS]) return GG_FAILED;
     memcpy(p->value, gg_row(p, --p->record[GG_USED]), p->bytes);
     return GG_DONE;
 }

@@ -207,3 +207,11 @@ def test_bits_stay_in_any_loop(drawn):
     with tf.Graph().as_default():
         x, gradient = slope(body)
         both(gradient, {x: VALUE})
+
+
+def test_constants_and_values_that_nothing_reads_are_not_kept():
+    x, gradient = slope(lambda value: tf.sigmoid(value) * value, shape=(None, 16))
+    before, behind = num_stacks(gradient, {x: SHAPE})
+    assert before >= 4  # the axes over which products were broadcast
+    assert behind == 2
+    both(gradient, {x: VALUE})

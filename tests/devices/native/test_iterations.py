@@ -143,7 +143,6 @@ def test_a_stack_of_other_elements_another_stack_and_a_closed_one_are_refused() 
     assert [stack.size() for stack in stacks] == [2, 2]
     stacks[1].close()
     assert push.refuses()
-    push.access.forget()
     assert push.refuses()
     bounded = ElementStack("s", tf.float32, 10, Memory(), expected=10)
     bounded.push(value, KIND)

@@ -1,0 +1,101 @@
+"""The feeds and fetches of an open plan: views of the arena, for the shapes and addresses of each
+run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.compile.binding.feeds_and_fetches import reader_if_alive
+from gpugraph.compile.binding.open_binding import OpenBinder
+from gpugraph.compile.binding.open_words import OpenWords
+from gpugraph.compile.unit.compile_unit import Home
+from gpugraph.compile.unit.guards import ALWAYS
+from gpugraph.devices.native import NotNativeError, OpenView, SizeStages
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.plan import FeedSlot, FetchSlot, Plan
+
+
+class OpenEnds:
+    """The slots of feeds and fetches. Those outside of the arena are the slots of the plan."""
+
+    def __init__(self, plan: Plan, binder: OpenBinder, words: OpenWords, flags: bytearray) -> None:
+        """Create the slots. `attach` must be called before they are used.
+
+        Args:
+          flags: the flags of branches.
+        """
+        self._binder, self._words, self._flags = binder, words, flags
+        self._start = 0
+        self._memory: Any = np.empty(0, np.uint8)
+        unit = binder.unit
+        self.feeds = tuple(map(self._feed, plan.feeds, unit.args))
+        self.fetches = tuple(map(self._fetch, plan.fetches, unit.retvals))
+
+    def attach(self, stages: SizeStages) -> None:
+        """Set the stages that compute the sizes and addresses."""
+        self._registers, self._bases = stages.registers, stages.bases
+
+    def set_memory(self, start: int, size: int) -> None:
+        """Set the memory of the arena."""
+        self._start = start
+        memory: Any = (ctypes.c_char * size).from_address(start) if size else b""
+        self._memory = np.frombuffer(memory, np.uint8)
+
+    def _feed(self, slot: FeedSlot, node: Node) -> FeedSlot:
+        home = self._binder.unit.homes[node.id, 0]
+        if home.storage.kind != "arena":
+            return slot
+        base, dtype = self._words.base_of(home.storage), np.dtype(home.dtype.as_numpy_dtype)
+
+        def load(value: Any) -> None:
+            self._array(value.shape, dtype, base)[()] = value
+
+        return slot._replace(load=load)
+
+    def _fetch(self, slot: FetchSlot, node: Node) -> FetchSlot:
+        edge = node.input_edge(0)
+        home = self._binder.unit.homes[edge.src.id, edge.src_output]
+        read = self._reader(home, slot)
+        if read is None:
+            return slot
+        branches = self._binder.plain.branches
+        guard = ALWAYS if branches is None else branches.flow.guards.get(node.id, ALWAYS)
+        if branches is not None and guard != ALWAYS:
+            read = reader_if_alive(self._flags, branches.flags.guard(guard), node, read)
+        return slot._replace(read=read, array=None)
+
+    def _reader(self, home: Home, slot: FetchSlot) -> Callable[[], Any] | None:
+        """Return a callable that reads a tensor. If the slot of the plan serves all sizes, return
+        None.
+        """
+        storage, shape, dtype = home
+        if storage.kind == "constant":
+            view = self._binder.array(home)
+            kept = self._binder.constants.get(storage.node.id) if storage.node else None
+            if kept is None or not isinstance(view, OpenView):
+                return None
+            return (lambda: kept[()]) if shape == () else kept.copy
+        if storage.kind != "arena":
+            return None
+        if shape is None:
+            raise NotNativeError("a fetch of unknown shape")
+        numbers = np.array([self._words.registers.number(size) for size in shape], np.intp)
+        base, numpy_type = self._words.base_of(storage), np.dtype(dtype.as_numpy_dtype)
+        if shape == ():
+            return lambda: self._array((), numpy_type, base)[()]
+
+        def read() -> Any:
+            return self._array(self._registers[numbers].tolist(), numpy_type, base).copy()
+
+        return read
+
+    def _array(self, shape: Any, dtype: Any, base: int) -> Any:
+        """Return the array at the start of a buffer."""
+        if not self._memory.nbytes:
+            return np.empty(shape, dtype)
+        return np.ndarray(shape, dtype, self._memory, int(self._bases[base]) - self._start)
