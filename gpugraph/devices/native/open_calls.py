@@ -80,6 +80,8 @@ class OpenCall:
       scratch: the kind of scratch memory (`SCRATCH_KINDS`) and the bytes of an element, by index
         in the table `at`.
       work: the field with the work, and the amount for which the GIL is released.
+      replaces: whether all fields are written, because a call that is bound to arrays may have
+        others, such as those of another order of axes.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -88,6 +90,7 @@ class OpenCall:
     scratch: Mapping[int, tuple[str, int]] = field(default_factory=dict)
     work: tuple[str, float] = ("", 0.0)
     new_scratch: Callable[[int], Any] | None = None
+    replaces: bool = False
 
     def __call__(self) -> int:
         """Refuse to be called: an OpenCall takes the place of a call, but has no memory in which to
@@ -118,7 +121,10 @@ def words_of(call: Call, open_call: OpenCall) -> BlockWords:
     block = call_of(call)[2]
     values: dict[int, Any] = {}
     for name, entry in open_call.fields.items():
-        _add(values, _place(block, name), entry)
+        if open_call.replaces and isinstance(entry, int):
+            values[_place(block, name)] = entry
+        else:
+            _add(values, _place(block, name), entry)
     for name, entries in open_call.tables.items():
         table = getattr(block, name)
         for index, entry in enumerate(entries):

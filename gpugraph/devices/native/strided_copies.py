@@ -226,7 +226,7 @@ def _open_move(runtime: Runtime, source: Any, target: Any) -> OpenCall:
     fields = _fields(axes, target.itemsize, (start, to))
     if source.start.base is _KEPT:
         del fields["source"]
-    return OpenCall(fields, cut=address_of(runtime.library.gg_cut_move))
+    return OpenCall(fields, cut=address_of(runtime.library.gg_cut_move), replaces=True)
 
 
 def _widen(axes: list[CopyAxis], item: int, starts: tuple[int, int]) -> tuple[list[CopyAxis], int]:
