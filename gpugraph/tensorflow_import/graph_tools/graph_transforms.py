@@ -167,7 +167,7 @@ def _is_pure(op_type: str) -> bool:
     """Return whether an op's results depend on its inputs alone."""
     declaration = DECLARATIONS.get(op_type)
     is_known = declaration is not None and "Placeholder" not in op_type
-    return is_known and not declaration.op_def.is_stateful  # type: ignore[union-attr]
+    return is_known and not declaration.op_def.is_stateful
 
 
 def _constant(node: Any, value: Any) -> Any:
