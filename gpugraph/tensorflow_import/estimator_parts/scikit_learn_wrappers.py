@@ -32,7 +32,8 @@ class BaseWrapper:
     def _builder(self) -> Callable[..., Any]:
         """Return the function that builds the model."""
         if self.build_fn is None:
-            return self.__call__  # type: ignore[attr-defined, no-any-return]
+            method: Callable[..., Any] = getattr(self, "__call__")  # noqa: B004, B009
+            return method
         return self.build_fn
 
     def check_params(self, params: dict[str, Any]) -> None:
@@ -42,7 +43,7 @@ class BaseWrapper:
           params: arguments by name.
         """
         builder = self._builder()
-        functions = [Sequential.fit, Model.predict, Model.evaluate, builder]
+        functions: list[Any] = [Sequential.fit, Model.predict, Model.evaluate, builder]
         for name in params:
             if name != "nb_epoch" and not any(_takes(each, name) for each in functions):
                 raise ValueError(f"{name} is not a legal parameter")
@@ -121,7 +122,7 @@ class KerasClassifier(BaseWrapper):
 
     def score(self, x: Any, y: Any, **kwargs: Any) -> float:
         """Return the accuracy. Raises ValueError if the model does not compute it."""
-        labels = np.searchsorted(self.classes_, np.asarray(y))
+        labels: Any = np.searchsorted(self.classes_, np.asarray(y))
         loss = getattr(self.model.loss, "__name__", self.model.loss)
         if loss == "categorical_crossentropy" and labels.ndim != 2:
             labels = np.eye(self.n_classes_, dtype=np.float32)[labels]
