@@ -45,7 +45,7 @@ class BaseWrapper:
         builder = self._builder()
         functions: list[Any] = [Sequential.fit, Model.predict, Model.evaluate, builder]
         for name in params:
-            if name != "nb_epoch" and not any(_takes(each, name) for each in functions):
+            if name != "nb_epoch" and not any(_takes(entry, name) for entry in functions):
                 raise ValueError(f"{name} is not a legal parameter")
 
     def get_params(self, **params: Any) -> dict[str, Any]:
@@ -110,15 +110,15 @@ class KerasClassifier(BaseWrapper):
     def predict(self, x: Any, **kwargs: Any) -> Any:
         """Return the class of each sample."""
         options = self.filter_sk_params(Model.predict, kwargs)
-        found = self.model.predict(x, **options)
-        if found.shape[-1] > 1:
-            return self.classes_[found.argmax(axis=-1)]
-        return self.classes_[(found > 0.5).astype(np.int32)]
+        outcome = self.model.predict(x, **options)
+        if outcome.shape[-1] > 1:
+            return self.classes_[outcome.argmax(axis=-1)]
+        return self.classes_[(outcome > 0.5).astype(np.int32)]
 
     def predict_proba(self, x: Any, **kwargs: Any) -> Any:
         """Return the probability of each class, with two columns for two classes."""
-        found = self.model.predict(x, **self.filter_sk_params(Model.predict, kwargs))
-        return np.hstack([1 - found, found]) if found.shape[1] == 1 else found
+        outcome = self.model.predict(x, **self.filter_sk_params(Model.predict, kwargs))
+        return np.hstack([1 - outcome, outcome]) if outcome.shape[1] == 1 else outcome
 
     def score(self, x: Any, y: Any, **kwargs: Any) -> float:
         """Return the accuracy. Raises ValueError if the model does not compute it."""
