@@ -78,7 +78,7 @@ class _Classifier(_Canned):
         if options.get("outputs") is not None:
             return super().predict(*arguments, **options)
         classes = super().predict(*arguments, **options)
-        return (each[0] for each in classes) if as_iterable else classes[:, 0]
+        return (entry[0] for entry in classes) if as_iterable else classes[:, 0]
 
     predict_classes = predict
 
@@ -86,8 +86,10 @@ class _Classifier(_Canned):
         """Return the probabilities of the classes."""
         as_iterable = options.pop("as_iterable", True)
         options |= {"outputs": [_PROBABILITIES], "as_iterable": as_iterable}
-        found = super().predict(*arguments, **options)
-        return (each[_PROBABILITIES] for each in found) if as_iterable else found[_PROBABILITIES]
+        outcome = super().predict(*arguments, **options)
+        return (
+            (entry[_PROBABILITIES] for entry in outcome) if as_iterable else outcome[_PROBABILITIES]
+        )
 
 
 class _Regressor(_Canned):
@@ -102,7 +104,7 @@ class _Regressor(_Canned):
         if options.get("outputs") is not None:
             return values
         if as_iterable:
-            return (each[0] if len(each) == 1 else each for each in values)
+            return (entry[0] if len(entry) == 1 else entry for entry in values)
         return values[:, 0] if values.shape[1:] == (1,) else values
 
     predict_scores = predict

@@ -40,13 +40,13 @@ def load_csv_with_header(
     with files.GFile(filename) as file:
         rows = csv.reader(file)
         num_samples, num_features = map(int, next(rows)[:2])
-        found = _dataset(rows, target_dtype, features_dtype, target_column)
-    if found.data.shape != (num_samples, num_features):
+        outcome = _dataset(rows, target_dtype, features_dtype, target_column)
+    if outcome.data.shape != (num_samples, num_features):
         raise ValueError(
-            f"{filename} has {found.data.shape} values, but its header is "
+            f"{filename} has {outcome.data.shape} values, but its header is "
             f"{num_samples},{num_features}"
         )
-    return found
+    return outcome
 
 
 def load_csv_without_header(

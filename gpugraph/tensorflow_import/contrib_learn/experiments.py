@@ -110,8 +110,8 @@ class Experiment:
     def _export(self) -> list[Any]:
         folder = os.path.join(os.fspath(self._estimator.model_dir), "export")
         return [
-            each.export(self._estimator, os.path.join(folder, each.name))
-            for each in self._strategies
+            entry.export(self._estimator, os.path.join(folder, entry.name))
+            for entry in self._strategies
         ]
 
 

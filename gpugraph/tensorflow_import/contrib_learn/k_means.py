@@ -58,8 +58,8 @@ class KMeans:
             raise ValueError(f"Unsupported initialization algorithm '{initial_clusters}'")
         if distance_metric not in (SQUARED_EUCLIDEAN_DISTANCE, COSINE_DISTANCE):
             raise ValueError(f"Unsupported distance metric '{distance_metric}'")
-        given = inputs if isinstance(inputs, list) else [inputs]
-        self._inputs = [tf.convert_to_tensor(each) for each in given]
+        matrices = inputs if isinstance(inputs, list) else [inputs]
+        self._inputs = [tf.convert_to_tensor(entry) for entry in matrices]
         self._num_clusters = num_clusters
         self._initial = initial_clusters
         self._is_cosine = distance_metric == COSINE_DISTANCE
@@ -75,7 +75,7 @@ class KMeans:
           initialized; the operation that initializes them unless they are; and the operation of a
           training step.
         """
-        points = [_unit(each) if self._is_cosine else each for each in self._inputs]
+        points = [_unit(entry) if self._is_cosine else entry for entry in self._inputs]
         shape = [self._num_clusters, points[0].shape[1]]
         if isinstance(self._num_clusters, Tensor) or points[0].shape.as_list()[1] is None:
             shape = None  # type: ignore[assignment]
@@ -95,9 +95,9 @@ class KMeans:
             lambda: self._initialize(points, centers, is_initialized),
             name="initialize",
         )
-        scores = [_distances(each, centers, self._is_cosine) for each in points]
-        nearest = [tf.argmin(each, 1) for each in scores]
-        smallest = [tf.reduce_min(each, 1) for each in scores]
+        scores = [_distances(entry, centers, self._is_cosine) for entry in points]
+        nearest = [tf.argmin(entry, 1) for entry in scores]
+        smallest = [tf.reduce_min(entry, 1) for entry in scores]
         if self._use_mini_batch:
             train = self._move(points, nearest, centers, counts)
         else:

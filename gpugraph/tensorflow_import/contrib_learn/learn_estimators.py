@@ -141,7 +141,7 @@ class BaseEstimator:
         del iterate_batches
         inputs = once_if_constant(input_function(x, None, input_fn, batch_size, False))
         predictions = self._estimator.predict(self._inputs(inputs))
-        chosen = (_chosen(each, outputs, self._shows_only) for each in predictions)
+        chosen = (_chosen(entry, outputs, self._shows_only) for entry in predictions)
         return chosen if as_iterable else _stacked(chosen)
 
     def _inputs(self, inputs: InputFunction) -> InputFunction:
@@ -209,7 +209,7 @@ def _stacked(predictions: Iterator[Any]) -> Any:
     """Return the predictions of all examples as arrays."""
     every = list(predictions)
     if every and isinstance(every[0], dict):
-        return {key: np.stack([each[key] for each in every]) for key in every[0]}
+        return {key: np.stack([entry[key] for entry in every]) for key in every[0]}
     return np.stack(every) if every else np.zeros(0)
 
 

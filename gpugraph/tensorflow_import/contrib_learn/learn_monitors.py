@@ -50,8 +50,8 @@ class BaseMonitor(SessionRunHook):
     def before_run(self, run_context: Any) -> Any:
         """Fetch the monitor's tensors."""
         tensors = {"step": self._global_step}
-        for each in self.step_begin(self._last + 1):
-            tensors[getattr(each, "name", each)] = each
+        for entry in self.step_begin(self._last + 1):
+            tensors[getattr(entry, "name", entry)] = entry
         return train.SessionRunArgs(tensors)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
@@ -181,18 +181,18 @@ class ValidationMonitor(EveryN):
         if latest is None or latest == self._checkpoint:
             return False
         self._checkpoint = latest
-        found = self._estimator.evaluate(**self._inputs, **self._options)
-        logging.info("Validation (step %d): %s", step, found)
+        outcome = self._estimator.evaluate(**self._inputs, **self._options)
+        logging.info("Validation (step %d): %s", step, outcome)
         if self._rounds is None:
             return False
-        value = found.get(self._metric)
+        value = outcome.get(self._metric)
         if value is None:
-            raise ValueError(f"Metric {self._metric} missing from outputs {sorted(found)}.")
+            raise ValueError(f"Metric {self._metric} missing from outputs {sorted(outcome)}.")
         better = self._best is None or (
             value < self._best if self._minimizes else value > self._best
         )
         if better:
-            self._best, self._best_step, self._best_metrics = value, step, found
+            self._best, self._best_step, self._best_metrics = value, step, outcome
         self._early_stopped = step - self._best_step >= self._rounds
         return self._early_stopped
 

@@ -87,7 +87,7 @@ def _call(function: Callable[..., Any], values: dict[str, Any]) -> Any:
         parameters = []
     named = {}
     for kind, value in values.items():
-        name = next((each for each in _NAMES[kind] if each in parameters), None)
+        name = next((entry for entry in _NAMES[kind] if entry in parameters), None)
         if name is not None:
             named[name] = value
     if len(named) == len(values):

@@ -32,7 +32,8 @@ class BaseWrapper:
     def _builder(self) -> Callable[..., Any]:
         """Return the function that builds the model."""
         if self.build_fn is None:
-            return self.__call__  # type: ignore[attr-defined, no-any-return]
+            method: Callable[..., Any] = getattr(self, "__call__")  # noqa: B004, B009
+            return method
         return self.build_fn
 
     def check_params(self, params: dict[str, Any]) -> None:
@@ -42,9 +43,9 @@ class BaseWrapper:
           params: arguments by name.
         """
         builder = self._builder()
-        functions = [Sequential.fit, Model.predict, Model.evaluate, builder]
+        functions: list[Any] = [Sequential.fit, Model.predict, Model.evaluate, builder]
         for name in params:
-            if name != "nb_epoch" and not any(_takes(each, name) for each in functions):
+            if name != "nb_epoch" and not any(_takes(entry, name) for entry in functions):
                 raise ValueError(f"{name} is not a legal parameter")
 
     def get_params(self, **params: Any) -> dict[str, Any]:
@@ -109,19 +110,19 @@ class KerasClassifier(BaseWrapper):
     def predict(self, x: Any, **kwargs: Any) -> Any:
         """Return the class of each sample."""
         options = self.filter_sk_params(Model.predict, kwargs)
-        found = self.model.predict(x, **options)
-        if found.shape[-1] > 1:
-            return self.classes_[found.argmax(axis=-1)]
-        return self.classes_[(found > 0.5).astype(np.int32)]
+        outcome = self.model.predict(x, **options)
+        if outcome.shape[-1] > 1:
+            return self.classes_[outcome.argmax(axis=-1)]
+        return self.classes_[(outcome > 0.5).astype(np.int32)]
 
     def predict_proba(self, x: Any, **kwargs: Any) -> Any:
         """Return the probability of each class, with two columns for two classes."""
-        found = self.model.predict(x, **self.filter_sk_params(Model.predict, kwargs))
-        return np.hstack([1 - found, found]) if found.shape[1] == 1 else found
+        outcome = self.model.predict(x, **self.filter_sk_params(Model.predict, kwargs))
+        return np.hstack([1 - outcome, outcome]) if outcome.shape[1] == 1 else outcome
 
     def score(self, x: Any, y: Any, **kwargs: Any) -> float:
         """Return the accuracy. Raises ValueError if the model does not compute it."""
-        labels = np.searchsorted(self.classes_, np.asarray(y))
+        labels: Any = np.searchsorted(self.classes_, np.asarray(y))
         loss = getattr(self.model.loss, "__name__", self.model.loss)
         if loss == "categorical_crossentropy" and labels.ndim != 2:
             labels = np.eye(self.n_classes_, dtype=np.float32)[labels]

@@ -101,10 +101,10 @@ def read_saved_graph(folder: Any, tags: Any) -> Any:
     for meta_graph in model.meta_graphs:
         if set(meta_graph.meta_info_def.tags) == wanted:
             return meta_graph
-    found = [sorted(each.meta_info_def.tags) for each in model.meta_graphs]
+    outcome = [sorted(entry.meta_info_def.tags) for entry in model.meta_graphs]
     raise RuntimeError(
         f"MetaGraphDef associated with tags {tags!r} could not be found in SavedModel {folder!r}, "
-        f"which has {found}"
+        f"which has {outcome}"
     )
 
 

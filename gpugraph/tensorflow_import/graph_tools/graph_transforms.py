@@ -71,7 +71,7 @@ def TransformGraph(
                 raise InvalidArgumentError(
                     None, None, f"Transform '{name}' not recognized: there are {list(_TRANSFORMS)}"
                 )
-            names = [[node_name(each) for each in group] for group in (inputs, outputs)]
+            names = [[node_name(entry) for entry in group] for group in (inputs, outputs)]
             result = _TRANSFORMS[name](result, _Options(arguments, *names))
     return result
 
@@ -105,7 +105,7 @@ def _unchanged(graph_def: Any, options: _Options) -> Any:
 
 def _strip_unused_nodes(graph_def: Any, options: _Options) -> Any:
     dtype = as_dtype(options.one("type", "float32"))
-    shape = [int(each) for each in options.one("shape").split(",") if each.strip()]
+    shape = [int(entry) for entry in options.one("shape").split(",") if entry.strip()]
     present = {node.name for node in graph_def.node}
     names = [name for name in options.inputs if name in present]
     for node in graph_def.node:
@@ -154,7 +154,7 @@ def _fold_constants(graph_def: Any, options: _Options) -> Any:
     with Graph().as_default() as graph, Session() as session:
         import_graph_def(graph_def, name="")
         operations = [graph.get_operation_by_name(name) for name in folded]
-        tensors = {each.name: each.outputs[0] for each in operations if len(each.outputs) == 1}
+        tensors = {entry.name: entry.outputs[0] for entry in operations if len(entry.outputs) == 1}
         values = session.run(tensors)
     nodes = [_constant(node, values[node.name]) if node.name in values else node
              for node in graph_def.node]  # fmt: skip
@@ -167,7 +167,7 @@ def _is_pure(op_type: str) -> bool:
     """Return whether an op's results depend on its inputs alone."""
     declaration = DECLARATIONS.get(op_type)
     is_known = declaration is not None and "Placeholder" not in op_type
-    return is_known and not declaration.op_def.is_stateful  # type: ignore[union-attr]
+    return is_known and not declaration.op_def.is_stateful
 
 
 def _constant(node: Any, value: Any) -> Any:
@@ -209,7 +209,7 @@ def _fold_products(graph_def: Any, options: _Options) -> Any:
             make_tensor_proto((old * scale.reshape(shape)).astype(old.dtype))
         )
         replaced |= {node.name: [new], weights.name: [scaled], product.name: []}
-    result = [each for node in graph_def.node for each in replaced.get(node.name, [node])]
+    result = [entry for node in graph_def.node for entry in replaced.get(node.name, [node])]
     return _with_nodes(graph_def, result)
 
 
@@ -240,7 +240,7 @@ def _merge_duplicate_nodes(graph_def: Any, options: _Options) -> Any:
 
 def _sorted_nodes(graph_def: Any, options: _Options) -> Any:
     index = GraphDefIndex(graph_def.node, {})
-    return _with_nodes(graph_def, [index.nodes[each] for each in index.in_order({})])
+    return _with_nodes(graph_def, [index.nodes[entry] for entry in index.in_order({})])
 
 
 def _round_weights(graph_def: Any, options: _Options) -> Any:

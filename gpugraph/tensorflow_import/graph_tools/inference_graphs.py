@@ -134,8 +134,8 @@ def _folded(node: Any, nodes: dict[str, Any]) -> list[Any] | None:
         logging.warning("Didn't find expected Conv2D input to '%s'", node.name)
         return None
     weights = nodes[node_name(convolution.input[1])]
-    parameters = [nodes[node_name(node.input[each])] for each in others]
-    if any(each.op != "Const" for each in (weights, *parameters)):
+    parameters = [nodes[node_name(node.input[entry])] for entry in others]
+    if any(entry.op != "Const" for entry in (weights, *parameters)):
         logging.warning("Didn't find expected constants as inputs of '%s'", node.name)
         return None
     scale, offset, mean, variance = map(values_from_const, parameters)

@@ -30,6 +30,10 @@ def remove_squeezable_dimensions(predictions: Any, labels: Any, weights: Any) ->
     """Return predictions, labels and weights. A last dimension of size 1 that only one of them has
     is dropped.
     """
+    if labels is None:
+        values = tf.convert_to_tensor(predictions)
+        _, predictions, weights = alike(values, values, weights)
+        return predictions, None, weights
     labels, predictions, weights = alike(
         tf.convert_to_tensor(labels), tf.convert_to_tensor(predictions), weights
     )
