@@ -1,4 +1,4 @@
-"""`python -m gpugraph`: the command line, where the `gpugraph` command is not installed."""
+"""The command line as `python -m gpugraph`, for when the `gpugraph` command is not installed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Tables of sizes: the values of many Sizes at once, by one product of matrices.
+"""Tables of sizes, which compute the values of many Sizes by one product of a matrix and a vector.
 
-values of monomials (a, b, ab, ...)  x  coefficients  =  values of Sizes
+coefficients x values of monomials (a, b, ab, ...) = values of Sizes
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LIMIT = float(1 << 62)
 
 
 class SizeTable:
-    """Sizes and ints, each with a number; equal ones have the same number."""
+    """A table of Sizes and ints. Each distinct value has a number, its row in the table."""
 
     def __init__(self) -> None:
         self._numbers: dict[Terms, int] = {}
@@ -26,7 +26,7 @@ class SizeTable:
         self._monomials: list[tuple[int, ...]] = []
 
     def number(self, size: Any) -> int:
-        """Return the number of a Size or an int; a new one is added."""
+        """Return the row number of a Size or an int. If it is new, add a row."""
         if type(size) is Size:
             terms: Terms = size.terms
         else:
@@ -34,19 +34,21 @@ class SizeTable:
         return self.of_terms(terms)
 
     def of_terms(self, terms: Iterable[tuple[tuple[int, ...], int]]) -> int:
-        """Return the number of a polynomial."""
+        """Return the row number of a polynomial. If it is new, add a row."""
         self._matrix = None
         return self._numbers.setdefault(tuple(terms), len(self._numbers))
 
     def difference(self, left: Terms, right: Terms) -> int:
-        """Return the number of the difference of two polynomials."""
+        """Return the row number of the difference of two polynomials. If it is new, add a row."""
         terms = dict(left)
         for monomial, factor in right:
             terms[monomial] = terms.get(monomial, 0) - factor
         return self.of_terms(sorted((monomial, n) for monomial, n in terms.items() if n))
 
     def values(self, sizes: SizeValues) -> Any:
-        """Return the values by number. Raises OverflowError if one may not fit 63 bits."""
+        """Return an array with the value of each row. Raises OverflowError if a value might reach
+        2**62.
+        """
         if self._matrix is None:
             self._build()
         atoms = sizes.atoms
