@@ -1,5 +1,5 @@
 """`BoundSet`: the state of an open plan that is bound to one set of shapes. `can_open` tests
-whether a plan can be opened.
+whether a plan can become an open plan.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SetKey = tuple[Shapes, tuple[int, ...]]
 
 
 class UnitOfSizes(NamedTuple):
-    """A compiled unit with open sizes, and the data for binding the unit to values of these
-    sizes.
+    """A compiled unit with open sizes, and the data that is needed to bind the unit to values of
+    these sizes.
     """
 
     parts: OpenParts
@@ -41,16 +41,18 @@ class UnitOfSizes(NamedTuple):
 class BoundSet(NamedTuple):
     """The state of an open plan that is bound to one set of shapes.
 
+    A native call reads its arguments from a block of memory, which consists of words of 64 bits.
+
     Args:
-      words: the values of the words in all blocks.
-      pointers: the addresses of the native steps' blocks.
+      words: the values of the words in the blocks of all native calls.
+      pointers: the addresses of the blocks.
       releases: whether the native call releases the GIL.
-      constants: pairs of an array that calls read, and its value.
+      constants: pairs of an array that native calls read, and its value.
       runs: the callables of the NumPy steps.
-      owned: memory that is released with the set.
+      owned: memory that is released together with the set.
       keep: other objects that the calls use.
-      starts: a dict from the id of a storage to its address.
-      accesses: a dict from a step that accesses a container to its callable.
+      starts: maps the id of a storage to its address.
+      accesses: maps a step that accesses a container to its callable.
     """
 
     words: Any
@@ -68,14 +70,14 @@ class BoundSet(NamedTuple):
     accesses: dict[AccessStep, Run]
 
     def release(self) -> None:
-        """Release the memory that only this set's steps use."""
+        """Release the memory that only the steps of this set use."""
         while self.owned:
             self.owned.pop().release()
 
 
 def can_open(plan: Plan, unit: Unit) -> bool:
-    """Return whether a plan can be opened now. It must have one device, its variables must have
-    values, and all steps must have their final code.
+    """Return whether a plan can become an open plan now. It must have one device, its variables
+    must have values, and all steps must have their final code.
     """
     if not plan.warm or unit.parallel or plan.runs_once or len(unit.device_types) != 1:
         return False

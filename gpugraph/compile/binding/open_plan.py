@@ -1,17 +1,18 @@
-"""A plan for many sets of shapes: for each set, new sizes are written into the memory of its native
+"""A plan for many sets of shapes. For each set, new sizes are written into the memory of its native
 calls.
 
     plan of one set    -- opened -->   the same plan, with the words that depend on sizes known
     run with other     values of all words    x    one write into the blocks of all calls
     shapes             feeds, fetches, and NumPy steps, bound once for each set
 
-A plan of a unit with open sizes is opened once all its steps have their final code. Its native
-calls are bound a second time, to views whose sizes and offsets are `Size` objects (`OpenView`). So
-each word of a call's block that depends on sizes is a polynomial of the fed sizes, plus the offset
-of a buffer in the arena. For a new set of shapes, one matrix product computes all words, and the
-calls divide their work again (host_cuts.c). Some steps are bound to arrays for each set instead:
-NumPy steps, native calls without such a form, and native calls with conditions that the set does
-not meet (for example, a condition on the choice of the BLAS).
+A native call reads its arguments from a block of memory, which consists of words of 64 bits. A plan
+of a unit with open sizes is opened when all its steps have their final code. Its native calls are
+then bound a second time, to views whose sizes and offsets are `Size` objects (`OpenView`). So each
+word that depends on sizes is a polynomial of the fed sizes, plus the offset of a buffer in the
+arena. For a new set of shapes, one matrix product computes all words, and the calls again divide
+their work among threads (host_cuts.c). Some steps are instead bound to arrays for each set: NumPy
+steps, native calls that can't be bound to open sizes, and native calls with conditions that the set
+does not meet (for example, a condition on the choice of the BLAS).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ MOST_SETS = 256
 
 
 class OpenPlan:
-    """One plan whose sizes change with the shapes of a run."""
+    """A plan whose sizes change with the shapes of a run."""
 
     def __init__(
         self,
@@ -62,9 +63,12 @@ class OpenPlan:
         values_of: Callable[..., SizeValues | None],
         lock: Any,
     ) -> None:
-        """values_of: a function that returns the values of all sizes for a set of shapes and
-        reported sizes. lock: the session's lock, which is held while the plan's memory grows. The
-        caller must hold the plan's lock.
+        """Open the plan. The caller must hold the plan's lock.
+
+        Args:
+          values_of: a function that receives a set of shapes and reported sizes, and returns the
+            values of all Sizes.
+          lock: the session's lock, which is held while the plan's memory grows.
         """
         self.plan, self.binder, self.unit = plan, binder, unit
         self._values_of, self._lock = values_of, lock
@@ -97,9 +101,7 @@ class OpenPlan:
         plan.set_steps([Step.of(self.group, "program")])
 
     def _operands(self) -> Opened:
-        """Return the words of the instructions that point to bools, in the form of a native
-        call.
-        """
+        """Return the instructions' words that point to bools, in the form of a native call."""
         views = self.program.bools.items()
         values = {self._code.operand_place(n): view.ctypes.data for n, view in views}
         first = self.plan.steps[0]
@@ -107,16 +109,14 @@ class OpenPlan:
 
     @property
     def reasons(self) -> dict[str, str]:
-        """A dict from the name of a native step to the reason why it is bound for each set of
+        """Maps the name of a native step to the reason why it must be bound again for each set of
         sizes.
         """
         return self.program.reasons
 
     @property
     def num_native(self) -> tuple[int, int]:
-        """A pair: the number of native steps that receive new sizes as words, and the number of all
-        native steps.
-        """
+        """Two counts: the native steps that receive new sizes as words, and all native steps."""
         return sum(bool(native.calls) for native in self._natives), len(self._natives)
 
     # -- other sizes
@@ -124,8 +124,8 @@ class OpenPlan:
     def select(self, shapes: Shapes) -> None:
         """Prepare the plan for runs with this set of shapes.
 
-        The caller must hold the plan's lock. Raises UnfitShapesError if the shapes need another
-        plan, and ResourceExhaustedError if there is too little memory.
+        The caller must hold the plan's lock. Raises UnfitShapesError if this plan can't run the
+        shapes, and ResourceExhaustedError if there is too little memory.
         """
         last = self._last.get(shapes)
         if last is not None:  # its words up to the first report are those of this run too
@@ -138,7 +138,7 @@ class OpenPlan:
     def _flush(self, reports: Sequence[tuple[Report, ReportStep]], since: int) -> None:
         """Write the sizes that kernels have reported in this run, and the kernels' outputs.
 
-        Raises UnfitReportError if the sizes need another plan or more memory.
+        Raises UnfitReportError if the sizes require another plan or more memory.
         """
         before, current = dict(self._reported), self._current
         for report, step in reports:
@@ -156,7 +156,7 @@ class OpenPlan:
 
     def _select_reported(self, current: SetKey, since: int) -> None:
         """Write the reported sizes for the rest of the current run. Raises UnfitShapesError if the
-        sizes need another plan, and UnfitReportError if they need more memory.
+        sizes require another plan, and UnfitReportError if they require more memory.
         """
         key = current[0], tuple(self._reported.values())
         if key not in self._sets:
@@ -210,7 +210,7 @@ class OpenPlan:
         return plan
 
     def _listed(self) -> PassReport:
-        """Return the program's listing as the report of a pass."""
+        """Return the text of the program as the report of a pass."""
         natives, opened = self.num_native[1], self.num_native[0]
         summary = (
             f"{len(self.program.parts)} instructions: {natives} native ones, {opened} of them for "
@@ -219,7 +219,7 @@ class OpenPlan:
         return PassReport("program", summary, listing(self.program, self.unit.trace))
 
     def run_plain(self, node: Node, key: StepKey) -> Any:
-        """Run the step of a node by NumPy, with the current sizes."""
+        """Run the step of a node in NumPy, with the current sizes."""
         assert self._current is not None, "the sizes of the run that calls it"
         binder = self._binder(self._resolved(self._current[0]))
         try:
@@ -229,7 +229,7 @@ class OpenPlan:
                 owned.release()
 
     def release(self) -> None:
-        """Release the memory of the steps of all sets."""
+        """Release the memory that belongs to the steps of all bound sets."""
         self._last.clear()
         while self._sets:
             self._sets.popitem()[1].release()
@@ -252,8 +252,8 @@ class OpenPlan:
         return values
 
     def _layout(self, values: SizeValues) -> tuple[Any, list[int], ArenaPlan]:
-        """Return the values of the words' sizes, the sizes of all buffers, and the buffers'
-        offsets. Raises UnfitShapesError if a size may not fit into 63 bits.
+        """Return the values of all Sizes, the sizes of all buffers, and the buffers' offsets.
+        Raises UnfitShapesError if a value may not fit into 63 bits.
         """
         try:
             sizes = self._words.sizes(values)
@@ -268,7 +268,7 @@ class OpenPlan:
         return ArenaPlan([], 0)
 
     def _needs_memory(self, values: SizeValues, size: int) -> bool:
-        """Return whether the arena must grow to hold `size` bytes, or a side buffer must grow."""
+        """Return whether the arena or a side buffer must grow. The arena must hold `size` bytes."""
         leases = list(self.binder.holdings.arenas.values())
         if size and (not leases or leases[0].num_bytes < size):
             return True
@@ -282,7 +282,8 @@ class OpenPlan:
         """Bind the plan to a set of shapes. Write the words, and return the bound set.
 
         Args:
-          before: the bound set of this run so far. Its NumPy steps before index `since` are kept.
+          before: the bound set that the current run has used so far. Its NumPy steps before index
+            `since` are kept.
         """
         shapes, _ = key
         values = self._values(shapes)
@@ -333,9 +334,10 @@ class OpenPlan:
     def _pointers_of(
         self, binder: Binder, exceptions: Sequence[int], values: SizeValues
     ) -> tuple[Any, list[Run]]:
-        """Return the addresses of the native steps' blocks, the numbers of kinds of elements, and
-        the calls of the native steps that are bound for this set alone. Raises UnfitShapesError if
-        a step can't be bound.
+        """Return the addresses of the native steps' blocks, followed by the numbers of kinds of
+        elements. Also return the native calls that are bound for this set only.
+
+        Raises UnfitShapesError if a step can't be bound.
         """
         calls, blocks = [], self._blocks.copy()
         for index in exceptions:
@@ -349,8 +351,8 @@ class OpenPlan:
         return np.array(blocks, np.int64), calls
 
     def _aside_starts(self, values: SizeValues) -> list[int]:
-        """Return the addresses of the side buffers. A side buffer grows to the largest size of all
-        runs.
+        """Return the addresses of the side buffers. Each side buffer grows to the largest size that
+        a run has required.
         """
         for storage in self._storages:
             size, buffer = values.of(storage.size), self._asides.get(id(storage))
@@ -361,7 +363,7 @@ class OpenPlan:
         return [-(-buffer.ctypes.data // _LINE) * _LINE for buffer in buffers]
 
     def _fetch(self, ends: FeedsAndFetches, node: Node) -> FetchSlot:
-        """Return the slot of a fetch whose tensor may be dead in a run."""
+        """Return the slot of a fetch. Its tensor may be dead in a run."""
         slot, branches = ends.fetch(node), self.binder.branches
         guard = ALWAYS if branches is None else branches.flow.guards.get(node.id, ALWAYS)
         if branches is None or guard == ALWAYS:
@@ -402,4 +404,6 @@ def _nothing() -> int:
 
 
 def _no_call(_: Binder) -> None:
-    """Return None: no call is bound for a set, because the words hold for all sizes."""
+    """Return None. No call is bound for a set of sizes, because the words are valid for all
+    sizes.
+    """

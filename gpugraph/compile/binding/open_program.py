@@ -3,9 +3,10 @@
     plan's steps      stretch  flag  region {a, b}  loop            kernels, groups of groups
     instructions      call call ... if set jump unless call call ... again
 
-Native calls, copies, and accesses to stacks and TensorArrays are instructions whose words receive
-the sizes of each run (`open_plan`). Flags and jumps are the same for all sizes. At a step without
-native code, the program returns to Python, which runs the step bound to the run's shapes.
+Native calls, copies, and accesses to stacks and TensorArrays are instructions. The sizes of each
+run are written into their words (`open_plan`). Flags and jumps are the same for all sizes. At a
+step without native code, the program returns to Python, which runs the step bound to the run's
+shapes.
 """
 
 from __future__ import annotations
@@ -53,22 +54,25 @@ from gpugraph.plan import Run, Step, StepGroup, all_steps
 
 
 def _no_flush(reports: object, since: int) -> None:
-    """Do nothing: no kernel reports a size."""
+    """Do nothing, because no kernel reports a size."""
 
 
 class NotOpenError(Exception):
-    """A plan can't be opened, because the sizes of one of its steps can't change."""
+    """A plan can't become an open plan, because the sizes of one of its steps can't change."""
 
 
 class OpenProgram(LoopProgram):
     """The instructions of a plan.
 
-    natives: a dict from the index of an instruction to its native call. bound: the steps that are
-    bound to arrays for each set of sizes. bools: a dict from the index of an instruction to the
-    view of the bool that it tests or sets. kinds: a dict from a kind of elements with an open shape
-    to the addresses of the words with its number. reasons: a dict from the name of a native step or
-    copy to the reason why it is also bound for each set. loops: for each loop, the indices of its
-    begin and its end, and its step.
+    Attributes:
+      natives: maps the index of an instruction to its native call.
+      bound: the steps that are bound to arrays for each set of sizes.
+      bools: maps the index of an instruction to the view of the bool that it tests or sets.
+      kinds: maps a kind of elements with an open shape to the addresses of the words that contain
+        its number.
+      reasons: maps the name of a native step or copy to the reason why it is also bound for each
+        set of sizes.
+      loops: for each loop, the indices of its begin and end, and its step.
     """
 
     def __init__(
@@ -80,9 +84,12 @@ class OpenProgram(LoopProgram):
         flushes: Sequence[Flush] = (),
         flush: Callable[[Sequence[tuple[Report, ReportStep]], int], None] = _no_flush,
     ) -> None:
-        """run_plain: a function that runs the step of a node by NumPy with the current sizes.
-        flush: a function that writes the sizes that kernels have reported. Its last argument is the
-        first index in `bound` of the steps to bind again.
+        """Create an empty program.
+
+        Args:
+          run_plain: a function that runs the step of a node in NumPy with the current sizes.
+          flush: a function that writes the sizes that kernels have reported. Its last argument is
+            the index of the first step in `bound` that must be bound again.
         """
         super().__init__(binder.copies, flags)
         self._binder, self._trace, self._run_plain = binder, trace, run_plain
@@ -119,7 +126,9 @@ class OpenProgram(LoopProgram):
         super()._step(step)
 
     def _flush_before(self, position: int) -> None:
-        """Add the steps that write reported sizes and must run before `position` in the order."""
+        """Add those steps for writing reported sizes that must run before `position` in the
+        order.
+        """
         while self._flushes and self._flushes[0].position <= position:
             reports = self._flushes.pop(0).reports
             pairs = [(report, self._reports[report.node.id]) for report in reports]
@@ -128,7 +137,7 @@ class OpenProgram(LoopProgram):
             self._python(step, run)
 
     def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
-        """Add the step of a kernel that reports a size."""
+        """Add the step of a node whose kernel reports a size."""
         if run.bound.variables:
             raise NotOpenError(f"'{step.name}' reports a size of a variable")
         unit, closed = self._binder.unit, self._binder.plain.unit
@@ -188,7 +197,7 @@ class OpenProgram(LoopProgram):
     # -- copies
 
     def _move(self, step: Step, run: Run, args: Move) -> None:
-        """Add a copy, as a native instruction if possible."""
+        """Add a copy. If possible, it becomes a native instruction."""
         keys = args.source[0], args.target[0]
         views = self._binder.views(args)
         if run in self._copies and views is not None:
@@ -204,7 +213,7 @@ class OpenProgram(LoopProgram):
         self._python(step, self.bound[-1])
 
     def _index(self, step: Step, run: WriteIndex) -> None:
-        """Add the write of a Merge's index."""
+        """Add a step that writes the index of the alive input of a Merge."""
         view = self._binder.array(self._binder.unit.homes[run.key])
         number = run.array.dtype.type(run.value)
         bind = partial(_bound_index, run.key, number)
@@ -272,10 +281,10 @@ class OpenProgram(LoopProgram):
                 self._native(opened, plain if member.calls.may_fail else nothing_refused)
 
     def _opened(self, node: Node, member: Member) -> Opened | None:
-        """Bind a native step to open sizes, if possible.
+        """Bind a native step to open sizes. Return None if this is not possible.
 
-        Return None if the code contains a size, because it would have to be compiled for each set
-        of shapes.
+        It is not possible if the code contains a size, because the code would have to be compiled
+        for each set of shapes.
         """
         assert member.calls is not None
         calls, step = member.calls.calls, member.entry.step
@@ -297,7 +306,7 @@ class OpenProgram(LoopProgram):
         return Opened(step, call, words, list(conditions), bind)
 
     def _refuse(self, step: Step) -> None:
-        """Run a step by NumPy after its native call has refused its input. NumPy raises the
+        """Run a step in NumPy after its native call has rejected its input. NumPy raises the
         error.
         """
         self._run_plain(self._nodes[step.name], (step.kind, step.part))
@@ -351,4 +360,6 @@ def _bound_index(key: TensorId, number: Any, binder: Binder) -> Run:
 
 
 def _never(binder: Binder) -> None:
-    """Return None: no call is bound for a set, because the step's words hold for all sizes."""
+    """Return None. No call is bound for a set of sizes, because the step's words are valid for all
+    sizes.
+    """

@@ -1,8 +1,9 @@
-"""`OpenWords`: computes and writes the words of a plan's native calls that depend on sizes.
+"""`OpenWords`: computes and writes those words of a plan's native calls that depend on sizes.
 
     word = polynomial of the fed sizes + address of a buffer (or 0)
 
-One matrix product computes all polynomials (`SizeTable`). All words are written at once.
+A word is one of the 64-bit numbers from which a native call reads its arguments. One matrix product
+computes all polynomials (`SizeTable`). All words are written in one operation.
 """
 
 from __future__ import annotations
@@ -24,13 +25,17 @@ _COMPARISONS = {"==": _EQUAL, "<": _LESS, "<=": _AT_MOST}
 class OpenWords:
     """The words of native steps that depend on sizes.
 
-    written: the addresses of all words. The last of them hold results of the division of work among
-    threads.
+    Attributes:
+      written: the addresses of all words. The last of these words hold results of the division of
+        work among threads.
     """
 
     def __init__(self, natives: Sequence[Opened], storages: Sequence[Storage]) -> None:
-        """storages: the buffers. The argument `starts` of `bind` has their addresses in the same
-        order.
+        """Collect the words and the polynomials of their values.
+
+        Args:
+          storages: the buffers. The argument `starts` of `bind` has their addresses in the same
+            order.
         """
         self._table = SizeTable()
         bases: dict[Any, int] = {id(storage): i + 1 for i, storage in enumerate(storages)}
@@ -95,8 +100,8 @@ class OpenWords:
     def bind(self, sizes: Any, starts: Sequence[int]) -> tuple[Any, bool, list[Any]]:
         """Write the words for these sizes and buffer addresses, and divide the work among threads.
 
-        Return a triple: the values of `written`, whether releasing the GIL is worthwhile, and the
-        tables to which words point.
+        Returns the values of `written`, whether releasing the GIL is worthwhile, and the tables
+        that words point to.
         """
         bases = np.array([0, *starts], np.int64)
         tables = [
