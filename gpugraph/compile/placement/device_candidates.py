@@ -1,4 +1,4 @@
-"""The devices that can run a group of ops, and the error if none can, with the reason."""
+"""The devices that can run a group of ops. If there is none, an error gives the reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Group:
 
 
 class Candidates:
-    """The devices of a session, by the priority of their types, then by number."""
+    """The devices of a session, sorted by the priority of their types, then by number."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -44,8 +44,9 @@ class Candidates:
         self._plain: dict[tuple[str, tuple[str, ...]], tuple[list[str], str]] = {}
 
     def of(self, group: Group) -> tuple[list[str], str]:
-        """Return the names of the devices that can run the group, the preferred device first, and
-        the reason for the preference. Raises InvalidArgumentError if no device can run the group.
+        """Return the names of the devices that can run the group, the preferred device first. Also
+        return the reason for the preference. Raises InvalidArgumentError if no device can run the
+        group.
         """
         if len(group.nodes) == 1:
             return self.of_one(group.nodes[0])
@@ -70,9 +71,7 @@ class Candidates:
             )
 
     def of_one(self, node: Node) -> tuple[list[str], str]:
-        """Like `of`, return the devices that can run a node in no group, and the reason for the
-        preference.
-        """
+        """Return the same as `of`, but for a node that is in no group."""
         types = tuple([kind for kind in self._types if _runs_on(node, kind)])
         key = node.requested_device, types
         known = self._plain.get(key)
@@ -205,8 +204,8 @@ def _runs_on(node: Node, device_type: str) -> bool:
 
 
 def _why_not(group: Group, device_type: str) -> str:
-    """Return why the group can't run on a device type, naming the first node without a kernel for
-    it.
+    """Return the reason why the group can't run on a device type. It names the first node that has
+    no kernel for this type.
     """
     for node in group.nodes:
         entry = find_kernel(node.type, device_type, node.attrs)

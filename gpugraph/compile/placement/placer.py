@@ -1,10 +1,11 @@
 """Placement: a device for every op, and the reason for each.
 
 Ops that must share a device form a group: ops colocated by an attr (`_class`), a variable and the
-ops that take a reference to it, and variables with one shared name. A group may be on the devices
-that the requests and kernels of all members permit; the device with the highest priority is chosen
-(GPU before CPU). Members also include ops of other runs that refer to the group's variable, unless
-no device could run all of them. These rules come first, in this order:
+ops that take a reference to it, and variables with one shared name. A group may be on any device
+that the requests and kernels of all members permit. Among these, the device with the highest
+priority is chosen (GPU before CPU). Ops of other runs that refer to the group's variable are also
+members, unless no device could then run all members. The following rules take precedence, in this
+order:
 
   1. if a variable has memory on a device since an earlier run, it and its group stay there;
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for
@@ -13,7 +14,7 @@ no device could run all of them. These rules come first, in this order:
   4. fetched tensors are read from the device that computes them.
 
 A request that no device can satisfy raises InvalidArgumentError, unless `allow_soft_placement`
-permits another device; the reason then mentions the request. The rules follow TensorFlow's
+permits another device. In that case the reason mentions the request. The rules follow TensorFlow's
 core/common_runtime/placer.h.
 """
 
@@ -66,8 +67,8 @@ def place(unit: Unit) -> Outcome:
 
 
 def _groups(nodes: list[Node]) -> dict[int, Group]:
-    """Return the groups of nodes that must share a device, by node id. A node without such a group
-    has no entry.
+    """Return the group of each node, by node id. A node that need not share a device with another
+    node has no entry.
     """
     group_of: dict[int, Group] = {}
     by_name = {node.name: node for node in nodes}
@@ -94,10 +95,10 @@ def _groups(nodes: list[Node]) -> dict[int, Group]:
 
 
 def _join(group_of: dict[int, Group], first: Node, second: Node, why: str) -> None:
-    """Merge the groups of both nodes, the smaller into the larger.
+    """Merge the groups of both nodes. The smaller group is merged into the larger.
 
     Args:
-      why: the reason for `second`.
+      why: the reason why the group of `second` joins.
     """
     if first is second:
         return
@@ -155,8 +156,8 @@ def _place_group(unit: Unit, candidates: Candidates, group: Group, counting: set
 
 
 def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[list[str], str]:
-    """Return the devices that can run the group, and the reason. The devices can also run the ops
-    of other runs that refer to the group's variables, if possible.
+    """Return the devices that can run the group, and the reason. If possible, return only devices
+    that can also run the ops of other runs that refer to the group's variables.
     """
     kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
     if kin:
@@ -168,8 +169,8 @@ def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[li
 
 
 def _home(unit: Unit, group: Group) -> str | None:
-    """Return the device on which a variable of the group has memory since an earlier run, else
-    None.
+    """Return the device where a variable of the group has had memory since an earlier run. If there
+    is none, return None.
     """
     homes = {}
     for node in group.nodes:

@@ -5,12 +5,12 @@ them onto a stack.
     backward    pop -> g             pop -> 1 - g            in reverse
     becomes     pop -> g -> 1 - g                            one stack less
 
-This applies to the result of one cheap op whose inputs are constants, or values pushed in the same
-iterations of the forward loop and popped in the same iterations of the backward loop. It also
-applies to a value that is pushed onto two stacks. To keep the value's bits, the op must round at
-most once, in a dtype that is stored with the precision of the computation (float32 and float64).
-Computing the value takes less time than a push and a pop. Usually the op is fused with the gradient
-that reads it.
+This applies to the result of one cheap op whose inputs are constants, or values that are pushed in
+the same iterations of the forward loop and popped in the same iterations of the backward loop. It
+also applies to a value that is pushed onto two stacks. The op may round at most once, in a dtype
+that is stored with the precision of the computation (float32 or float64), so that the recomputed
+value is equal bit by bit. Computing the value takes less time than a push and a pop. Usually the op
+is fused with the gradient that reads it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def stacks(unit: Unit) -> Outcome:
 
 
 class _Kept(NamedTuple):
-    """A tensor that a loop pushes onto a stack: its push, its pop, and the pushed output."""
+    """A tensor that a loop pushes onto a stack, with its push, its pop, and the output that is
+    pushed.
+    """
 
     push: Node
     pop: Node
@@ -66,7 +68,7 @@ class _Kept(NamedTuple):
 
 
 def _groups(unit: Unit) -> Iterable[list[_Kept]]:
-    """Return the tensors on stacks in groups. The tensors of a group are pushed in the same
+    """Return the tensors on stacks in groups. All tensors of a group are pushed in the same
     iterations, and popped in the same iterations.
     """
     flow = flow_of(unit)
@@ -117,8 +119,10 @@ def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
 
 
 class _Group:
-    """The tensors of a group. known: for each forward tensor, the tensor that has its value in the
-    backward loop.
+    """The tensors of a group.
+
+    Attributes:
+      known: maps each forward tensor to the tensor that has its value in the backward loop.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -152,7 +156,7 @@ class _Group:
 
     def _computed(self, kept: _Kept) -> Source | None:
         """Add an op that computes the value from other popped values, and return its output. Return
-        None if that is impossible or saves no time.
+        None if this is impossible or does not save time.
         """
         unit, (node, _) = self.unit, kept.value
         num_bytes = self._bytes(kept)
@@ -194,8 +198,8 @@ class _Group:
         return constant, 0
 
     def _forget(self, kept: _Kept, source: Source) -> None:
-        """Remove the push and the pop of a tensor. Readers of the pop read `source` instead; an
-        Identity replaces the push for its readers.
+        """Remove the push and the pop of a tensor. The readers of the pop read `source` instead.
+        For readers of the push, an Identity replaces it.
         """
         unit, graph = self.unit, self.unit.graph
         push, pop, _ = kept

@@ -22,10 +22,10 @@ _SLICE_S = 0.05  # interval of checks for cancellation
 
 
 def with_concurrent_calls(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries. Adjacent calls that do not depend on each other are merged into one
-    entry.
+    """Return the entries, in which adjacent calls that do not depend on each other are merged into
+    one entry.
 
-    A check that a variable is initialized may stand between two calls; it then precedes both calls.
+    If a check that a variable is initialized is between two calls, it is moved before them.
     """
     result: list[Entry] = []
     calls: list[Entry] = []
@@ -79,10 +79,10 @@ def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> N
 
 
 class ConcurrentCalls(StepGroup):
-    """Calls functions concurrently, each in a thread. When all have returned, it raises the first
-    error, if any.
+    """A callable that calls functions concurrently, each in a thread. When all functions have
+    returned, it raises the first error, if any.
 
-    Errors of calls that were abandoned because of another error come last.
+    If calls were abandoned because of an error, their own errors come last.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:

@@ -1,5 +1,5 @@
-"""Native calls of several steps, joined into one call; and the error if a call refuses its
-input.
+"""Native calls of several steps, joined into one call. If a call rejects its input, the step's
+error is raised.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpugraph.plan import NATIVE, Step, StepCode, noting_step
 
 
 def native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
-    """Return one step that makes the native calls of several steps. If a call refuses its input,
+    """Return one step that makes the native calls of several steps. If a call rejects its input,
     the NumPy step of that call runs and raises the error.
     """
     first, _ = members[0]
@@ -41,7 +41,7 @@ def native_code() -> StepCode:
 
 
 class RefusableCall:
-    """A native call of several steps. If a step's input is refused, its NumPy step raises the
+    """A native call of several steps. If the input of a step is rejected, its NumPy step raises the
     error.
     """
 
@@ -49,7 +49,8 @@ class RefusableCall:
         """Wrap a call.
 
         Args:
-          steps: the step that each call in the sequence `call` performs.
+          call: a sequence of native calls that are made as one call.
+          steps: for each call in the sequence, the step that it performs.
         """
         self.call = call
         self.steps = steps
@@ -58,7 +59,9 @@ class RefusableCall:
         return self.refuse() if self.call() else 0
 
     def refuse(self) -> int:
-        """Run the NumPy step whose native call has refused its input, which raises the error."""
+        """Run the NumPy step of the native call that has rejected its input. The step raises the
+        error.
+        """
         step = self.steps[failed_at(self.call) if len(self.steps) > 1 else 0]
         with noting_step(step):
             step.run()
@@ -74,11 +77,11 @@ def _native_call(members: Sequence[tuple[Step, Calls]]) -> NativeCall:
 
 
 def library_of(step: Candidate, known: dict[Any, str]) -> str:
-    """Return the name of the library that computes a step's matrix products. Return "" for other
-    steps.
+    """Return the name of the library that computes a step's matrix products. Return "" for any
+    other step.
 
     Args:
-      known: results for steps seen before; new results are added.
+      known: the results for earlier steps. New results are added.
     """
     native = step.native
     if not isinstance(native, (MatrixProducts, MatmulWithEpilogue)) or not step.inputs:

@@ -4,8 +4,9 @@
     runs       [ one call ]    gather   [ one call ]
 
 NumPy runs the steps until their native code is compiled. The compilation starts in the background
-once they have taken a certain time. With ON_1 or GPUGRAPH_NATIVE=wait, the run waits for it
-(`compiled_stretch`). A step without native code stays a separate step between two calls.
+when the steps have taken a certain total time. With ON_1 or GPUGRAPH_NATIVE=wait, the run waits for
+the compilation (`compiled_stretch`). A step without native code remains a separate step between two
+calls.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ def with_native_stretches(
     verifies: bool = False,
     begins: bool = False,
 ) -> list[Entry]:
-    """Return the entries. Adjacent entries that may become native are merged into runs of steps.
+    """Return the entries, in which adjacent entries that may become native are merged into runs of
+    steps.
 
     Args:
-      in_loop: whether the entries belong to a loop. Then even a single small step becomes a run of
-        steps, since the whole iteration may become one call.
+      in_loop: whether the entries belong to a loop. If so, even a single small step becomes a run
+        of steps, since the whole iteration may become one call.
       waits, verifies: as in `CompiledStretch`.
       begins: whether to compile the steps before their first run.
     """
@@ -51,8 +53,8 @@ def with_native_stretches(
 
 
 def _stretch_key(entry: Entry) -> Any:
-    """Return a key. Adjacent entries with equal keys form a run of steps; an entry that can't be
-    part of one has a unique key.
+    """Return a key of an entry. Adjacent entries with equal keys form a run of steps. An entry that
+    can't be in one has a unique key.
     """
     is_single = entry.step.kind in ("kernel", "guard", "copy")
     if not is_single or entry.sets or entry.reads or entry.assigns:
