@@ -1,5 +1,5 @@
-"""Native kernels for the CPU: fused programs of elementwise expressions and reductions as C
-functions, and other work as native calls.
+"""Native kernels for the CPU: fused programs of elementwise expressions and reductions become C
+functions, and other ops become native calls.
 
     Fusion      collects ops with shapes; returns a program                codegen/program_builder
     prepare     compiles programs in the background                        background_compilation
@@ -80,8 +80,10 @@ from gpugraph.devices.native.tiled_products import (
 
 
 def failed_at(call: Callable[[], int]) -> int:
-    """Return the index of the call that ended a `sequence` by a nonzero status. `call`: the
-    sequence, which has returned a nonzero status.
+    """Return the index of the call that has ended a `sequence` with a nonzero status.
+
+    Args:
+      call: the sequence, which has returned a nonzero status.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
@@ -89,8 +91,8 @@ def failed_at(call: Callable[[], int]) -> int:
 
 
 def runtime_reason(wait: bool) -> str | None:
-    """Return why native code can't run: an empty string if it can, None while its runtime is being
-    compiled.
+    """Return the reason why native code can't run, or "" if it can. While its runtime is being
+    compiled, return None.
 
     Args:
       wait: whether to wait for the compilation.
@@ -101,8 +103,8 @@ def runtime_reason(wait: bool) -> str | None:
 
 
 def runtime_failure() -> str:
-    """Return why native code can't run, without starting a compilation. Return an empty string if
-    no failure is known.
+    """Return the reason why native code can't run, without starting a compilation. If no reason is
+    known, return "".
     """
     return RUNTIME.failure
 
@@ -111,7 +113,7 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     """Return one call that makes these calls in order and stops at the first nonzero status.
 
     Args:
-      calls: results of `Function.bind` (for kernels that can't fail), `Function.call`, `products`,
+      calls: results of `Function.bind` (if the kernel can't fail), `Function.call`, `products`,
         `move` or `sequence`.
     """
     runtime = RUNTIME.get(True)
@@ -127,5 +129,5 @@ def open_blocks(calls: Sequence[tuple[Words, OpenCall]]) -> OpenBlocks:
 
 
 def block_of(call: Callable[[], int]) -> int:
-    """Return the address of a call's block."""
+    """Return the address of the block of memory from which a call reads its arguments."""
     return int(call_of(call)[0])

@@ -1,5 +1,5 @@
-"""Background compilation of programs and loops to functions. Each program is compiled once; one C
-source contains several programs.
+"""Background compilation of programs and loops to functions. Each program is compiled only once.
+One C source contains several programs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Compiled = TypeVar("Compiled")
 
 
 class Prepared(Generic[Compiled]):
-    """A function that is compiled, or will be."""
+    """A function that is compiled or will be compiled."""
 
     def __init__(
         self, compilation: Compilation, load: Callable[[ctypes.CDLL, Runtime], Compiled]
@@ -38,7 +38,7 @@ class Prepared(Generic[Compiled]):
 
     @property
     def reason(self) -> str:
-        """Why the function will never exist, or an empty string if it exists or may still be
+        """The reason why the function will never exist, or "" if it exists or may still be
         compiled.
         """
         return self._compilation.reason or RUNTIME.reason
@@ -69,17 +69,16 @@ _LOOPS: dict[Loop, Prepared[LoopFunction]] = {}
 
 
 def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
-    """Return a `Prepared` for each program, in order, and start to compile the programs that are
-    new.
+    """Return a `Prepared` for each program, in order. Start to compile those programs that are new.
 
-    The compilation is in the background, unless GPUGRAPH_NATIVE is "wait".
+    The compilation runs in the background, unless GPUGRAPH_NATIVE is "wait".
     """
     return _prepare(programs, _PROGRAMS, KernelSource, Function)
 
 
 def prepare_loops(loops: Sequence[Loop]) -> list[Prepared[LoopFunction]]:
-    """Return a `Prepared` for each loop, in order, and start to compile the loops that are new.
-    Raises NotNativeError for a loop that can't be one function.
+    """Return a `Prepared` for each loop, in order. Start to compile those loops that are new.
+    Raises NotNativeError if a loop can't be one function.
     """
     return _prepare(loops, _LOOPS, LoopSource, LoopFunction)
 

@@ -51,7 +51,7 @@ static __attribute__((unused)) {T} {name}_fold({T} *parts, int64_t count, int64_
 
 
 class CSource(ProgramSource):
-    """Writes the C code of a program's passes and reductions."""
+    """The C code of a program's passes and reductions."""
 
     def __init__(self, program: Program, key: object, whole: bool = False) -> None:
         super().__init__(program, key, _TREE, whole)
@@ -71,8 +71,8 @@ class CSource(ProgramSource):
         return f"{self.values.reduction(index)}_push(&total{index}, {value});"
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
-        """Return the loop of a pass over the elements from `start` to `stop`. For a reduction, it
-        pushes the total of each block to the reduction's tree.
+        """Return the loop of a pass over the elements from `start` to `stop`. If the pass computes
+        a reduction, it pushes the total of each block of elements to the reduction's tree.
         """
         statements = [*self.element(row_pass), *self.column_sums(row_pass)]
         if not row_pass.lanes:

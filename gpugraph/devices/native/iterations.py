@@ -15,9 +15,9 @@
         ... Python executes instruction `left` itself
 
 An instruction calls a kernel, or jumps if a bool in memory is true or false. The native call
-returns to Python at an instruction without native code and at a kernel that refuses its inputs.
-Python then executes that instruction. Accesses to stacks and TensorArrays are also calls; they use
-the records of the containers (`ops/tensor_arrays`).
+returns to Python at an instruction that has no native code, and at a kernel that rejects its
+inputs. Python then executes this instruction. Accesses to stacks and TensorArrays are also calls,
+which use the records of the containers (`ops/tensor_arrays`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Instruction(NamedTuple):
         set       makes the bool at `address` true
         clear     makes the bool at `address` false
 
-    Targets are indices of instructions; the index after the last one is the end of the loop.
+    Targets are indices of instructions. The index after the last instruction is the end of the
+    loop.
     """
 
     kind: InstructionKind
@@ -95,8 +96,12 @@ class Iterations:
     """The instructions of a loop, bound to memory, which one native call executes."""
 
     def __init__(self, instructions: Sequence[Instruction], stop: Any, *keep: Any) -> None:
-        """stop: an int64 array with one element. If the element is not 0, the loop returns to
-        Python. keep: objects that must live as long as this object.
+        """Bind the instructions to memory.
+
+        Args:
+          stop: an int64 array with one element. When the element is not 0, the loop returns to
+            Python.
+          keep: objects that must live as long as this object.
         """
         runtime = _runtime()
         table = (_Instruction * (len(instructions) + 1))()
@@ -123,8 +128,8 @@ class Iterations:
         return int(self._block.next)
 
     def operand_place(self, instruction: int) -> int:
-        """Return the address of the operand of an instruction: a word with the address of a bool,
-        or of a call's block.
+        """Return the address of the operand of an instruction. The operand is a word that contains
+        the address of a bool, or of the block of a call.
         """
         return ctypes.addressof(self._table[instruction]) + _Instruction.operand.offset
 
@@ -133,7 +138,9 @@ class Iterations:
         return bool(ctypes.c_bool.from_address(self._table[instruction].operand).value)
 
     def set_long(self, is_long: bool) -> None:
-        """Set whether the GIL is released from the start."""
+        """Set whether the loop is expected to run long, so that it releases the GIL from the
+        start.
+        """
         self._is_long = is_long
 
     def run_alone(self, instruction: int) -> int:
@@ -151,12 +158,15 @@ class Iterations:
         self._block.next = instruction
 
     def run(self, check: Callable[[], None]) -> int | None:
-        """Execute instructions, from the current one up to the end, or up to an instruction that
+        """Execute instructions, starting at the current one, until the end or an instruction that
         Python must execute.
 
-        Return None at the end, else the index of that instruction. To continue after it, call
-        `start`. `check` is called when the loop returns after `SLICE_NS`, or because `stop` is set.
-        It raises an error to end the run.
+        Returns None at the end, otherwise the index of that instruction. To continue after it, call
+        `start`.
+
+        Args:
+          check: a function that is called when the loop returns after `SLICE_NS`, or because `stop`
+            is set. It raises an error to end the run.
         """
         block, call = self._block, self._held
         block.slice = BRIEF_NS
@@ -181,9 +191,14 @@ class ElementAccess:
     def __init__(
         self, form: str, handle: Any, value: Any, kind: int = 0, index: Any = None, copy: Any = None
     ) -> None:
-        """handle: an array of objects, the first of which is the container. kind: the kind of
-        elements, as in the containers' records. index: an int32 array with one element. copy: as in
-        the class `Access` in `ops`."""
+        """Describe the access.
+
+        Args:
+          handle: an array of objects, the first of which is the container.
+          kind: the kind of elements, as in the containers' records.
+          index: an int32 array with one element.
+          copy: as in the class `Access` in `ops`.
+        """
         runtime = _runtime()
         self._handle = handle
         self._result = value if form == "find" else None
@@ -201,15 +216,15 @@ class ElementAccess:
         self.call = runtime.call(self._block, (handle, value, index, copy), False)
 
     def forget(self) -> None:
-        """Drop the container at the start of a run, because the handle may now refer to another
-        container.
+        """Drop the container. This is called at the start of a run, because the handle may now
+        refer to another container.
         """
         self._block.object = None
         self._record = None
 
     def bind(self) -> None:
-        """Look up the container to which the handle refers now. It must live until `forget`, or the
-        end of the run.
+        """Look up the container to which the handle currently refers. It must live until the next
+        call of `forget` or the end of the run.
         """
         container = self._handle.item(0)
         self._record = container.record

@@ -1,12 +1,13 @@
-"""Native calls with open sizes: the words in memory, in the blocks of calls, that depend on sizes.
+"""Native calls with open sizes. A call reads its arguments from a block of memory, which consists
+of words of 64 bits. This module finds the words that depend on sizes.
 
     call      = function.call(arrays, ...)      bound to arrays, as it is
     open_call = the same over `OpenView`s       the fields of its block as Sizes and Addresses
     words_of(call, open_call)                   where in memory these words are
 
-For other sizes, only these words change and nothing is bound again. `OpenBlocks` writes the words
-of all calls of a plan at once. Then it calls the C function of each call that divides its work for
-the new sizes (in host_cuts.c, or a function's plan function).
+For other sizes, only these words change, and no call is bound again. `OpenBlocks` writes the words
+of all calls of a plan at once. Then it divides the computation of each call for the new sizes. For
+this it calls the call's C function in host_cuts.c, or a plan function.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ _WORD, _LINE = 8, 64
 
 
 class OpenTable(NamedTuple):
-    """A table of addresses that is an argument of a call: `start` plus the offset of each index
-    along some axes.
+    """A table of addresses that is an argument of a call. Its entries are `start` plus the offset
+    of each index along some axes.
 
     Args:
-      axes: (size, stride in bytes) of each axis. Without axes the table has one entry and is not
-        replaced; all other tables are replaced for each set of sizes.
+      axes: (size, stride in bytes) of each axis. If there are no axes, the table has one entry and
+        is not replaced. Any other table is replaced for each set of sizes.
     """
 
     start: Address
@@ -48,12 +49,12 @@ class OpenTable(NamedTuple):
 
     @property
     def ctypes(self) -> Any:
-        """An object with the table as `data`."""
+        """An object whose attribute `data` is the table."""
         return _Data(self)
 
     def moved(self, source: Address, target: Address) -> OpenTable:
-        """Return this table, moved from `source` to `target`: each address is changed by `target -
-        source`.
+        """Return this table after a move from `source` to `target`: `target - source` is added to
+        each address.
         """
         return OpenTable(target + (self.start - source), self.axes)
 
@@ -82,12 +83,13 @@ class OpenCall:
 
     Args:
       fields: the words of the block, by field.
-      tables: by field, the entries of the table to which the field points.
-      cut: the address of the C function that divides the work, or 0.
-      results: the fields that it sets.
-      scratch: functions from the block to a size in bytes of scratch memory, by index in the table
-        `at`.
-      work: the field with the work, and the amount for which the GIL is released.
+      tables: for each field that points to a table, the entries of the table.
+      cut: the address of the C function that divides the computation, or 0.
+      results: the fields that this function sets.
+      scratch: functions that receive the block and return a size of scratch memory in bytes, by
+        index in the table `at`.
+      work: the field that contains the amount of computation, and the amount from which the GIL is
+        released.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -99,15 +101,15 @@ class OpenCall:
     new_scratch: Callable[[int], Any] | None = None
 
     def __call__(self) -> int:
-        """Refuse to be called: an OpenCall takes the place of a call, but has no memory in which to
-        compute.
+        """Raise an error. An OpenCall is used in place of a call, but has no memory for the
+        computation.
         """
         raise NotNativeError("a call with open sizes")
 
 
 class Words(NamedTuple):
-    """The words of one block: a dict from address to value for words that sizes determine, and the
-    words that the division of work sets.
+    """The words of one block. They are a dict from address to value for the words that depend on
+    sizes, and the words that the division of the computation sets.
     """
 
     values: dict[int, Any]
@@ -120,8 +122,8 @@ class Words(NamedTuple):
 
 
 def words_of(call: Call, open_call: OpenCall) -> Words:
-    """Return the words of a call's block. Raises NotNativeError if the block has other words than
-    `open_call`.
+    """Return the words of a call's block. Raises NotNativeError if other words of the block differ
+    from `open_call`.
     """
     block = call_of(call)[2]
     values: dict[int, Any] = {}
@@ -140,7 +142,7 @@ def words_of(call: Call, open_call: OpenCall) -> Words:
 
 
 def _add(values: dict[int, Any], place: int, entry: Any) -> None:
-    """Add a word, or the words of the table to which it points."""
+    """Add a word. If it points to a table, also add the words of the table."""
     if isinstance(entry, OpenTable) and not entry.axes:
         _add(values, ctypes.c_int64.from_address(place).value, entry.start)
     elif type(entry) is Size or isinstance(entry, (Address, OpenTable)):
@@ -160,7 +162,7 @@ def _type(block: Any, name: str) -> Any:
 
 
 class OpenBlocks:
-    """The words of the blocks of several calls, written and read together."""
+    """The words of the blocks of several calls, which are written and read together."""
 
     def __init__(self, runtime: Runtime, calls: Sequence[tuple[Words, OpenCall]]) -> None:
         self._library = runtime.library
@@ -174,7 +176,11 @@ class OpenBlocks:
         self._scratch: dict[int, Any] = {}  # by address of the word that points to it
 
     def write(self, places: Any, values: Any) -> None:
-        """Write words: the addresses of words, and their values, as arrays of 64-bit integers."""
+        """Write words.
+
+        Args:
+          places, values: the addresses and the values of the words, as arrays of 64-bit integers.
+        """
         self._library.gg_write_words(len(places), _pointer(places), _pointer(values))
 
     def read(self, places: Any) -> Any:
@@ -184,10 +190,10 @@ class OpenBlocks:
         return values
 
     def cut(self) -> bool:
-        """Divide the work of all calls for the sizes in their blocks, and allocate their scratch
-        memory.
+        """Divide the computation of all calls for the sizes in their blocks, and allocate their
+        scratch memory.
 
-        Return whether the calls should release the GIL.
+        Returns whether the calls should release the GIL.
         """
         self.write(self._limits, np.full(len(self._limits), thread_count(), np.int64))
         self._library.gg_cut_all(len(self._cuts), _pointer(self._cuts), _pointer(self._blocks))
@@ -204,7 +210,9 @@ class OpenBlocks:
         return releases
 
     def _provide(self, place: int, size: int, new: Callable[[int], Any]) -> None:
-        """Make the word at `place` point to at least `size` bytes that begin at a cache line."""
+        """Make the word at `place` point to memory of at least `size` bytes that begins at a cache
+        line.
+        """
         known = self._scratch.get(place)
         if known is not None and known.nbytes >= size:
             return
