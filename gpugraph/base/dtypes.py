@@ -340,7 +340,8 @@ def as_dtype(type_value: object) -> DType:
     Raises:
       TypeError: `type_value` denotes no type.
 
-    >>> tf.as_dtype("float32") tf.float32
+    >>> tf.as_dtype("float32")
+    tf.float32
     """
     if type(type_value) is DType:
         return type_value

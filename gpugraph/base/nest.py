@@ -31,7 +31,8 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
     With `expand_composites`, a composite leaf is replaced by its component tensors.
 
-    >>> tf.nest.flatten({"b": [1, 2], "a": (3,)}) [3, 1, 2]
+    >>> tf.nest.flatten({"b": [1, 2], "a": (3,)})
+    [3, 1, 2]
     """
     if expand_composites:
         leaves = flatten(structure)

@@ -86,8 +86,9 @@ class GPUOptions(Message):
       emulated_gpus: memory limits in the same form, for emulated GPUs. The host's C++ compiler
         compiles their CUDA kernels. They are slow, but otherwise behave like CUDA GPUs.
 
-    >>> config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=2)) >>> [device.device_type
-    for device in tf.Session(config=config).list_devices()] ['CPU', 'GPU', 'GPU']
+    >>> config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=2))
+    >>> [device.device_type for device in tf.Session(config=config).list_devices()]
+    ['CPU', 'GPU', 'GPU']
     """
 
     class Experimental(Message):
@@ -200,8 +201,9 @@ class ConfigProto(Message):
       device_filters: only for a session on a server, the tasks that it can use.
       isolate_session_state: only for a session on a server, whether it has separate variables.
 
-    >>> config = tf.ConfigProto(allow_soft_placement=True) >>>
-    tf.Session(config=config).run(tf.constant(1)) np.int32(1)
+    >>> config = tf.ConfigProto(allow_soft_placement=True)
+    >>> tf.Session(config=config).run(tf.constant(1))
+    np.int32(1)
     """
 
     class Experimental(Message):
@@ -247,7 +249,8 @@ class RunOptions(Message):
       report_tensor_allocations_upon_oom: whether an error lists the allocations when memory runs
         out.
 
-    >>> session.run(tf.constant(1), options=tf.RunOptions(timeout_in_ms=1000)) np.int32(1)
+    >>> session.run(tf.constant(1), options=tf.RunOptions(timeout_in_ms=1000))
+    np.int32(1)
     """
 
     class Experimental(Message):
@@ -278,10 +281,13 @@ class RunMetadata(Message):
     They are built when they are first accessed. function_graphs is always empty, because functions
     are inlined.
 
-    >>> metadata = tf.RunMetadata() >>> options =
-    tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) >>> x = tf.placeholder(tf.float32, []) >>>
-    session.run(x + 1, {x: 1}, options=options, run_metadata=metadata) np.float32(2.0) >>>
-    len(metadata.step_stats.dev_stats) 1
+    >>> metadata = tf.RunMetadata()
+    >>> options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    >>> x = tf.placeholder(tf.float32, [])
+    >>> session.run(x + 1, {x: 1}, options=options, run_metadata=metadata)
+    np.float32(2.0)
+    >>> len(metadata.step_stats.dev_stats)
+    1
     """
 
     class FunctionGraphs(Message):

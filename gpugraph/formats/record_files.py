@@ -127,8 +127,9 @@ class TFRecordWriter:
     Args:
       options: `TFRecordOptions`, or a compression type.
 
-    >>> with tf.python_io.TFRecordWriter(folder + "/file.records") as writer: ...
-    writer.write(b"first") >>> list(tf.python_io.tf_record_iterator(folder + "/file.records"))
+    >>> with tf.python_io.TFRecordWriter(folder + "/file.records") as writer:
+    ...     writer.write(b"first")
+    >>> list(tf.python_io.tf_record_iterator(folder + "/file.records"))
     [b'first']
     """
 

@@ -113,7 +113,8 @@ def assert_equal(x: Any, y: Any, data: Any, name: str | None, **options: Any) ->
       data: tensors that the error shows instead of x and y. It shows the first `summarize` elements
         of each tensor, 3 by default.
 
-    >>> check = tf.assert_equal([1, 2], [1, 2]) >>> session.run(check)
+    >>> check = tf.assert_equal([1, 2], [1, 2])
+    >>> session.run(check)
     """
     with name_scope(name, "assert_equal", _values(x, y, data)):
         if x is y:

@@ -50,8 +50,9 @@ def case(
       exclusive: whether the run raises InvalidArgumentError if more than one predicate is true.
       strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
 
-    >>> x = tf.placeholder(tf.int32, []) >>> pairs = [(x < 0, lambda: tf.constant(-1)), (x > 0,
-    lambda: tf.constant(1))] >>> session.run(tf.case(pairs, default=lambda: tf.constant(0)), {x: 7})
+    >>> x = tf.placeholder(tf.int32, [])
+    >>> pairs = [(x < 0, lambda: tf.constant(-1)), (x > 0, lambda: tf.constant(1))]
+    >>> session.run(tf.case(pairs, default=lambda: tf.constant(0)), {x: 7})
     np.int32(1)
     """
     predicates, actions = _pairs(pred_fn_pairs)

@@ -53,8 +53,10 @@ def cond(
       strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
       fn1, fn2: older names of `true_fn` and `false_fn`.
 
-    >>> x = tf.placeholder(tf.float32, []) >>> y = tf.cond(x > 0, lambda: x * 2, lambda: -x) >>>
-    session.run(y, {x: -3}) np.float32(3.0)
+    >>> x = tf.placeholder(tf.float32, [])
+    >>> y = tf.cond(x > 0, lambda: x * 2, lambda: -x)
+    >>> session.run(y, {x: -3})
+    np.float32(3.0)
     """
     true_fn = _argument(true_fn, fn1, "true_fn", "fn1")
     false_fn = _argument(false_fn, fn2, "false_fn", "fn2")

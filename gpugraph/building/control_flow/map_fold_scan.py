@@ -126,8 +126,8 @@ def map_fn(
         of `elems`.
       infer_shape: whether all results must have the same shape.
 
-    >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3]))) array([1, 4, 9],
-    dtype=int32)
+    >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])))
+    array([1, 4, 9], dtype=int32)
     """
     _check_callable(fn)
     with name_scope(name, "map", flatten(elems)):
@@ -239,8 +239,8 @@ def scan(
       infer_shape: whether `a` always has the same shape.
       reverse: whether to start at the last element. Each result still has the index of its element.
 
-    >>> session.run(tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3]))) array([1, 3, 6],
-    dtype=int32)
+    >>> session.run(tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])))
+    array([1, 3, 6], dtype=int32)
     """
     _check_callable(fn)
     with name_scope(name, "scan", flatten(elems)):

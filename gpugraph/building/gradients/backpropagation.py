@@ -102,8 +102,10 @@ def gradients(
         are computed.
       aggregation_method: has no effect, since every method computes the same sum.
 
-    >>> x = tf.placeholder(tf.float32, []) >>> (slope,) = tf.gradients(x ** 3, x) >>>
-    session.run(slope, {x: 2}) np.float32(12.0)
+    >>> x = tf.placeholder(tf.float32, [])
+    >>> (slope,) = tf.gradients(x ** 3, x)
+    >>> session.run(slope, {x: 2})
+    np.float32(12.0)
     """
     if unconnected_gradients not in ("none", "zero"):
         raise ValueError(

@@ -41,8 +41,10 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     TypeError if `f` does not return such a pair, if it creates variables that are not resource
     variables, or if it reads variables but `grad_fn` does not accept them.
 
-    >>> double = tf.custom_gradient(lambda x: (x, lambda dy: 2 * dy)) >>> x = tf.constant(1.0) >>>
-    session.run(tf.gradients(double(x), x)) [np.float32(2.0)]
+    >>> double = tf.custom_gradient(lambda x: (x, lambda dy: 2 * dy))
+    >>> x = tf.constant(1.0)
+    >>> session.run(tf.gradients(double(x), x))
+    [np.float32(2.0)]
     """
     if not callable(f):
         raise TypeError(f"custom_gradient takes a function, not {f!r}")

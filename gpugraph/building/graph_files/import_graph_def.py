@@ -51,8 +51,11 @@ def import_graph_def(
       ValueError: the GraphDef is malformed or of an unsupported version, or does not have a name in
         `input_map` or `return_elements`.
 
-    >>> graph = tf.Graph() >>> with graph.as_default(): ... c = tf.constant(3, name="three") >>>
-    (three,) = tf.import_graph_def(graph.as_graph_def(), return_elements=["three:0"]) >>> three.name
+    >>> graph = tf.Graph()
+    >>> with graph.as_default():
+    ...     c = tf.constant(3, name="three")
+    >>> (three,) = tf.import_graph_def(graph.as_graph_def(), return_elements=["three:0"])
+    >>> three.name
     'import/three:0'
     """
     del op_dict

@@ -1,7 +1,8 @@
 """Objects that a checkpoint tracks, and their dependencies on each other, which have names.
 
-trackable the base of all such objects auto_trackable objects that are tracked through their
-attributes tracked_containers lists and dicts
+trackable              the base of all such objects
+auto_trackable         objects that are tracked through their attributes
+tracked_containers     lists and dicts
 """
 
 from gpugraph.building.trackable.auto_trackable import AutoTrackable as AutoTrackable

@@ -58,8 +58,9 @@ def make_template(
       custom_getter_: the custom getter of the scope, see `tf.get_variable`.
       kwargs: arguments of `func_` in each call, unless the call passes other values.
 
-    >>> scale = tf.make_template("scale", lambda x: x * tf.get_variable("w", initializer=2.0)) >>>
-    a, b = scale(1.0), scale(3.0) >>> [variable.name for variable in tf.global_variables()]
+    >>> scale = tf.make_template("scale", lambda x: x * tf.get_variable("w", initializer=2.0))
+    >>> a, b = scale(1.0), scale(3.0)
+    >>> [variable.name for variable in tf.global_variables()]
     ['scale/w:0']
     """
     if kwargs:

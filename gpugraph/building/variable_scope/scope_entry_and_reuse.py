@@ -114,7 +114,10 @@ class variable_scope:
       constraint: a default of `get_variable` that inner scopes do not inherit.
       auxiliary_name_scope: whether to open a new name scope.
 
-    >>> with tf.variable_scope("layer"): ... w = tf.get_variable("w", [2]) >>> w.name 'layer/w:0'
+    >>> with tf.variable_scope("layer"):
+    ...     w = tf.get_variable("w", [2])
+    >>> w.name
+    'layer/w:0'
     """
 
     def __init__(

@@ -61,8 +61,10 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
       use_resource: whether it is a resource variable, `ResourceVariable`. By default the variable
         scope decides, or else `tf.resource_variables_enabled()`.
 
-    >>> v = tf.Variable(1.0, name="v") >>> session.run(v.initializer) >>>
-    session.run(v.assign_add(2.0)) np.float32(3.0)
+    >>> v = tf.Variable(1.0, name="v")
+    >>> session.run(v.initializer)
+    >>> session.run(v.assign_add(2.0))
+    np.float32(3.0)
     """
 
     _initializer_scope = False

@@ -24,7 +24,8 @@ def global_variables(scope: str | None = None) -> list[Any]:
     """Return the variables in the collection GLOBAL_VARIABLES. With `scope`, return only those
     whose names match it.
 
-    >>> v = tf.Variable(1.0, name="v") >>> [variable.name for variable in tf.global_variables()]
+    >>> v = tf.Variable(1.0, name="v")
+    >>> [variable.name for variable in tf.global_variables()]
     ['v:0']
     """
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
@@ -45,8 +46,10 @@ def local_variables(scope: str | None = None) -> list[Any]:
 def trainable_variables(scope: str | None = None) -> list[Any]:
     """Return the variables in the collection TRAINABLE_VARIABLES.
 
-    >>> v = tf.Variable(1.0, name="v") >>> step = tf.Variable(0, trainable=False) >>> [variable.name
-    for variable in tf.trainable_variables()] ['v:0']
+    >>> v = tf.Variable(1.0, name="v")
+    >>> step = tf.Variable(0, trainable=False)
+    >>> [variable.name for variable in tf.trainable_variables()]
+    ['v:0']
     """
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
