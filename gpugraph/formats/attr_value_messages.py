@@ -31,7 +31,7 @@ def as_bytes(text: str | bytes) -> bytes:
 
 
 def as_text(content: bytes) -> str:
-    """Return bytes as a string. Invalid UTF-8 is escaped by surrogates, which is reversible."""
+    """Return bytes as a string. Invalid UTF-8 is escaped as surrogates, which is reversible."""
     return content.decode("utf-8", "surrogateescape")
 
 

@@ -178,10 +178,10 @@ def _enter(scratch: Any, crc: int) -> None:
 
 
 def _folded(scratch: Any) -> Any:
-    """Reduce an array of bytes or words in place. Return its remaining last elements, which have
-    the same remainder.
+    """Reduce an array of bytes or words in place, and return the few elements at its end that
+    remain. They have the same remainder as the array had.
 
-    Elements are treated as powers of x, so at most 5685 of them remain.
+    Each element is the coefficient of a power of x, so at most 5685 elements remain.
     """
     degree, exponents = _FEW_TERMS
     lags = [degree - exponent for exponent in exponents]

@@ -120,7 +120,7 @@ def real_number(name: str, value: Any) -> float:
 
 
 def text_of(name: str, value: Any) -> str:
-    """Convert a string or bytes to a string. Invalid UTF-8 is escaped by surrogates.
+    """Convert a string or bytes to a string. Invalid UTF-8 is escaped as surrogates.
 
     Raises TypeError for any other value, and ValueError if a string can't be encoded.
     """

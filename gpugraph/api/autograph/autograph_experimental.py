@@ -1,5 +1,5 @@
-"""`tf.autograph.experimental`: `Feature`, the optional features of a conversion, and functions that
-exclude a function from conversion or set options of a loop.
+"""`tf.autograph.experimental`: the optional features of conversion (`Feature`), a decorator that
+excludes a function from conversion, and options of loops.
 """
 
 from gpugraph.building.autograph.function_conversion import do_not_convert as do_not_convert

@@ -14,7 +14,7 @@ def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
 
 
 def whole(size: Any) -> Any:
-    """Return a Size unchanged; convert any other value to an int."""
+    """Return a Size unchanged. Convert any other value to an int."""
     return size if type(size) is Size else int(size)
 
 

@@ -78,14 +78,17 @@ def _fetch(node: Any) -> str:
 
 
 class _HandlePaths(NamedTuple):
-    """The handles that a read may read, and the nodes between the handles and the read."""
+    """The variable handles that a read op may use, and the nodes between these handles and the
+    op.
+    """
 
     between: list[str]
     handles: list[str]
 
 
 def _paths_to_handles(node: Any, nodes: dict[str, Any]) -> _HandlePaths:
-    """Return the handles that a read op may read, and the nodes between them and the read.
+    """Return the variable handles that a read op may use, and the nodes between these handles and
+    the op.
 
     The search follows the first input of Identities and of the ops of branches and loops, and all
     inputs of a Merge. Raises ValueError if it ends at an op that is not a VarHandleOp.

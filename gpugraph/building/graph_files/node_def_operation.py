@@ -1,4 +1,4 @@
-"""`tf.Operation(node_def, g, ...)`: the operation of a NodeDef message."""
+"""Creation of an operation from a NodeDef message: `tf.Operation(node_def, g, ...)`."""
 
 from __future__ import annotations
 

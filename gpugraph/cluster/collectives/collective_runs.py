@@ -198,7 +198,7 @@ class CollectiveStep:
 
     def take(self, name: str, value: Any) -> Any:
         """Receive a member's input from a plan. If the member is in a branch or a loop, wait for
-        the result and return it.
+        the result and return it. Otherwise return None immediately.
         """
         if name in self._inside:
             return self._exchanged(self._inside[name](), name, value)

@@ -58,8 +58,8 @@ class NumPyStep:
 
 
 class CurrentSizes:
-    """The sizes of the current set. Steps that Python runs get their arrays from this object when
-    they first run.
+    """The sizes of the set of shapes that the current run uses. Steps that Python runs get their
+    arrays from this object when they first run.
     """
 
     def __init__(self) -> None:

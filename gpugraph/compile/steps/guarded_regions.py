@@ -88,7 +88,7 @@ class CopyFlags:
     """A callable that copies flags.
 
     Args:
-      copies: (target, source) pairs. If the source is None, the target is set.
+      copies: (target, source) pairs. If the source is None, the target is set to true.
     """
 
     values: bytearray
@@ -215,7 +215,7 @@ class Flags:
 
 
 def with_regions(flags: Flags, entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries, in which adjacent entries with equal guards are merged into regions."""
+    """Merge adjacent entries that have equal guards into regions. Return the resulting entries."""
     regions: list[Entry] = []
     for guard, group in groupby(entries, key=lambda entry: entry.guard):
         members = list(group)

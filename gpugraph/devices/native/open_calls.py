@@ -122,8 +122,8 @@ class Words(NamedTuple):
 
 
 def words_of(call: Call, open_call: OpenCall) -> Words:
-    """Return the words of a call's block. Raises NotNativeError if other words of the block differ
-    from `open_call`.
+    """Return the words of a call's block. Raises NotNativeError if a word that does not depend on
+    sizes differs between the block and `open_call`.
     """
     block = call_of(call)[2]
     values: dict[int, Any] = {}
