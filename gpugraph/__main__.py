@@ -1,4 +1,6 @@
-"""The command line as `python -m gpugraph`, for when the `gpugraph` command is not installed."""
+"""Runs the command line with `python -m gpugraph`, which also works if the `gpugraph` command is
+not installed.
+"""
 
 from __future__ import annotations
 

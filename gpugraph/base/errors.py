@@ -166,7 +166,7 @@ class ResourceExhaustedError(_CanonicalError):
 
 
 class FailedPreconditionError(_CanonicalError):
-    """A precondition of the op does not hold: for example, a variable is not initialized."""
+    """A precondition of the op is not satisfied: for example, a variable is not initialized."""
 
     _code = FAILED_PRECONDITION
 

@@ -97,8 +97,8 @@ def text() -> Field[str]:
 
 
 class DeferredField(Field[Any]):
-    """A field that holds a protobuf message, or a function that builds the message on first
-    access.
+    """A field that holds a protobuf message, or a function that builds the message when it is first
+    accessed.
     """
 
     has_presence = True
@@ -123,7 +123,9 @@ class DeferredField(Field[Any]):
 
 
 def deferred(default: Callable[[], Any]) -> DeferredField:
-    """Return a field whose value may be set to a function, which is called on first access."""
+    """Return a field whose value may be set to a function, which is called when the field is first
+    accessed.
+    """
     return DeferredField(default, lambda where, value: value)
 
 

@@ -55,8 +55,8 @@ class Message:
 
     Two messages are equal if they have the same class, the same nested messages, and equal fields.
     None as an argument means the field's default. A dict can be passed for a nested message. A
-    nested message is present once the message itself or one of its fields was assigned or changed.
-    `str` returns protobuf's text format.
+    nested message is present if the message itself or one of its fields has been assigned or
+    changed. `str` returns protobuf's text format.
 
     Raises:
       AttributeError: assignment to a field that does not exist.
@@ -336,7 +336,7 @@ def to_message(cls: type[M]) -> Convert[M]:
 
 
 class MessageField(Field[M]):
-    """A field that is a nested message, created on first access."""
+    """A field that is a nested message, created when it is first accessed."""
 
     has_presence = True
 
@@ -347,5 +347,5 @@ class MessageField(Field[M]):
 
 
 def message(cls: type[M]) -> Field[M]:
-    """Return a field that is a nested message, created on first access."""
+    """Return a field that is a nested message, created when it is first accessed."""
     return MessageField(cls, to_message(cls))

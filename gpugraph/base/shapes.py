@@ -2,7 +2,8 @@
 
 A size is an int of at least 0, or None if it is unknown; a shape is a tuple of sizes, or None if
 even the rank is unknown. `TensorShape` holds this tuple or None in `sizes`, which all other modules
-read. A `Dimension`, the result of `shape[i]` in programs, is created on access and never stored.
+read. A `Dimension`, the result of `shape[i]` in programs, is created when it is accessed, and is
+never stored.
 
 Shapes are immutable values, compared and hashed by `sizes`. Two shapes with equal `sizes` are
 equal. So `TensorShape([None]) == TensorShape([None])`, although the comparison of two unknown
@@ -27,11 +28,11 @@ from gpugraph.base.protobuf_fields import message_class
 
 
 class TensorShape:
-    """A tensor's static shape: its rank and sizes, as far as they are known.
+    """A tensor's static shape: its rank and sizes, each of which may be unknown.
 
     Args:
-      dims: None for an unknown rank, a TensorShape, a TensorShapeProto, one size, or an iterable
-        of sizes; a size is an int, None, a Dimension or a string of digits.
+      dims: None for an unknown rank, a TensorShape, a TensorShapeProto, one size, or an iterable of
+        sizes; a size is an int, None, a Dimension or a string of digits.
 
     Attributes:
       sizes: a tuple of ints and None, or None if the rank is unknown. Never assign to it.

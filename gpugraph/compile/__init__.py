@@ -28,7 +28,7 @@ in order:
     memory_planning                   assign offsets in a block per device, by lifetimes
     binder                            bind kernels and arrays; create the plan
 
-With verification on, `verify` checks the unit after each pass.
+If verification is enabled, `verify` checks the unit after each pass.
 """
 
 from __future__ import annotations

@@ -158,8 +158,8 @@ class OptimizerOptions(Message):
 class GraphOptions(Message):
     """The settings of graphs.
 
-    All other fields have no effect, since a plan contains only the operations of one run, in one
-    process. Operations that a run does not need are never placed, as with
+    Fields that are not listed here have no effect, since a plan contains only the operations of one
+    run, in one process. Operations that a run does not need are never placed, as with
     `place_pruned_graph=True`.
 
     Fields:
@@ -185,7 +185,7 @@ class GraphOptions(Message):
 class ConfigProto(Message):
     """The settings of a session.
 
-    All other fields are TensorFlow's and have no effect here.
+    Fields that are not listed here are TensorFlow's and have no effect.
 
     Fields:
       device_count: the maximum number of devices per type, such as {"GPU": 0}. Types that are not
@@ -237,7 +237,7 @@ class ConfigProto(Message):
 class RunOptions(Message):
     """The settings of one run.
 
-    All other fields are TensorFlow's and have no effect here.
+    Fields that are not listed here are TensorFlow's and have no effect.
 
     Fields:
       trace_level: NO_TRACE (the default), SOFTWARE_TRACE, HARDWARE_TRACE or FULL_TRACE. The last

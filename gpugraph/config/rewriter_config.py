@@ -79,7 +79,8 @@ class RewriterConfig(Message):
       dependency_optimization: do not run ops that have no effect and are only control inputs.
       remapping: fuse a convolution, the addition of a bias and an activation. On GPUs, also fuse a
         matrix product with the ops that follow it, and the ops of attention.
-      loop_optimization: in a loop, rematerialize values for the gradient instead of stashing them.
+      loop_optimization: in a loop, recompute values for the gradient instead of storing them on
+        stacks.
       disable_meta_optimizer: apply none of the rewrites above.
       memory_optimization: with HEURISTICS or RECOMPUTATION_HEURISTICS, gradients recompute cheap
         ops of the forward pass, whose values are then not stored. With HEURISTICS or
@@ -87,8 +88,8 @@ class RewriterConfig(Message):
         if computation hides the copies. With MANUAL or any of the values above, inputs that ops
         list in their attr `_swap_to_host` are also moved, and ops with the attr `_recompute_hint`
         are recomputed.
-      memory_optimizer_target_node_name_scope: the name scope of gradients. If it is empty,
-        `gradients/`.
+      memory_optimizer_target_node_name_scope: the name scope of gradients. If it is empty, the
+        scope is `gradients/`.
       scoped_allocator_optimization: if ON, CollectiveReduce ops of one group over several processes
         are merged into one (`docs/cluster.md`).
       scoped_allocator_opts: the op types that this merges.

@@ -36,9 +36,9 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
     Raises TypeError if a value has the wrong type.
 
     Args:
-      options: maps names to values. A rewriter such as "constant_folding", "disable_model_pruning"
-        and "disable_meta_optimizer" have True or False. "min_graph_nodes" has a number. Any other
-        name has no effect.
+      options: maps names to values. The value is True or False for a rewriter, such as
+        "constant_folding", and for "disable_model_pruning" and "disable_meta_optimizer". It is a
+        number for "min_graph_nodes". Any other name has no effect.
     """
     checked: dict[str, Any] = {}
     for name, value in options.items():

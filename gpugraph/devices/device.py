@@ -177,9 +177,10 @@ class Device(ABC):
         """Return an object that copies an array to host memory and back while other commands run.
         Only devices with `kernels` support this.
 
-        Its methods: `leave` begins the copy to the host, and `left` makes later commands wait for
-        this copy. `come` begins the copy back to `target`, and `back` makes later commands wait for
-        this copy. `finish` waits after a failed run, and `release` frees the host memory.
+        The object has these methods: `leave` begins the copy to the host, and `left` makes later
+        commands wait for this copy. `come` begins the copy back to `target`, and `back` makes later
+        commands wait for this copy. `finish` waits after a failed run, and `release` frees the host
+        memory.
         """
         return None
 

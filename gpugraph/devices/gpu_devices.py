@@ -77,9 +77,9 @@ class GPUDeviceFactory:
     number of virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests. If that is not set either, it
     creates the CUDA GPUs.
 
-    `device_count["GPU"]` limits their number. Raises InvalidArgumentError if virtual or emulated
-    GPUs are combined with other options for the number or memory of GPUs. If there is no GPU, such
-    options are ignored, as in TensorFlow.
+    `device_count["GPU"]` limits the number of these GPUs. Raises InvalidArgumentError if virtual or
+    emulated GPUs are combined with other options for the number or memory of GPUs. If there is no
+    GPU, such options are ignored, as in TensorFlow.
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:

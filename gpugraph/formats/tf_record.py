@@ -73,7 +73,7 @@ class _ReadAhead:
 
     @property
     def consumed(self) -> int | None:
-        """The number of compressed bytes that were read. None if the file is not compressed."""
+        """The number of compressed bytes that were read, or None if the file is not compressed."""
         return getattr(self._source, "consumed", None)
 
     def read(self, size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Whether a Size may be used as an int in this thread."""
+"""A setting of each thread: whether a Size may be used as an int."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ def if_stmt(
       body, orelse: the statements of the two branches, as functions.
       get_state, set_state: functions that return and assign the variables that a branch assigns, in
         the order of `symbol_names`.
-      nouts: the number of variables, from the first on, that are used after the statement.
+      nouts: the number of variables that are used after the statement. They come first in
+        `symbol_names`.
     """
     if not is_dense_tensor(cond):
         body() if cond else orelse()

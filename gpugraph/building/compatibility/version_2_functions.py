@@ -125,8 +125,8 @@ def conv2d_transpose(
     Raises ValueError if the sizes of the arguments do not match.
 
     Args:
-      input: [n, h, w, c].
-      filters: [kh, kw, out, c].
+      input: a tensor of shape [n, h, w, c].
+      filters: a tensor of shape [kh, kw, out, c].
     """
     return conv2d_functions.conv2d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations
@@ -148,8 +148,8 @@ def conv3d_transpose(
     Raises ValueError if the sizes of the arguments do not match.
 
     Args:
-      input: [n, d, h, w, c].
-      filters: [kd, kh, kw, out, c].
+      input: a tensor of shape [n, d, h, w, c].
+      filters: a tensor of shape [kd, kh, kw, out, c].
     """
     return conv_transpose.conv3d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations

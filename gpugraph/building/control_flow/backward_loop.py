@@ -10,7 +10,7 @@ with the backward counter. So each iteration pops the value that the matching it
 even if iterations run in parallel. A stack for a value of an inner loop holds the values of all
 iterations of the outer loop as well.
 
-Follows GradLoopState of TensorFlow's python/ops/control_flow_state.py.
+The class follows GradLoopState of TensorFlow's python/ops/control_flow_state.py.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ order. Therefore the differentiation of a loop begins when the gradients at all 
 its Switches are visited twice. This class decides when a loop begins, and in which control flow
 context the gradients of an op are created.
 
-Follows the ControlFlowState of TensorFlow's python/ops/control_flow_state.py.
+It follows the ControlFlowState of TensorFlow's python/ops/control_flow_state.py.
 """
 
 from __future__ import annotations

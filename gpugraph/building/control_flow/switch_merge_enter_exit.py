@@ -68,7 +68,7 @@ def next_iteration(data: Tensor, name: str | None = None) -> Tensor:
 
 
 def same(data: Tensor, name: str | None = None) -> Tensor:
-    """Return the identity of `data`."""
+    """Return an Identity of `data`."""
     return (raw_ops.RefIdentity if _is_ref(data) else raw_ops.Identity)(data, name=name)
 
 

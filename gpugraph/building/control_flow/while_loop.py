@@ -59,8 +59,8 @@ def while_loop(
         and of TensorArrays, SparseTensors and IndexedSlices.
       shape_invariants: static shapes that are valid in every iteration, as TensorShapes or
         TensorSpecs in the structure of `loop_vars`. None in place of a shape means the shape at
-        entry. By default no shape may change. For a SparseTensor it is the shape of its
-        `dense_shape`, for IndexedSlices the shape of their values.
+        entry. By default no shape may change. For a SparseTensor, the invariant is the shape of its
+        `dense_shape`. For IndexedSlices, it is the shape of their values.
       parallel_iterations: the number of iterations that may overlap, at least 1.
       back_prop: whether the loop is differentiable.
       swap_memory: whether values that gradients need may be kept in host memory.

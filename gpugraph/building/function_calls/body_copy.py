@@ -1,9 +1,8 @@
 """BodyCopy: a copy of the operations of a function's graph, in the graph of a call.
 
-The copies of branches and loops have contexts of their own, so that gradients through the copies
-work as if the function had been called in the graph. If an op has a custom gradient, this gradient
-is traced when it is used, as a function inside the original function, and is copied in the same
-way.
+The copies of branches and loops have separate contexts, so that gradients through the copies work
+as if the function had been called in the graph. If an op has a custom gradient, this gradient is
+traced when it is used, as a function inside the original function, and is copied in the same way.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _MAX_HOSTS = 4096
 
 
 class HostLimits:
-    """Counts of unproven connections by host. Not thread-safe, except for `note_proven`.
+    """Counts of unproven connections by host. Only the method `note_proven` is thread-safe.
 
     Args:
       clock: a function that returns the time in seconds. Tests replace it.

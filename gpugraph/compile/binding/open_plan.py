@@ -109,8 +109,8 @@ class OpenPlan:
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Maps the name of a native step to the reason why it must be bound again for each set of
-        sizes.
+        """A dict that maps the name of a native step to the reason why the step must be bound again
+        for each set of sizes.
         """
         return self.program.reasons
 

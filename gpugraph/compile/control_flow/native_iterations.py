@@ -115,7 +115,7 @@ class NativeIterations:
 
     @property
     def by_python(self) -> Sequence[Step] | None:
-        """The steps of the native loop that Python runs. None before the loop is native."""
+        """The steps of the native loop that Python runs, or None before the loop is native."""
         return None if self._program is None else self._by_python
 
     def begin_if_worthwhile(self) -> None:

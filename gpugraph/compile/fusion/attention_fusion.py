@@ -9,7 +9,7 @@ Gradients read these results, so the ops of a training step are not fused. The n
 of the last op. Its results differ from the results of the separate ops by rounding. The pass runs
 for GPUs with kernels, and for the CPU if there is native code.
 
-Controlled by `RewriterConfig.remapping`, like the other fusions into matrix products and
+`RewriterConfig.remapping` controls this pass and the other fusions into matrix products and
 convolutions.
 """
 

@@ -8,7 +8,7 @@ have no outgoing control edges. The new op has the name of the last op. Its resu
 bit to the results of the separate ops. Only convolutions with native code are replaced, on the CPU
 or a GPU, since fusion would not make NumPy faster.
 
-Controlled by `RewriterConfig.remapping`, as in Grappler.
+As in Grappler, `RewriterConfig.remapping` controls this pass.
 """
 
 from __future__ import annotations

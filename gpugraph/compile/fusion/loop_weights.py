@@ -12,8 +12,8 @@ first. This pass transposes the operand once, before the loop, into separate mem
 takes as much time as is saved in about six iterations.
 
 The pass applies to products that native code computes in tiles on the CPU. Results are equal bit by
-bit, because sums are still computed in the order of k. Controlled by `RewriterConfig.remapping`,
-like the other fusions into matrix products.
+bit, because sums are still computed in the order of k. `RewriterConfig.remapping` controls this
+pass and the other fusions into matrix products.
 """
 
 from __future__ import annotations

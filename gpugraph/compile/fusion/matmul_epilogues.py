@@ -21,7 +21,7 @@ is not the case if the same fusion group would compute it.
 Results differ from the results of the separate ops by rounding, since cublasLt rounds 16-bit types
 only once. The pass applies to floating types on GPUs with kernels. If there is native code, it also
 applies to products on the CPU that are computed in tiles (`devices/native/tiled_products.py`).
-Controlled by `RewriterConfig.remapping`, like the other fusions into matrix products.
+`RewriterConfig.remapping` controls this pass and the other fusions into matrix products.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]
 
 
 class _Lane:
-    """A schedule of the copies in one direction, as the periods of time that are reserved. Copies
-    in one direction run one after another. Times are in seconds from the start of the run.
+    """A schedule of the copies in one direction: the periods of time that are reserved for them.
+    Copies in one direction run one after another. Times are in seconds from the start of the run.
     """
 
     def __init__(self) -> None:

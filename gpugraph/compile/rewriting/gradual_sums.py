@@ -1,7 +1,7 @@
 """Gradual sums: a large AddN is split, so that each term is added as soon as it is computed.
 
     AddN(a, b, c, d)          a, b, c and d live until d is computed
-    ((a + b) + c) + d         at most two live, and each sum is in place of the last one
+    ((a + b) + c) + d         at most two live, and each sum overwrites the previous one
 
 A recurrent network reads a weight matrix in each time step. The gradients of the matrix for all
 steps are the terms of such an AddN. An AddN adds its terms from the first to the last. It is split

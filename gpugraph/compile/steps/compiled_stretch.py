@@ -2,7 +2,7 @@
 
     plain      the steps run by NumPy; once that is worthwhile, their code is compiled
     mixed      each step switches to its code in the run that finds it compiled
-    joined     adjacent native steps are called as one; the others stay
+    joined     adjacent native steps are called as one; other steps remain separate
 
 Compiled code is used unless `native_cost` estimates that NumPy is faster. The compilation of steps
 on large arrays starts in the first run. While NumPy computes the first steps, the code of later
@@ -256,8 +256,8 @@ class CompiledStretch:
 
     @property
     def final_steps(self) -> Sequence[Step] | None:
-        """The steps that all further runs execute, with adjacent native steps joined. None while
-        the code of a step may still change.
+        """The steps that all further runs execute, with adjacent native steps joined. It is None
+        while the code of a step may still change.
         """
         return self._sequence.steps if self.is_joined else None
 

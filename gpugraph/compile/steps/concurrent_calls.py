@@ -22,8 +22,8 @@ _SLICE_S = 0.05  # interval of checks for cancellation
 
 
 def with_concurrent_calls(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries, in which adjacent calls that do not depend on each other are merged into
-    one entry.
+    """Merge adjacent calls that do not depend on each other into one entry. Return the resulting
+    entries.
 
     If a check that a variable is initialized is between two calls, it is moved before them.
     """

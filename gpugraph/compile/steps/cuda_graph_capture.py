@@ -105,8 +105,8 @@ class Capture:
 def with_captures(
     entries: Sequence[Entry], devices: dict[str, Any], report_lines: list[str]
 ) -> list[Entry]:
-    """Return the entries, in which adjacent entries that one GPU can run as a CUDA graph are merged
-    into one entry.
+    """Merge adjacent entries that one GPU can run as a CUDA graph into one entry. Return the
+    resulting entries.
     """
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):

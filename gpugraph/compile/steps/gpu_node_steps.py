@@ -1,7 +1,7 @@
 """Steps of a device with kernels (a CUDA GPU): launches that execute the kernel of a node.
 
     Source                       launches of functions of kernels/*.cu
-    Elementwise, Reduction,      one generated kernel or a few: by the same program of values as
+    Elementwise, Reduction,      one or a few generated kernels, from the same program of values as
     Decomposition, fused ops     native code on the CPU
     ViewCopies                   copies of views
     MatrixProducts,              matrix products, with their epilogues

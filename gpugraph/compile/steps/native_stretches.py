@@ -30,8 +30,8 @@ def with_native_stretches(
     verifies: bool = False,
     begins: bool = False,
 ) -> list[Entry]:
-    """Return the entries, in which adjacent entries that may become native are merged into runs of
-    steps.
+    """Merge adjacent entries that may become native into runs of steps. Return the resulting
+    entries.
 
     Args:
       in_loop: whether the entries belong to a loop. If so, even a single small step becomes a run

@@ -21,8 +21,8 @@ from gpugraph.plan import Clock, Step, StepCode, StepGroup, note_step
 
 
 def with_parallel_steps(entries: Sequence[Entry], lanes: int, clock: Clock) -> list[Entry]:
-    """Return the entries, in which adjacent entries of one group are merged into a step that runs
-    at most `lanes` of them in parallel.
+    """Merge adjacent entries of one group into a step that runs at most `lanes` of them in
+    parallel. Return the resulting entries.
 
     If a check that a variable is initialized is between two entries of a group, it is moved before
     them.
@@ -103,8 +103,8 @@ class ParallelSteps(StepGroup):
 
 
 def _run_beside(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
-    """Run waiting steps in a new thread. New threads do not inherit NumPy's error settings, so set
-    those of the run.
+    """Run waiting steps in a new thread. New threads do not inherit NumPy's error settings, so this
+    function sets the settings of the run.
     """
     np.seterr(all="ignore")
     _run_all(waiting, errors)

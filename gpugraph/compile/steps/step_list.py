@@ -73,8 +73,8 @@ class StepList(Arrays):
         self.entries.append(Entry(self.guard, step, (), (), native, assigns, group))
 
     def with_stretches(self, entries: Sequence[Entry], in_loop: bool = False) -> list[Entry]:
-        """Return the entries, in which adjacent entries that become native calls or one CUDA graph
-        are merged.
+        """Merge adjacent entries that become native calls or one CUDA graph. Return the resulting
+        entries.
 
         Independent calls of user functions are also merged into one step, and so are large products
         that run at the same time.

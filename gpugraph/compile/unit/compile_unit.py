@@ -229,8 +229,8 @@ class Unit:
         They are nodes of another graph (prune).
       shapes, values: the shapes of outputs, and the values of constant tensors (fold).
       folded: the ops that were replaced by constants (fold).
-      failures: the error that a conditional node raises if it runs, because it rejects the shapes
-        of its inputs. By node id (fold).
+      failures: for each conditional node that rejects the shapes of its inputs, by node id, the
+        error that it raises if it runs (fold).
       absorbed: the removed ops whose results other ops compute, by name (several passes).
       reasons: the reason for each node's device (place).
       fused: the names, types and origins of the members of each fused node, by node id (fuse).

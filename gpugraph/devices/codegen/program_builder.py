@@ -112,7 +112,8 @@ class Fusion:
         return self._add(Apply(expression, tuple(inputs), *types, fails), shape)
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
-        """Add a reduction over axes, by default all. The reduced axes have size 1 in its shape.
+        """Add a reduction over axes, by default all. In the shape of the result, the reduced axes
+        have size 1.
 
         The result has the value's dtype.
         """

@@ -8,7 +8,7 @@ functions, and other ops become native calls.
     tiled_product  a matrix product by gpugraph's own tiled code           tiled_products
     move        a copy from one strided array to another, as such a call   strided_copies
     SourceFile  C functions of single ops, written by hand                 handwritten_kernels
-    sequence    calls, one after another, as one                         here
+    sequence    one call that makes several calls in order               here
     Loop        variables, a condition, next values: a whole while loop    c_while_loop_source
     Iterations  calls, jumps, accesses to stacks: any other while loop     iterations
 

@@ -2,7 +2,7 @@
 and the functions are bound to arrays.
 
     file = prepare_source("host_convolution.h").get()      None while it is compiled
-    run = file.bind("gg_conv2d", parameters, arrays)        a call, as of other kernels
+    run = file.bind("gg_conv2d", parameters, arrays)        a native call
     run()
 
 A file is compiled for one dtype, or for both float32 and float64. In the latter case the dtype of

@@ -259,9 +259,9 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
     column. Leading axes of a and b may have any strides, including 0. The call must not run in two
     threads at the same time.
 
-    Raises NotNativeError if the dtypes or strides are different, or if `out` overlaps itself or an
-    input. Raises InternalError if the shapes don't match, if `out` is read-only, or if there is a
-    `blas_reason`.
+    Raises NotNativeError if the dtypes or strides do not meet these conditions, or if `out`
+    overlaps itself or an input. Raises InternalError if the shapes don't match, if `out` is
+    read-only, or if there is a `blas_reason`.
     """
     blas, runtime = _blas(), RUNTIME.get(True)
     if blas is None or runtime is None:

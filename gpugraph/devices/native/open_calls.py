@@ -1,7 +1,7 @@
 """Native calls with open sizes. A call reads its arguments from a block of memory, which consists
 of words of 64 bits. This module finds the words that depend on sizes.
 
-    call      = function.call(arrays, ...)      bound to arrays, as it is
+    call      = function.call(arrays, ...)      bound to arrays
     open_call = the same over `OpenView`s       the fields of its block as Sizes and Addresses
     words_of(call, open_call)                   where in memory these words are
 
@@ -85,7 +85,7 @@ class OpenCall:
       fields: the words of the block, by field.
       tables: for each field that points to a table, the entries of the table.
       cut: the address of the C function that divides the computation, or 0.
-      results: the fields that this function sets.
+      results: the fields that the function `cut` sets.
       scratch: functions that receive the block and return a size of scratch memory in bytes, by
         index in the table `at`.
       work: the field that contains the amount of computation, and the amount from which the GIL is
@@ -108,8 +108,8 @@ class OpenCall:
 
 
 class Words(NamedTuple):
-    """The words of one block. They are a dict from address to value for the words that depend on
-    sizes, and the words that the division of the computation sets.
+    """The words of one block: the words that depend on sizes, as a dict from address to value, and
+    the words that the division of the computation sets.
     """
 
     values: dict[int, Any]

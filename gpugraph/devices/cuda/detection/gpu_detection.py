@@ -1,6 +1,6 @@
 """Detection of the usable GPUs. If there are none, it gives the reason and a remedy.
 
-    GPUGRAPH_GPU=0?  ->  driver?  ->  CuPy?  ->  they fit?  ->  GPUs visible?  ->  CuPy imports?
+    GPUGRAPH_GPU=0?  ->  driver?  ->  CuPy?  ->  versions fit?  ->  GPUs visible?  ->  CuPy imports?
                      ->  a small kernel compiles, runs and has the right result
 
 Cheap checks come first, so a machine without a GPU spends almost no time here, and CuPy is imported

@@ -56,8 +56,8 @@ class Launches(NamedTuple):
     """A CUDA source, a name for messages, and the launches of the source in order.
 
     Args:
-      parts: the program and variant of the source, if several of its launches may be joined (see
-        `joined_launches`). Otherwise None. They may be joined if the source has a single kernel
+      parts: the program and variant of the source if several of its launches may be joined (see
+        `joined_launches`), otherwise None. Launches may be joined if the source has a single kernel
         with independent blocks.
     """
 
