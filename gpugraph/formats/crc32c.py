@@ -92,8 +92,8 @@ called for large data, until it reports that the native function will never be a
 
 
 def crc32c(data: Any, crc: int = 0) -> int:
-    """Return the CRC-32C of `data`. `crc` is the checksum of the preceding bytes, by default of
-    none.
+    """Return the CRC-32C of `data`. `crc` is the checksum of the preceding bytes. By default there
+    are none.
 
     Args:
       data: bytes or any contiguous buffer. The bytes of a NumPy array are used.

@@ -227,7 +227,7 @@ def _read_integers(content: bytes, start: int, end: int) -> Any:
 
 def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
     """Yield the bytes of the values in a list of numbers. The values may be packed or tagged one by
-    one, also in the same list.
+    one, even within one list.
 
     Args:
       tag: the tag of a single value.

@@ -66,7 +66,7 @@ class Column(NamedTuple):
       kinds: the kind of the feature's list, or 0 if the example does not have the feature.
       features: the position where the content of the feature starts.
       starts: the position where the content of the list starts.
-      ends: the position where both end.
+      ends: the position where the feature and its list end.
     """
 
     kinds: Any

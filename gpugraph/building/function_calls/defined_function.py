@@ -36,8 +36,8 @@ class Defun:
     """A decorator that defines a function whose arguments have the types `input_types`.
 
     If no types are declared but the function has parameters, it is defined again for each list of
-    argument types that it is called with. Any other option, such as `capture_by_value`, is
-    accepted.
+    argument types that it is called with. Some options of TensorFlow, such as `capture_by_value`,
+    are accepted but have no effect.
 
     Args:
       func_name: the function's name, which is the op type of its calls. By default it is derived

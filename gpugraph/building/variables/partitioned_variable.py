@@ -82,7 +82,7 @@ class PartitionedVariable:
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """Return the shape of the whole variable, as `shape`."""
+        """Return the shape of the whole variable, which is also the property `shape`."""
         return self._shape
 
     @property

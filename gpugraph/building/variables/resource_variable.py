@@ -164,7 +164,7 @@ class ResourceVariable(Variable):
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """Return the static shape of the value, as `shape`."""
+        """Return the static shape of the value, which is also the property `shape`."""
         return self._shape
 
     @property

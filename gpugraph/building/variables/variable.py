@@ -272,7 +272,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._variable.shape
 
     def get_shape(self) -> TensorShape:
-        """Return the static shape, as `shape`."""
+        """Return the static shape, which is also the property `shape`."""
         return self._variable.shape
 
     @property

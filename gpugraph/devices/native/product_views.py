@@ -1,7 +1,7 @@
 """Product views: the operands and the result of a matrix product, as views whose strides native
 code supports.
 
-out = a @ b shapes that fit -> the layout of each matrix -> leading axes that are rows
+out = a @ b    shapes that fit -> the layout of each matrix -> leading axes that are rows
 """
 
 from __future__ import annotations
