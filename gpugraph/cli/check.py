@@ -65,7 +65,9 @@ def check_command(options: argparse.Namespace) -> int:
 
 
 def _checked(source: bytes, file: str, is_python_2: bool) -> ProgramNames:
-    """Return the names that a program uses. One that can't be translated has a fault."""
+    """Return the names that a program uses. If the program can't be translated, the result contains
+    the error.
+    """
     if not is_python_2:
         return check_source(source, file)
     try:

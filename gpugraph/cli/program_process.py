@@ -49,8 +49,8 @@ class Program(NamedTuple):
         the program ends, so that its threads and exit handlers still find its modules and
         arguments.
       is_python_2: whether the program is for Python 2, and is translated.
-      prints_apart: whether the program's standard output becomes standard error, because the
-        command prints JSON on standard output.
+      prints_apart: whether the program's standard output is redirected to standard error, because
+        the command prints JSON on standard output.
     """
 
     name: str

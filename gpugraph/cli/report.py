@@ -49,7 +49,8 @@ class _RunChoice:
     is chosen only if the program has no other plan.
 
     Args:
-      scores: for each plan, whether it does anything else, and its total time in nanoseconds.
+      scores: for each plan, whether it does more than initialize, check, save or restore variables,
+        and its total time in nanoseconds.
     """
 
     wanted: int | None

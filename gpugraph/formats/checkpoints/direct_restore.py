@@ -72,8 +72,8 @@ def restore_into(
 
     Args:
       threads: the maximum number of concurrent readers.
-      advance: receives numbers of bytes that have been read, from several threads. All bytes are
-        read twice.
+      advance: a function that receives the number of bytes of each read. Several threads call it,
+        and all bytes are read twice.
     """
     pieces, values = [], []
     for name, spec, array in targets:
