@@ -7,9 +7,9 @@
     with tf.Session() as session:
         print(session.run(y, {x: [[1.0, 2.0, 3.0]]}))
 
-Names, signatures, defaults and error classes are TensorFlow 1.15's. Beyond TensorFlow:
-`Session.explain` gives the device of each operation and the reason, `Session.memory_stats` the
-memory in use on each device; `GPUOptions(virtual_gpus=n)` provides GPUs that are emulated in host
+Names, signatures, defaults and error classes are TensorFlow 1.15's. gpugraph adds three features.
+`Session.explain` reports the device of each operation and the reason for it. `Session.memory_stats`
+reports the memory in use on each device. `GPUOptions(virtual_gpus=n)` emulates `n` GPUs in host
 memory, so that a placement can be tested without GPUs.
 """
 

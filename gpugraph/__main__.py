@@ -1,4 +1,6 @@
-"""`python -m gpugraph`: the command line, where the `gpugraph` command is not installed."""
+"""Runs the command line with `python -m gpugraph`, which also works if the `gpugraph` command is
+not installed.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`tf.compat`: conversions of strings and bytes, and the modules `compat.v1` (the whole package)
-and `compat.v2`.
+"""`tf.compat`: conversions between strings and bytes, and the modules `compat.v1` (the whole
+package) and `compat.v2`.
 """
 
 from gpugraph.api import v2 as v2

@@ -1,6 +1,6 @@
 """The import paths of the public modules: `import gpugraph.nn` imports `gpugraph/api/nn.py`.
 
-A module whose public path differs from its file's path is imported once, whichever path is used.
+If a module's public path differs from the path of its file, both paths give the same module object.
 `gpugraph.compat.v1` is the whole package. `add_to_public_modules` registers a function that extends
 the public modules when they are imported.
 """
@@ -175,10 +175,10 @@ def public_module(path: str) -> ModuleType:
 
 
 class _Modules(Mapping[str, ModuleType]):
-    """A mapping from public paths to modules, which imports a module when it is looked up.
+    """A mapping from public paths to modules. A lookup imports the module.
 
     Args:
-      prefix: the text that precedes the path in each key.
+      prefix: the text before the public path in each key.
     """
 
     def __init__(self, paths: Iterable[str], prefix: str = "") -> None:
@@ -218,12 +218,12 @@ def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
 class _PublicPaths(MetaPathFinder):
     """An importer that finds modules by their public paths.
 
-    It also calls the functions of `add_to_public_modules` for modules that are imported by their
-    file path.
+    If a module is imported by its file path instead, the importer makes its loader call the
+    functions that `add_to_public_modules` has registered.
     """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return the spec for a public path, a former path, or a file path of a public module.
+        """Return the spec for a public path, a former path, or the file path of a public module.
 
         Returns None for any other name.
         """
@@ -247,11 +247,13 @@ def _with_additions(spec: ModuleSpec | None) -> ModuleSpec | None:
 class _PublicLoader(SourceFileLoader):
     """The loader for a public module that is imported by its file path.
 
-    It calls the functions of `add_to_public_modules`.
+    After the import it calls the functions that `add_to_public_modules` has registered.
     """
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module, then call the functions of `add_to_public_modules`."""
+        """Execute the module, then call the functions that `add_to_public_modules` has
+        registered.
+        """
         super().exec_module(module)
         path = _OWN_PATHS[module.__name__.removeprefix(f"{_PACKAGE}.")]
         for function in _additions:
@@ -259,7 +261,9 @@ class _PublicLoader(SourceFileLoader):
 
 
 def _canonical(path: str) -> str:
-    """Return the path without `compat.v1`, and with a moved folder's former path replaced."""
+    """Return the path without a leading `compat.v1`. If its first folder is the former name of a
+    moved folder, replace that name.
+    """
     while path == _WHOLE or path.startswith(f"{_WHOLE}."):
         path = path[len(_WHOLE) + 1 :]
     first, dot, rest = path.partition(".")
@@ -275,13 +279,17 @@ class _Known(Loader):
         self._path = path
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the public module, imported by its file path, and remember its spec."""
+        """Import the public module by its file path, keep its spec for `exec_module`, and return
+        it.
+        """
         module = public_module(self._path)
         self._spec = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the module's spec, which Python's import has replaced."""
+        """Restore the module's own spec, which the import system has overwritten with the spec of
+        this path.
+        """
         module.__spec__ = self._spec
 
 

@@ -1,6 +1,5 @@
-"""`tf.manip`: the functions of `tf` that rearrange elements.
-
-`tf.manip` is an older name for them.
+"""`tf.manip`: functions that rearrange the elements of a tensor, which `tf` has under the same
+names.
 """
 
 from gpugraph.ops.arrays.reshape_and_transpose import reshape as reshape

@@ -1,6 +1,6 @@
 """`tf.random`: random tensors.
 
-The stream of each op depends on the op's seed and the graph's seed.
+The random numbers of each op depend on its own seed and the graph's seed.
 """
 
 from gpugraph.ops.nn.losses.candidate_samplers import (

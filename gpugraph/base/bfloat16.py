@@ -1,8 +1,7 @@
-"""bfloat16 in NumPy, which does not define it: the type comes from `ml_dtypes`, an optional
-dependency.
+"""NumPy's type for bfloat16, which comes from `ml_dtypes`, an optional dependency.
 
-Without `ml_dtypes` the DType still exists and has a name; code that needs arrays of bfloat16 raises
-`absent()`.
+NumPy itself does not define the type. Without `ml_dtypes` the DType `bfloat16` still exists and has
+a name. Code that needs arrays of bfloat16 raises the error of `absent()`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
-"""Names of a package whose modules are imported on first access to the name.
+"""Deferred imports: the modules behind a package's names are imported when a name is first
+accessed.
 
-A package that defers its imports declares them where only type checkers execute them:
+A package that defers its imports declares them in a block that only type checkers execute:
 
     if TYPE_CHECKING:
         from gpugraph.session import Session as Session
     else:
         __getattr__, __dir__, __all__ = deferred_names(__name__)
 
-This module parses the same lines, so readers, type checkers and the program use a single list of
-names. Besides `from module import name`, three forms are allowed: `other = name`, `other =
-module.name`, and `from module import *` if that module itself consists of such lines.
+This module parses the source of that block, so that readers, type checkers and the program use a
+single list of names. In addition to `from module import name`, three forms are allowed: `other =
+name`, `other = module.name`, and `from module import *` if that module itself consists of such
+lines.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ _LOCK = new_rlock()
 
 @contextmanager
 def one_import_at_a_time() -> Iterator[None]:
-    """Serialize deferred imports: only one thread is in the block at a time.
+    """Serialize deferred imports: only one thread at a time runs the body of the `with` statement.
 
     If two threads imported mutually dependent packages in opposite order, one of them could get a
     partly imported package. A thread that is already inside an import does not wait, because other
@@ -52,7 +54,7 @@ class _Package(ModuleType):
     """A package in which a declared name keeps its declared value even if a submodule has the same
     name.
 
-    Python's import of the submodule would otherwise replace it by the module.
+    Otherwise the import of the submodule would replace the declared value by the submodule.
     """
 
     _deferred: _Sources
@@ -64,7 +66,7 @@ class _Package(ModuleType):
         super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
-        """Pickle the package by its name, so that functions that use it can be pickled."""
+        """Pickle the package by its name, so that a function that refers to it can be pickled."""
         return importlib.import_module, (self.__name__,)
 
 
@@ -74,9 +76,10 @@ def deferred_names(
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose imports are deferred.
 
     Args:
-      fallback: called with a name that is neither among the imports nor a module of the package; it
+      package: the package's name.
+      fallback: called with a name that is neither declared nor a submodule of the package. It
         returns a value or raises an AttributeError.
-      first: the name of a module that is imported before the first access to one of the names.
+      first: a module that is imported before the first access to any of the names.
     """
     sources = _sources(package)
     module = sys.modules[package]
@@ -113,7 +116,7 @@ def deferred_names(
 
 
 def _is_module(package: ModuleType, name: str) -> bool:
-    """Return whether a package has a module of that name."""
+    """Return whether a package has a submodule of this name."""
     if name.startswith("_") or not hasattr(package, "__path__"):
         return False
     return importlib.util.find_spec(f"{package.__name__}.{name}") is not None
@@ -123,7 +126,8 @@ def _value(module: str, name: str, is_module: bool) -> Any:
     """Return the attribute `name` of a module, or its submodule of that name.
 
     Args:
-      is_module: whether `name` denotes the submodule even if there is such an attribute.
+      is_module: whether `name` means the submodule even if the module has an attribute of this
+        name.
     """
     holder = importlib.import_module(module)
     if not is_module and hasattr(holder, name):
@@ -132,8 +136,8 @@ def _value(module: str, name: str, is_module: bool) -> Any:
 
 
 def _sources(package: str) -> _Sources:
-    """Return, for each name of a package's deferred imports, its module and its name in that
-    module.
+    """Return, for each name among a package's deferred imports, the module that defines it and the
+    name that it has there.
     """
     for statement in _statements(package):
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
@@ -150,7 +154,9 @@ def _statements(module: str) -> list[ast.stmt]:
 
 
 def _listed(statements: list[ast.stmt]) -> _Sources:
-    """For each name that the statements define, return its module and its name in that module."""
+    """Return, for each name that the statements define, the module that defines it and the name
+    that it has there.
+    """
     known: _Sources = {}
     for statement in statements:
         if isinstance(statement, ast.Assign):

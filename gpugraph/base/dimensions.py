@@ -1,8 +1,8 @@
 """The class `Dimension`: one size of a static shape, as in TensorFlow 1.
 
 A size is an int of at least 0, or None if it is unknown; gpugraph stores sizes in this form.
-`shape[i]` returns a `Dimension`, which supports arithmetic. A result that depends
-on an unknown size is unknown: a Dimension of None, or None for a comparison.
+`shape[i]` returns a `Dimension`, which supports arithmetic. If an operand is unknown, arithmetic
+returns a Dimension of None, and a comparison returns None.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def as_size(value: object) -> int | None:
 
     Raises:
       TypeError: `value` is not a number.
-      ValueError: `value` is negative or not whole, or a string of anything but digits.
+      ValueError: `value` is negative or not whole, or a string with characters that are not digits.
     """
     if value is None or (type(value) is int and value >= 0):
         return value
@@ -48,7 +48,9 @@ def _as_whole(value: object) -> int:
 
 
 def _comparison(operate: Callable[[int, int], bool]) -> Callable[[Any, object], Any]:
-    """Return a method of Dimension that returns True or False, or None if a size is unknown."""
+    """Return a comparison method of Dimension. The method returns a bool, or None if a size is
+    unknown.
+    """
 
     def method(self: Dimension, other: object) -> bool | None:
         x, y = self.value, as_size(other)
@@ -58,7 +60,9 @@ def _comparison(operate: Callable[[int, int], bool]) -> Callable[[Any, object], 
 
 
 def _equality(operate: Callable[[int, int], bool]) -> Callable[[Any, object], Any]:
-    """Return a `_comparison` that returns NotImplemented if the other operand is not a size."""
+    """Return a comparison method of Dimension that also returns NotImplemented if the other operand
+    is not a size.
+    """
     compare = _comparison(operate)
 
     def method(self: Dimension, other: object) -> Any:
@@ -75,7 +79,7 @@ def _arithmetic(
 ) -> Callable[[Any, object], Any]:
     """Return an arithmetic method of Dimension.
 
-    It returns a Dimension, or NotImplemented if the other operand is not a size.
+    The method returns a Dimension, or NotImplemented if the other operand is not a size.
 
     Args:
       swapped: whether `self` is the right operand, as in `__radd__`.
@@ -98,8 +102,8 @@ class Dimension:
     """One size of a shape: a known int, or unknown.
 
     Arithmetic with ints, None and Dimensions returns a Dimension, which is unknown if an operand is
-    unknown. Comparisons return None if an operand is unknown. Known Dimensions serve as ints and
-    indices.
+    unknown. Comparisons return None if an operand is unknown. A known Dimension can be used as an
+    int and as an index.
 
     Args:
       value: an int of at least 0, None, a Dimension, or a string of digits.
@@ -120,8 +124,8 @@ class Dimension:
         return self._value
 
     def is_compatible_with(self, other: object) -> bool:
-        """Return whether the two sizes can be the same: they are equal, or at least one is
-        unknown.
+        """Return whether the two sizes can be the same. They can if they are equal, or if at least
+        one of them is unknown.
         """
         size = as_size(other)
         return self._value is None or size is None or self._value == size
@@ -132,8 +136,8 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: object) -> Dimension:
-        """Return this size or, if it is unknown, `other`. Raises ValueError if both are known and
-        differ.
+        """Return this size or, if it is unknown, `other`. Raises ValueError if the two sizes are
+        known and differ.
         """
         self.assert_is_compatible_with(other)
         return Dimension(other if self._value is None else self._value)

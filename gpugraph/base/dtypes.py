@@ -1,6 +1,6 @@
 """Element types of tensors, and their NumPy counterparts.
 
-Every type is a singleton, created here, so types can be compared by `is`. Names, numbers and
+Every type is a singleton, created here, so types can be compared with `is`. Names, numbers and
 conversions are TensorFlow 1.15's. Each type has a reference twin (`float32_ref`, number + 100) for
 the outputs of reference variables.
 
@@ -29,18 +29,22 @@ class DType:
     type has this number. A type is equal to every value that `as_dtype` converts to it, such as its
     name. A reference type is not equal to its base type.
 
-    Attributes (read only): name: such as "float32" or "float32_ref".
+    No attribute can be assigned.
 
-    Args:
-      as_datatype_enum: TensorFlow's type number. The number of a reference type is that of its base
+    Attributes:
+      name: the name, such as "float32" or "float32_ref".
+      as_datatype_enum: TensorFlow's type number. A reference type has the number of its base type
         plus 100.
-      base_dtype: the type without the reference.
-      real_dtype: the type of the real part; the type itself unless it is complex.
+      base_dtype: the type itself or, for a reference type, the type that it refers to.
+      real_dtype: the type of the real part if the type is complex, else the type itself.
       size: bytes per element as TensorFlow counts them (string 8, resource 1).
-      itemsize: bytes per element in a NumPy array (string and resource: a Python reference, 8).
-      is_bool, is_integer, is_floating, is_complex, is_unsigned, is_quantized, is_ref_dtype,
-        is_numpy_compatible: flags. For string, resource and variant the flags of kinds are False,
-        and only string is NumPy compatible. Quantized types are not integers.
+      itemsize: bytes per element in a NumPy array. Strings and resources are Python references of 8
+        bytes.
+      is_bool, is_integer, is_floating, is_complex, is_unsigned, is_quantized: whether the type is
+        of this kind. All are False for string, resource and variant. A quantized type is not an
+        integer type.
+      is_ref_dtype: whether this is a reference type.
+      is_numpy_compatible: False for resource and variant only.
     """
 
     __slots__ = (
@@ -79,9 +83,9 @@ class DType:
     def as_numpy_dtype(self) -> type[Any]:
         """The NumPy scalar type; `object` for strings. Raises TypeError for resources and variants.
 
-        For a quantized type it is a structured dtype with one field of the type's name.
+        For a quantized type it is a structured dtype with one field, which has the type's name.
 
-        For bfloat16 it is `ml_dtypes.bfloat16`. Raises ModuleNotFoundError if that is not
+        For bfloat16 it is `ml_dtypes.bfloat16`. Raises ModuleNotFoundError if `ml_dtypes` is not
         installed.
         """
         if not self.is_numpy_compatible:
@@ -96,15 +100,15 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The minimum value: a NumPy float or a Python int. Raises TypeError if values have no
-        order.
+        """The minimum value: a NumPy float or a Python int. Raises TypeError if the values of the
+        type have no order.
         """
         return self._extreme("min")
 
     @property
     def max(self) -> Any:
-        """The maximum value: a NumPy float or a Python int. Raises TypeError if values have no
-        order.
+        """The maximum value: a NumPy float or a Python int. Raises TypeError if the values of the
+        type have no order.
         """
         return self._extreme("max")
 
@@ -164,10 +168,11 @@ _NUMPY_INCOMPATIBLE = frozenset({"resource", "variant"})
 def _make(name: str, number: int, numpy_type: Any, like: Any) -> DType:
     """Create a type and register it by number.
 
-    The caller sets `base_dtype`, `real_dtype`, `_as_ref`.
+    The caller sets `base_dtype`, `real_dtype` and `_as_ref`.
 
     Args:
-      like: a NumPy type of the same kind and size.
+      numpy_type: the NumPy type, or None if it is not available.
+      like: a NumPy type with the kind and the item size of the new type.
     """
     dtype: DType = object.__new__(DType)
     kind, itemsize = np.dtype(like).kind, np.dtype(like).itemsize
@@ -204,12 +209,12 @@ def _pair(
     real: DType | None = None,
     like: type[Any] | None = None,
 ) -> tuple[DType, DType]:
-    """Return a type and its reference twin.
+    """Create a type and its reference twin, and return both.
 
     Args:
-      real: the type of the real part, or None if it is the type itself.
-      like: a NumPy type of the same kind and size; required if `numpy_type` is None or is not
-        defined by NumPy.
+      real: the type of the real part, or None if that is the type itself.
+      like: a NumPy type with the kind and the item size of the new type. It is required if
+        `numpy_type` is None or is not defined by NumPy.
     """
     base = _make(name, number, numpy_type, like or numpy_type or object)
     ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type, like or numpy_type or object)
@@ -220,7 +225,8 @@ def _pair(
 
 
 def _quantized(name: str, number: int, numpy_type: type[Any]) -> tuple[DType, DType]:
-    """Return a quantized type (integers that represent real numbers) and its reference twin.
+    """Create a quantized type (integers that represent real numbers) and its reference twin, and
+    return both.
 
     Arrays have a structured dtype with one field, so NumPy rejects arithmetic with them.
     """
@@ -280,9 +286,10 @@ def stored(array: Any) -> Any:
 
 
 def _numpy_table() -> dict[type[Any], DType]:
-    """Map NumPy scalar types to types.
+    """Map NumPy scalar types to DTypes.
 
-    C types that NumPy distinguishes are included, such as `longlong` beside `int64`.
+    NumPy may have several types for one size, such as `longlong` and `int64`. The map contains all
+    of them.
     """
     known = [dtype for dtype in (*NUMERIC, bool) if dtype is not bfloat16]
     sizes = {(np.dtype(d._numpy_type).kind, d.itemsize): d for d in known}
@@ -326,9 +333,9 @@ def as_dtype(type_value: object) -> DType:
 
     Args:
       type_value: a DType, a name ("float32", "half", "int32_ref"), a TensorFlow type number, a
-        NumPy dtype of any byte order, a NumPy scalar type, scalar or array, or a Python type.
-        Python's float gives float32, complex gives complex128, bool gives bool; str, bytes and
-        object give string; int raises an error.
+        NumPy dtype of any byte order, a NumPy scalar type, a NumPy scalar or array, or a Python
+        type. Python's float gives float32, complex gives complex128, bool gives bool, and str,
+        bytes and object give string. Python's int is rejected.
 
     Raises:
       TypeError: `type_value` denotes no type.

@@ -1,8 +1,9 @@
 """Errors of the runtime: one class per canonical status code.
 
-Every failure while a graph is checked, placed or run is an `OpError`. Its class is the kind of
-failure, and its attributes name the node. Misuse of the Python interface raises Python's own
-TypeError and ValueError. Two subclasses of these that TensorFlow 1.15 defines are also here.
+Every failure while a graph is checked, placed or run is an `OpError`. Its class identifies the kind
+of failure, and its attributes identify the node. Misuse of the Python interface raises Python's own
+TypeError and ValueError. This module also defines TensorFlow 1.15's subclasses of TypeError and
+ValueError.
 
 A pickled error keeps its node definition, message and code, so that it can be sent to another
 process. It loses the `Operation`, which belongs to a graph.
@@ -59,7 +60,7 @@ class OpError(Exception):
 
     @property
     def op(self) -> Any:
-        """The failing `Operation`, or None; always None after unpickling."""
+        """The failing `Operation`, or None if it is unknown. It is always None after unpickling."""
         return self._op
 
     @property
@@ -73,8 +74,8 @@ class OpError(Exception):
         return self._error_code
 
     def bare(self) -> OpError:
-        """Return a copy without operation and traceback, since the frames of the traceback would
-        keep arrays alive.
+        """Return a copy without operation and traceback. The frames of a traceback would keep
+        arrays alive.
         """
         return copy(self)
 
@@ -147,13 +148,13 @@ class NotFoundError(_CanonicalError):
 
 
 class AlreadyExistsError(_CanonicalError):
-    """An object of this name exists already."""
+    """An object of this name already exists."""
 
     _code = ALREADY_EXISTS
 
 
 class PermissionDeniedError(_CanonicalError):
-    """An object of this name already exists."""
+    """The caller does not have permission for the operation."""
 
     _code = PERMISSION_DENIED
 
@@ -165,19 +166,21 @@ class ResourceExhaustedError(_CanonicalError):
 
 
 class FailedPreconditionError(_CanonicalError):
-    """A precondition of the op does not hold: for example, a variable is not initialized."""
+    """A precondition of the op is not satisfied: for example, a variable is not initialized."""
 
     _code = FAILED_PRECONDITION
 
 
 class AbortedError(_CanonicalError):
-    """The operation was aborted because of a concurrent action; a repetition may succeed."""
+    """The operation was aborted because of a concurrent action. It may succeed if it is
+    repeated.
+    """
 
     _code = ABORTED
 
 
 class OutOfRangeError(_CanonicalError):
-    """An index or a read passed the end: of a tensor, a file, a closed and empty queue, or a
+    """An index or a read went past the end of a tensor, a file, a closed and empty queue, or a
     dataset.
     """
 
@@ -191,13 +194,13 @@ class UnimplementedError(_CanonicalError):
 
 
 class InternalError(_CanonicalError):
-    """The runtime violated one of its invariants: a bug."""
+    """The runtime violated one of its own invariants, which is a bug."""
 
     _code = INTERNAL
 
 
 class UnavailableError(_CanonicalError):
-    """A service or worker cannot be reached now; a repetition later may succeed."""
+    """A service or worker cannot be reached now. The call may succeed if it is repeated later."""
 
     _code = UNAVAILABLE
 

@@ -1,9 +1,9 @@
 """Locks that are free in a forked child, even if a thread held them when the process forked.
 
-The child has only the thread that forked, so a lock that another thread held would never be
-released there. Brief locks, which allocators hold only for short times, are acquired before the
-fork, so that the data they protect is consistent in the child. All other locks are reset to free in
-the child.
+The child has only the thread that forked. If another thread held a lock at that moment, no thread
+of the child would ever release it. Brief locks, which allocators hold only for short times, are
+acquired before the fork, so that the data they protect is consistent in the child. All other locks
+are reset to free in the child.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def new_rlock(brief: bool = False) -> Any:
     """Return a reentrant lock that is free in a forked child.
 
     Args:
-      brief: whether a fork waits until the lock is released, for at most a second.
+      brief: whether a fork first waits, for at most a second, until the lock is released.
     """
     lock = threading.RLock()
     (_BRIEF if brief else _LOCKS).add(lock)

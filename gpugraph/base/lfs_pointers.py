@@ -1,7 +1,7 @@
 """Git LFS pointers: the short texts that a clone contains instead of files until `git lfs pull`.
 
-Source: the specification of Git LFS, docs/spec.md. Code that loads files uses this to explain why a
-file is malformed.
+Source: the specification of Git LFS, docs/spec.md. Code that loads a file uses this module to
+explain why the file is malformed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_BYTES = 1024
 
 
 def pointer_text(content: Any) -> str:
-    """Return a remark in parentheses if `content` is a Git LFS pointer; "" otherwise."""
+    """Return an explanation in parentheses if `content` is a Git LFS pointer, else ""."""
     beginning = bytes(content[:_MAX_BYTES])
     if not beginning.startswith(BEGINNING):
         return ""
@@ -29,9 +29,7 @@ def pointer_text(content: Any) -> str:
 
 
 def pointer_text_of_file(path: Any) -> str:
-    """Return the remark of `pointer_text` for the content of a file. If it can't be read, return
-    "".
-    """
+    """Return `pointer_text` of a file's content. If the file can't be read, return ""."""
     with contextlib.suppress(OSError, ValueError):
         if os.path.isfile(path):
             with open(path, "rb") as file:

@@ -1,5 +1,5 @@
-"""Errors of an op that rejects its inputs. Their wording differs between graph construction and a
-run.
+"""Errors for inputs that an op rejects. TensorFlow words such an error differently at graph
+construction and in a run.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ class Misfit(ValueError):
     construction and in a run.
 
     Args:
-      message: the wording if the error reaches the program unchanged, and the default for the other
-        wordings.
-      in_run: the wording in a run, if it differs from that at graph construction. `INPUT_NAME` in
-        it stands for the name of the first input.
+      message: the error's text, and the default for the other wordings.
+      in_run: the wording in a run. `INPUT_NAME` in it represents the name of the first input.
       shapes: the shapes of the first outputs if TensorFlow rejects the inputs only in a run. Graph
-        construction then continues with these shapes, and the shapes of further outputs are
-        unknown. None: graph construction also fails.
-      error_class: the class of the run's error.
+        construction then continues with these shapes, and the shapes of all further outputs are
+        unknown. If None, graph construction fails as well.
+      error_class: the class of the error in a run.
       in_graph: the wording of shape inference at graph construction.
       detail: a description of the rejected input, appended to TensorFlow's wording.
     """
@@ -55,8 +53,8 @@ class _Wording(str):
 
 
 def value_error(message: str, in_graph: str, in_run: str = "") -> ValueError:
-    """Return a ValueError that also carries a `Misfit`'s wordings for graph construction and for
-    runs.
+    """Return a ValueError that also carries the wordings of a `Misfit` for graph construction and
+    for runs.
     """
     wording = _Wording(message)
     wording.in_graph, wording.in_run = in_graph, in_run
@@ -64,12 +62,12 @@ def value_error(message: str, in_graph: str, in_run: str = "") -> ValueError:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Return whether the error is a `Misfit`, or a ValueError that `value_error` has created."""
+    """Return whether the error is a `Misfit`, or a ValueError created by `value_error`."""
     return isinstance(error, Misfit) or isinstance(next(iter(error.args), None), _Wording)
 
 
 def misfit_of(error: Exception) -> Misfit:
-    """Return `error` as a `Misfit` with all wordings that `error` carries."""
+    """Return `error` as a `Misfit`, with all wordings that `error` carries."""
     if isinstance(error, Misfit):
         return error
     wording = error.args[0] if error.args else ""

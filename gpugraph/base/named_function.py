@@ -27,8 +27,8 @@ def named(name: str, doc: str) -> Callable[[Function], Function]:
 def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that gives a function the parameters of `signature`.
 
-    The decorated function receives every argument by name, including arguments left at their
-    default.
+    The decorated function receives every argument by keyword, including the default of each omitted
+    argument.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,7 +58,7 @@ def with_parameters_of(
     """Return the decorator `with_signature` for the signature of `function`.
 
     Args:
-      defaults: values that replace the defaults of these parameters.
+      defaults: new defaults for parameters of `function`, by name.
     """
     signature = inspect.signature(function)
     parameters = [
@@ -71,11 +71,11 @@ def with_parameters_of(
 def add_parameters(
     function: Callable[..., Any], call: Callable[..., Any], **defaults: Any
 ) -> Callable[..., Any]:
-    """Return `function` with additional parameters, inserted before the parameter `name`, or at the
-    end.
+    """Return `function` with additional parameters. They are inserted before the parameter `name`
+    or, if there is none, at the end.
 
     The new function returns `call(arguments, **others)`. `arguments` is a dict with the arguments
-    of `function` by name; `others` has the arguments of the additional parameters.
+    of `function` by name. `others` are the arguments of the additional parameters.
 
     Args:
       defaults: the additional parameters with their defaults.

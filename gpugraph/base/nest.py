@@ -1,8 +1,8 @@
 """Flattening and packing of nested structures.
 
-A structure is a list, tuple, named tuple, dict, dict view or an object of an attrs class.
-Every other value (tensors, numbers, strings, None) is a leaf. The leaves of a dict are in the order
-of its sorted keys, so dicts with the same keys match whatever their insertion order.
+A structure is a list, a tuple, a named tuple, a dict, a dict view, or an instance of an attrs
+class. Every other value (tensors, numbers, strings, None) is a leaf. The leaves of a dict are in
+the order of its sorted keys, so dicts with the same keys match whatever their insertion order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _VIEWS = (KeysView, ValuesView, ItemsView)
 
 
 def is_nested(seq: Any) -> bool:
-    """Return whether a value is a structure, not a leaf."""
+    """Return whether a value is a structure. Any other value is a leaf."""
     if isinstance(seq, (str, bytes, bytearray)):
         return False
     return isinstance(seq, (Sequence, Mapping, *_VIEWS)) or _is_attrs(seq)
@@ -26,7 +26,8 @@ def is_composite(value: Any) -> bool:
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """Return the leaves of `structure`, in order. A leaf is returned in a list.
+    """Return the leaves of `structure`, in order. If `structure` is a leaf, return a list of this
+    one leaf.
 
     With `expand_composites`, a composite leaf is replaced by its component tensors.
 
@@ -63,12 +64,12 @@ def pack_sequence_as(
 ) -> Any:
     """Return a structure like `structure` whose leaves are the items of `flat_sequence`.
 
-    Raises TypeError if `flat_sequence` is not a sequence, ValueError if `structure` has another
-    number of leaves.
+    Raises TypeError if `flat_sequence` is not a sequence. Raises ValueError if its length is not
+    the number of leaves of `structure`.
 
     Args:
-      expand_composites: as in `flatten`. The items are then components, which are joined to
-        composites again.
+      expand_composites: whether the items are the component tensors of composites, as `flatten`
+        returns them with this option. They are joined to composites again.
     """
     if not is_nested(flat_sequence):
         raise TypeError(
@@ -87,7 +88,9 @@ def pack_sequence_as(
 
 
 def _composed(structure: Any, leaves: Iterator[Any]) -> Iterator[Any]:
-    """Yield one value for each leaf of `structure`; join the components of each composite."""
+    """Yield one value for each leaf of `structure`, and join component tensors to the composites
+    that they belong to.
+    """
     for leaf in flatten(structure):
         parts = _components(leaf)
         yield leaf._of([next(leaves) for _ in parts]) if parts else next(leaves)
@@ -105,14 +108,14 @@ def map_structure(
     check_types: bool = True,
     expand_composites: bool = False,
 ) -> Any:
-    """Apply `func` to the corresponding leaves. Return the results in a structure like the first
-    one.
+    """Apply `func` to the corresponding leaves of the structures. Return the results in a structure
+    like the first one.
 
     Raises TypeError if `func` is not callable, ValueError if no structure is passed, and the errors
     of `assert_same_structure` if the structures don't match.
 
     Args:
-      expand_composites: as in `flatten`.
+      expand_composites: whether `func` is applied to the component tensors of composites instead.
     """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func!r}")
@@ -194,7 +197,9 @@ def _check_types(one: Any, other: Any) -> None:
 
 
 def _are_same_named_tuples(one: Any, other: Any) -> bool:
-    """Return whether these are named tuples of classes with the same name and the same fields."""
+    """Return whether the values are named tuples whose classes have the same name and the same
+    fields.
+    """
     fields = getattr(one, "_fields", None)
     same = fields is not None and fields == getattr(other, "_fields", None)
     return same and type(one).__name__ == type(other).__name__

@@ -1,5 +1,5 @@
-"""Functions that flatten a structure down to the depth of another structure, or together with the
-paths to its leaves.
+"""Functions that flatten a structure only as deeply as another structure is nested, or that return
+the path of each leaf.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bo
 
 
 def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> list[Any]:
-    """Return the parts of `input_tree` at the leaves of `shallow_tree`."""
+    """Return the parts of `input_tree` that correspond to the leaves of `shallow_tree`."""
     assert_shallow_structure(shallow_tree, input_tree, check_types)
     return list(_up_to(shallow_tree, input_tree))
 
@@ -68,7 +68,7 @@ def _up_to(shallow_tree: Any, input_tree: Any) -> Iterator[Any]:
 def map_structure_up_to(
     shallow_tree: Any, func: Callable[..., Any], *inputs: Any, check_types: bool = True
 ) -> Any:
-    """Apply `func` to the corresponding parts of the inputs at the leaves of `shallow_tree`.
+    """Apply `func` to the parts of the inputs that correspond to the same leaf of `shallow_tree`.
 
     Returns a structure like `shallow_tree` with the results.
     """
@@ -84,9 +84,9 @@ def get_traverse_shallow_structure(
     """Return a structure of bools as deep as `traverse_fn` allows, for `map_structure_up_to`.
 
     Args:
-      traverse_fn: returns whether to go into a structure: a bool, or a structure of one level with
-        a bool for each part.
-      expand_composites: composite tensors are leaves in either case.
+      traverse_fn: receives a structure and returns whether to descend into it. It returns one bool,
+        or a structure of one level with a bool for each item.
+      expand_composites: has no effect: a composite tensor is always a leaf.
     """
     allowed = traverse_fn(structure)
     if not is_nested(structure):
@@ -118,7 +118,9 @@ def get_traverse_shallow_structure(
 
 
 def is_named_tuple(instance: Any, strict: bool = False) -> bool:
-    """Return whether a value is a named tuple; with `strict`, of a class without further bases."""
+    """Return whether a value is a named tuple. With `strict`, its class must also derive directly
+    from tuple.
+    """
     fields = getattr(instance, "_fields", None)
     is_tuple = isinstance(instance, tuple) and isinstance(fields, tuple)
     is_direct = not strict or type(instance).__base__ is tuple
@@ -126,7 +128,7 @@ def is_named_tuple(instance: Any, strict: bool = False) -> bool:
 
 
 def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
-    """Return a dict in which keys that are structures are flattened, together with their values.
+    """Return a dict in which every key that is a structure is flattened, together with its value.
 
     `{(k1, (k2,)): (v1, (v2,))}` becomes `{k1: v1, k2: v2}`. Raises ValueError for a duplicate key.
     """
@@ -151,7 +153,8 @@ def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
 def flatten_with_joined_string_paths(structure: Any, separator: str = "/") -> list[Any]:
     """Return (path, leaf) for each leaf.
 
-    The path joins the keys, field names and positions that lead to the leaf.
+    The path is a string: the keys, field names and positions that lead to the leaf, joined by
+    `separator`.
     """
     paths = _with_paths(structure, ())
     return [(separator.join(map(str, path)), leaf) for path, leaf in paths]
@@ -160,11 +163,11 @@ def flatten_with_joined_string_paths(structure: Any, separator: str = "/") -> li
 def flatten_with_tuple_paths(
     structure: Any, expand_composites: bool = False
 ) -> list[tuple[tuple[Any, ...], Any]]:
-    """Return (path, leaf) for each leaf; the path is a tuple of keys, field names and positions.
+    """Return (path, leaf) for each leaf. The path is a tuple of keys, field names and positions.
 
     Args:
-      expand_composites: whether tensors such as a SparseTensor count as their components, whose
-        keys are their positions.
+      expand_composites: whether a composite, such as a SparseTensor, is replaced by its component
+        tensors. Their keys are their positions.
     """
     paths = list(_with_paths(structure, ()))
     if not expand_composites:
@@ -183,7 +186,9 @@ def yield_flat_paths(nest: Any, expand_composites: bool = False) -> Iterator[tup
 
 
 def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """Return the results of `func(path, *leaves, **kwargs)` in the structure of the arguments."""
+    """Return the results of `func(path, *leaves, **kwargs)` for the corresponding leaves of the
+    arguments, in a structure like the first argument.
+    """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
     if not structure:
@@ -199,7 +204,9 @@ def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: Any, **
 
 
 def map_structure_with_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """Return the results of `func(path, *leaves, **kwargs)`, where paths are joined by "/"."""
+    """Return the results of `map_structure_with_tuple_paths`, where each path is a string joined by
+    "/".
+    """
     return map_structure_with_tuple_paths(
         lambda path, *leaves, **words: func("/".join(map(str, path)), *leaves, **words),
         *structure,

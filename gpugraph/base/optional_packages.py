@@ -1,4 +1,6 @@
-"""Optional packages, which pip extras of gpugraph install, and which are imported on first use."""
+"""Optional packages. Extras of gpugraph install them, and they are imported when they are first
+needed.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,16 @@ from contextlib import contextmanager
 
 @contextmanager
 def package_of_extra(extra: str, package: str, users: str) -> Iterator[None]:
-    """Import modules of an optional package in the block.
+    """Report an ImportError raised in the block as a missing optional package.
 
     Args:
       extra: the extra of gpugraph that includes the package.
-      package: the name to install the package by.
-      users: a plural noun for the features that need the package, for the error: `HDF5 files`.
+      package: the name under which pip installs the package.
+      users: a plural noun for the features that need the package, such as `HDF5 files`, for the
+        error message.
 
     Raises:
-      ModuleNotFoundError: the package can't be imported; the error names the extra.
+      ModuleNotFoundError: the package can't be imported. The error names the extra.
     """
     try:
         yield
@@ -27,12 +30,12 @@ def package_of_extra(extra: str, package: str, users: str) -> Iterator[None]:
 def not_installed(
     extra: str, package: str, users: str, module: str | None, detail: str = ""
 ) -> ModuleNotFoundError:
-    """Return the error to raise if `users` need a package that is not installed.
-
-    Parameters as in `package_of_extra`;
+    """Return the error for a package that is needed but not installed.
 
     Args:
+      extra, package, users: as in `package_of_extra`.
       module: the name of the missing module.
+      detail: text that is appended to the message.
     """
     return ModuleNotFoundError(
         f"{users} need the package {package}, which is not installed: "

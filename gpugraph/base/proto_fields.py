@@ -1,4 +1,5 @@
-"""Declared fields of messages: a default, and a function that checks and converts assigned values.
+"""Declared fields of messages. A field has a default, and a function that checks and converts
+assigned values.
 
 `proto_messages` defines the messages that have such fields.
 """
@@ -19,11 +20,11 @@ class Field(Generic[T]):
     """A declared field of a message.
 
     Args:
-      default: returns the default value.
+      default: a function that returns the default value.
       convert: `convert(where, value)` returns the value to store, or raises an error that names the
         field as `where`.
-      is_plain: whether the value is a number or a string. The default of such a field is not stored
-        when it is read.
+      is_plain: whether the value is a number or a string. The default of a plain field is not
+        stored when the field is read.
     """
 
     has_presence = False
@@ -70,7 +71,7 @@ class Field(Generic[T]):
 
 
 def without_effect(field: Field[T]) -> Field[T]:
-    """Return the same field, marked as a setting that is stored but has no effect."""
+    """Mark a field as a setting that is stored but has no effect, and return it."""
     field.has_effect = False
     return field
 
@@ -96,8 +97,8 @@ def text() -> Field[str]:
 
 
 class DeferredField(Field[Any]):
-    """A field that holds a protobuf message, or a function that builds the message on first
-    access.
+    """A field that holds a protobuf message, or a function that builds the message when it is first
+    accessed.
     """
 
     has_presence = True
@@ -112,8 +113,8 @@ class DeferredField(Field[Any]):
         return value
 
     def is_set(self, instance: object) -> bool:
-        """Return whether the value differs from its default. If the value is still a function, it
-        is built first.
+        """Return whether the value differs from its default. If the value is still a function, call
+        it first to build the value.
         """
         if vars(instance).get(self.name) is None:
             return False
@@ -122,7 +123,9 @@ class DeferredField(Field[Any]):
 
 
 def deferred(default: Callable[[], Any]) -> DeferredField:
-    """Return a field whose value may be set to a function, which is called on first access."""
+    """Return a field whose value may be set to a function, which is called when the field is first
+    accessed.
+    """
     return DeferredField(default, lambda where, value: value)
 
 
@@ -132,7 +135,7 @@ def empty_message(name: str) -> Any:
 
 
 class EnumType:
-    """An enumeration declared in a message, such as `RunOptions.TraceLevel`, with the methods of
+    """An enumeration declared in a message, such as `RunOptions.TraceLevel`. It has the methods of
     protobuf's enumerations.
     """
 
@@ -149,7 +152,7 @@ class EnumType:
         return self._names[number]
 
     def Value(self, name: str) -> int:
-        """Return the number of a name. Raises ValueError for an unknown one."""
+        """Return the number of a name. Raises ValueError for an unknown name."""
         if name not in self._numbers:
             raise ValueError(f"Enum {self._name} has no value defined for name {name!r}")
         return self._numbers[name]
@@ -174,8 +177,8 @@ class EnumType:
 
 
 def choice(enum: EnumType) -> Field[int]:
-    """Return a field that holds a number of `enum` (by default the first one). It also accepts
-    names.
+    """Return a field that holds a number of `enum`, by default its first number. The field also
+    accepts names.
     """
     numbers_by_name = dict(enum.items())
 
@@ -204,7 +207,9 @@ def list_of(convert: Convert[T]) -> Field[list[T]]:
 
 
 class MapField(Field[dict[Any, T]]):
-    """A map whose keys and values are checked by conversions, empty by default."""
+    """A field that holds a map, empty by default. Functions check and convert its keys and
+    values.
+    """
 
     def __init__(self, convert: Convert[T], convert_key: Convert[Any]) -> None:
         def convert_all(where: str, value: Any) -> dict[Any, T]:
@@ -230,6 +235,7 @@ def map_of(convert: Convert[T], convert_key: Convert[Any] = to_str) -> MapField[
     """Return a map field whose values `convert` checks, empty by default.
 
     Args:
-      convert_key: checks the keys; `to_str` for strings, `to_int` for integers.
+      convert: checks and converts the values.
+      convert_key: checks and converts the keys: `to_str` for strings, `to_int` for integers.
     """
     return MapField(convert, convert_key)

@@ -1,8 +1,9 @@
 """Messages: records of declared fields that behave like TensorFlow's protocol messages.
 
-Every field has a type and a default. A nested message exists as soon as it is accessed. An
-assignment checks the value and stores a copy. For an unknown name or a wrong type, the error lists
-the names or types that are accepted. The settings in `config` are such messages.
+Every field has a type and a default. A nested message is created when it is first accessed. An
+assignment checks the value and stores a copy. The error for an unknown name lists the fields, and
+the error for a value of the wrong type names the expected type. The settings in `config` are such
+messages.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ M = TypeVar("M", bound="Message")
 
 
 class _Descriptor:
-    """The `DESCRIPTOR` of a class of messages."""
+    """The attribute `DESCRIPTOR` of a class of messages: protobuf's descriptor of the same
+    message.
+    """
 
     def __get__(self, instance: object, owner: type[Message]) -> Any:
         return owner._protobuf_class().DESCRIPTOR
@@ -51,9 +54,9 @@ class Message:
     """Base class of messages: records of declared fields, which are passed by keyword or assigned.
 
     Two messages are equal if they have the same class, the same nested messages, and equal fields.
-    Passing None for a field means its default. A dict can be passed for a nested message. A nested
-    message is present once it, or a field of it, was assigned or changed. `str` returns protobuf's
-    text format.
+    None as an argument means the field's default. A dict can be passed for a nested message. A
+    nested message is present if the message itself or one of its fields has been assigned or
+    changed. `str` returns protobuf's text format.
 
     Raises:
       AttributeError: assignment to a field that does not exist.
@@ -113,14 +116,14 @@ class Message:
         self.__dict__["_is_present"] = True
 
     def is_there(self) -> bool:
-        """Return whether the message, or a field of it, was assigned or changed."""
+        """Return whether the message itself or one of its fields was assigned or changed."""
         return self._is_present or bool(self._set_fields())
 
     def CopyFrom(self, other: Message) -> None:
-        """Replace all fields by the fields of `other`. Raises TypeError unless it is of the same
-        class.
+        """Replace all fields by the fields of `other`.
 
-        An instance of protobuf's class for TensorFlow's message of this name is also accepted.
+        Raises TypeError unless `other` has the same class, or protobuf's class for TensorFlow's
+        message of this name.
         """
         values = copy.deepcopy(self._as_own(other, "CopyFrom").__dict__)
         self.__dict__.clear()
@@ -140,8 +143,9 @@ class Message:
     def MergeFrom(self, other: Message) -> None:
         """Merge the set fields of `other` into this message.
 
-        Repeated fields are extended, maps updated, nested messages merged, other fields replaced.
-        Raises TypeError unless `other` has the same class, or protobuf's class for this message.
+        Repeated fields are extended, maps are updated, nested messages are merged, and all other
+        fields are replaced. Raises TypeError unless `other` has the same class, or protobuf's class
+        for this message.
         """
         other = self._as_own(other, "MergeFrom")
         if other is self:
@@ -159,7 +163,9 @@ class Message:
                 object.__setattr__(self, name, copy.deepcopy(value))
 
     def MergeFromString(self, serialized: bytes) -> int:
-        """Parse `serialized` and merge the message into this one. Return the number of bytes."""
+        """Parse `serialized`, merge the result into this message, and return the number of parsed
+        bytes.
+        """
         self.MergeFrom(type(self).FromString(serialized))
         return len(serialized)
 
@@ -189,7 +195,9 @@ class Message:
         """Do nothing, since unknown fields are not kept."""
 
     def _set_fields(self) -> list[tuple[str, Any]]:
-        """Return (name, value) of the fields that differ from their defaults or hold a message."""
+        """Return (name, value) of each field that differs from its default or holds a message that
+        is present.
+        """
         return [(name, getattr(self, name)) for name, f in self._fields.items() if f.is_set(self)]
 
     def Clear(self) -> None:
@@ -204,9 +212,10 @@ class Message:
         self.SetInParent()
 
     def HasField(self, name: str) -> bool:
-        """Return whether a nested message is present: it or a field of it was assigned or changed.
+        """Return whether a nested message is present: it or one of its fields was assigned or
+        changed.
 
-        Raises ValueError for a name that is not a nested message: other fields always have a value.
+        Raises ValueError if `name` is not a nested message. Only nested messages can be absent.
         """
         self._check(name, ValueError)
         if not self._fields[name].has_presence:
@@ -217,14 +226,15 @@ class Message:
     def SerializeToString(self) -> bytes:
         """Return the message as bytes in protobuf's format.
 
-        Fields that TensorFlow lacks are left out.
+        Fields that TensorFlow's message does not have are omitted.
         """
         target = self._protobuf_class()()
         set_protobuf(self, target)
         return target.SerializeToString(deterministic=True)
 
     def ParseFromString(self, serialized: bytes) -> int:
-        """Replace all fields by those of the serialized message. Return its number of bytes.
+        """Replace all fields by the fields of the serialized message. Return the number of parsed
+        bytes.
 
         Raises protobuf's DecodeError for malformed bytes.
         """
@@ -235,7 +245,9 @@ class Message:
 
     @classmethod
     def FromString(cls: type[M], serialized: bytes) -> M:
-        """Return a new message parsed from bytes; errors as in `ParseFromString`."""
+        """Return a new message parsed from bytes. Raises protobuf's DecodeError for malformed
+        bytes.
+        """
         message = cls()
         message.ParseFromString(serialized)
         return message
@@ -260,7 +272,9 @@ class Message:
 
 
 def unused(settings: Message) -> list[str]:
-    """Return the fields that are set, including those of nested messages, and have no effect."""
+    """Return the names of the set fields that have no effect, including fields of nested
+    messages.
+    """
     names: list[str] = []
     for name, value in settings._set_fields():
         if not settings._fields[name].has_effect:
@@ -271,20 +285,20 @@ def unused(settings: Message) -> list[str]:
 
 
 class Messages(list[M]):
-    """A repeated field of messages: a list whose `add` appends a new one."""
+    """The value of a repeated field of messages: a list whose `add` appends a new message."""
 
     def __init__(self, kind: type[M], items: Iterable[M] = ()) -> None:
         super().__init__(items)
         self._kind = kind
 
     def add(self, **values: Any) -> M:
-        """Append a new message with these fields, and return it."""
+        """Append a new message with these field values, and return it."""
         self.append(self._kind(**values))
         return self[-1]
 
 
 def messages_of(kind: type[M]) -> Field[Messages[M]]:
-    """Return a repeated field of messages of one class, empty by default."""
+    """Return a repeated field of messages of the class `kind`, empty by default."""
     convert = to_message(kind)
 
     def convert_all(where: str, value: Any) -> Messages[M]:
@@ -303,10 +317,10 @@ def is_protobuf_of(cls: type[Message], value: object) -> bool:
 
 
 def to_message(cls: type[M]) -> Convert[M]:
-    """Return a conversion to messages of a class, for fields.
+    """Return a function that converts a value assigned to a field to a message of the class `cls`.
 
-    The conversion copies a message of the class, creates one from a mapping of its fields, and
-    converts an instance of protobuf's class for TensorFlow's message of this name.
+    The function copies a message of the class, creates a message from a mapping of field names to
+    values, and converts an instance of protobuf's class for TensorFlow's message of this name.
     """
 
     def convert(where: str, value: Any) -> M:
@@ -322,7 +336,7 @@ def to_message(cls: type[M]) -> Convert[M]:
 
 
 class MessageField(Field[M]):
-    """A field that is a nested message, created on first access."""
+    """A field that is a nested message, created when it is first accessed."""
 
     has_presence = True
 
@@ -333,5 +347,5 @@ class MessageField(Field[M]):
 
 
 def message(cls: type[M]) -> Field[M]:
-    """Return a field that is a nested message, created on first access."""
+    """Return a field that is a nested message, created when it is first accessed."""
     return MessageField(cls, to_message(cls))

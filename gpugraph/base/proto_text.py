@@ -12,11 +12,11 @@ _DIGITS = 15, 17  # significant digits of a double: enough for most, enough for 
 
 
 def text_lines(message: Any, numbers: Mapping[str, int]) -> Iterator[str]:
-    """Yield the lines of text of a message, for each field that is set.
+    """Yield the lines of the text format, for each field that is set.
 
     Args:
-      numbers: the field numbers by name, which determine the order; fields without a number follow
-        in the order of their declaration.
+      numbers: the field numbers by name, which determine the order. Fields without a number come
+        last, in the order of their declaration.
     """
     fields = sorted(message._set_fields(), key=lambda pair: numbers.get(pair[0], len(numbers) + 99))
     for name, value in fields:

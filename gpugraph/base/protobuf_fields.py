@@ -1,7 +1,7 @@
 """Conversion between this package's messages (`base/proto_messages.py`) and protobuf's.
 
-The package `formats` has protobuf's classes. They are registered here, so that lower layers need
-not import the layer that defines them.
+The package `formats` has protobuf's classes. It registers a function that finds them here, so that
+`base` need not import `formats`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ _finders: list[Callable[[str], Any]] = []
 
 
 def register_messages(find: Callable[[str], Any]) -> None:
-    """Register the function that returns protobuf's class by name; `message_class` calls it."""
+    """Register the function that returns protobuf's class for the name of a message.
+    `message_class` calls it.
+    """
     _finders[:] = [find]
 
 

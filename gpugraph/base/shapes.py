@@ -1,8 +1,9 @@
 """Static shapes: the parts of tensors' shapes that are known at graph construction.
 
 A size is an int of at least 0, or None if it is unknown; a shape is a tuple of sizes, or None if
-even the rank is unknown. `TensorShape` holds exactly that in `sizes`, which all other modules read.
-A `Dimension`, the result of `shape[i]` in programs, is created on access and never stored.
+even the rank is unknown. `TensorShape` holds this tuple or None in `sizes`, which all other modules
+read. A `Dimension`, the result of `shape[i]` in programs, is created when it is accessed, and is
+never stored.
 
 Shapes are immutable values, compared and hashed by `sizes`. Two shapes with equal `sizes` are
 equal. So `TensorShape([None]) == TensorShape([None])`, although the comparison of two unknown
@@ -27,11 +28,11 @@ from gpugraph.base.protobuf_fields import message_class
 
 
 class TensorShape:
-    """A tensor's static shape: its rank and sizes, as far as they are known.
+    """A tensor's static shape: its rank and sizes, each of which may be unknown.
 
     Args:
-      dims: None for an unknown rank, a TensorShape, a TensorShapeProto, one size, or an iterable
-        of sizes; a size is an int, None, a Dimension or a string of digits.
+      dims: None for an unknown rank, a TensorShape, a TensorShapeProto, one size, or an iterable of
+        sizes; a size is an int, None, a Dimension or a string of digits.
 
     Attributes:
       sizes: a tuple of ints and None, or None if the rank is unknown. Never assign to it.
@@ -66,7 +67,7 @@ class TensorShape:
 
     @classmethod
     def of(cls, sizes: tuple[int | None, ...] | None) -> TensorShape:
-        """Return the shape of these sizes without a check.
+        """Return the shape with these sizes, without checking them.
 
         Args:
           sizes: a tuple of ints of at least 0 and None, or None for an unknown rank.
@@ -116,8 +117,8 @@ class TensorShape:
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other: object) -> bool:
-        """Return whether a tensor can have both shapes: wherever both ranks or both sizes are
-        known, they are equal.
+        """Return whether a tensor could have this shape and also `other`. It could if the ranks are
+        equal or one is unknown, and on each axis the sizes are equal or one is unknown.
         """
         a = self.sizes
         if type(other) is tuple and other == a:  # usually the shape of an array
@@ -136,9 +137,9 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {shape} are incompatible")
 
     def merge_with(self, other: object) -> TensorShape:
-        """Return the shape with the sizes that are known in at least one of the two shapes.
+        """Return a shape that has each size that is known in at least one of the two shapes.
 
-        Raises ValueError if they are incompatible.
+        Raises ValueError if the shapes are incompatible.
         """
         shape = as_shape(other)
         a, b = self.sizes, shape.sizes
@@ -151,10 +152,10 @@ class TensorShape:
         return TensorShape.of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
-        """Return the shape with the sizes that are equal in both shapes. Sizes that differ become
+        """Return a shape with the sizes that are equal in both shapes. Sizes that differ become
         unknown.
 
-        The rank is unknown if the ranks differ or one is unknown.
+        The rank is unknown if the two ranks differ or one of them is unknown.
         """
         a, b = self.sizes, as_shape(other).sizes
         if a is None or b is None or len(a) != len(b):
@@ -162,8 +163,8 @@ class TensorShape:
         return TensorShape.of(tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
 
     def concatenate(self, other: object) -> TensorShape:
-        """Return the shape with the sizes of `self`, then the sizes of `other`. Its rank is unknown
-        if one of the ranks is.
+        """Return the sizes of `self`, followed by the sizes of `other`, as one shape. Its rank is
+        unknown if the rank of either shape is unknown.
         """
         a, b = self.sizes, as_shape(other).sizes
         return TensorShape.of(None if a is None or b is None else a + b)
@@ -186,9 +187,9 @@ class TensorShape:
             raise _rank_error(self, f"Shape {self} must have rank {rank}", f"{rank}")
 
     def with_rank(self, rank: int | None) -> TensorShape:
-        """Return this shape, with `rank` unknown sizes if its rank is unknown.
+        """Return this shape. If its rank is unknown, return a shape with `rank` unknown sizes.
 
-        Raises ValueError for another rank.
+        Raises ValueError if the rank is known and is not `rank`.
         """
         self.assert_has_rank(rank)
         return self if self.sizes is not None else unknown_shape(rank)
@@ -266,7 +267,9 @@ _new: Callable[[type[TensorShape]], TensorShape] = object.__new__
 
 
 def shape_text(shape: TensorShape | Sequence[int | None] | None) -> str:
-    """Return a shape in the notation of TensorFlow's runtime: `[2,3]`, `?` for unknown sizes."""
+    """Return a shape in the notation of TensorFlow's runtime, such as `[2,3]`, with `?` for each
+    unknown size.
+    """
     sizes = shape.sizes if isinstance(shape, TensorShape) else shape
     if sizes is None:
         return "<unknown>"
@@ -274,14 +277,14 @@ def shape_text(shape: TensorShape | Sequence[int | None] | None) -> str:
 
 
 def difference_text(a: TensorShape, b: TensorShape) -> str:
-    """Return TensorFlow's words at graph construction for two shapes that are not compatible."""
+    """Return TensorFlow's message at graph construction for two shapes that are not compatible."""
     assert a.sizes is not None and b.sizes is not None
     return _difference(a.sizes, b.sizes)
 
 
 def _difference(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> str:
-    """Return how two incompatible shapes of known rank differ, worded as by TensorFlow's shape
-    inference.
+    """Return a description of the difference between two incompatible shapes of known rank, in the
+    words of TensorFlow's shape inference.
     """
     if len(a) != len(b):
         return f"Shapes must be equal rank, but are {len(a)} and {len(b)}"
@@ -302,8 +305,8 @@ def _rank_error(shape: TensorShape, message: str, rank: str, bound: str = "") ->
 
 
 def _unknown_slice(key: slice) -> tuple[None, ...] | None:
-    """Return the sizes of a slice of a shape of unknown rank. If their number is unknown, return
-    None.
+    """Return the sizes of a slice of a shape of unknown rank. Return None if the number of these
+    sizes is unknown.
 
     Raises ValueError if the slice has a step.
     """
@@ -367,10 +370,10 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
 def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
     """Return the shape of an elementwise result of operands of shapes `a` and `b`.
 
-    Sizes are aligned at the right. A missing size counts as 1, and size 1 broadcasts to the size of
-    the other operand. If one size is unknown and the other is above 1, the result is the latter. An
-    unknown size and 1, or two unknown sizes, give an unknown size. The rank is unknown if one of
-    the ranks is.
+    Sizes are aligned at the right. A missing size is treated as 1, and size 1 broadcasts to the
+    size of the other operand. An unknown size and a size above 1 give the known size. An unknown
+    size and size 1, or two unknown sizes, give an unknown size. The rank of the result is unknown
+    if the rank of either operand is unknown.
 
     Raises:
       ValueError: two known sizes differ and neither is 1.

@@ -1,9 +1,10 @@
-"""Large files, synced to disk while they are written, and removed in the background.
+"""Writing and removal of large files. Threads sync a file while it is written, and free the blocks
+of a removed one.
 
 If a file were synced only when it is complete, the program would be idle for half of the total
 time. Instead, one thread writes and another syncs the written part, while the program computes the
-next bytes. Removing a file takes as long as freeing its blocks, so a background thread frees them
-after the name is removed.
+next bytes. Freeing the blocks of a removed file takes as long, so a thread frees them after the
+name is removed.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ _sync_data = getattr(os, "fdatasync", os.fsync)
 
 
 class StreamedFile:
-    """A new file, open for unbuffered writing; this object closes it.
+    """A new file, open for unbuffered writing. This object closes it.
 
-    Buffers are not copied: they are read when they are written, during a later `write` or `close`
-    at the latest.
+    Buffers are not copied. They are read when they are written, which may be as late as a later
+    `write` or `close`.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -47,8 +48,8 @@ class StreamedFile:
         self._writing: _Writing | None = None
 
     def write(self, content: Any) -> None:
-        """Append the bytes of a contiguous buffer. Raises OSError, even if only writing earlier
-        bytes failed.
+        """Append the bytes of a contiguous buffer. Raises OSError if writing these or earlier bytes
+        fails.
         """
         view = memoryview(content)
         size = view.nbytes
@@ -77,8 +78,8 @@ class StreamedFile:
             self._writing = _Writing(self._handle, self._syncing)
 
     def close(self) -> None:
-        """Close the file once the disk has all of it. Raises OSError if this, or an earlier write
-        by a thread, fails.
+        """Sync the file to disk and close it. Raises OSError if this fails, or if a thread's
+        earlier write has failed.
         """
         try:
             self._flush()
@@ -88,7 +89,9 @@ class StreamedFile:
             self.abandon()
 
     def _end_threads(self) -> None:
-        """Wait until both threads have finished their work and ended. Raises their OSError."""
+        """Wait until the writing and the syncing thread have finished and ended. Raises their
+        OSError.
+        """
         writing, self._writing = self._writing, None
         syncing, self._syncing = self._syncing, None
         try:
@@ -102,7 +105,7 @@ class StreamedFile:
     def abandon(self) -> None:
         """Close the file without a sync, and drop the bytes that are not written yet.
 
-        Do nothing if the file is closed.
+        Do nothing if the file is already closed.
         """
         self._buffers.clear()
         with contextlib.suppress(OSError):
@@ -128,7 +131,7 @@ def _write(handle: int, buffers: list[memoryview]) -> int:
 
 
 class _Helper(ABC):
-    """A thread that works on one file until an OSError or a call of `end`."""
+    """A thread that works on one file until an OSError occurs or `end` is called."""
 
     def __init__(self, name: str) -> None:
         self._error: OSError | None = None
@@ -143,10 +146,10 @@ class _Helper(ABC):
 
     @abstractmethod
     def _work(self) -> None:
-        """Do the thread's work. Return once `_ask_to_end` was called."""
+        """Do the thread's work. Return after a call of `_ask_to_end`."""
 
     def end(self) -> None:
-        """Wait until the thread has written everything and has ended. Raises its OSError, if
+        """Wait until the thread has finished its work and ended. Raises the thread's OSError, if
         any.
         """
         self._ask_to_end()
@@ -169,7 +172,7 @@ class _Syncing(_Helper):
         super().__init__("file sync")
 
     def again(self) -> None:
-        """Notify the thread that more has been written."""
+        """Notify the thread that more bytes have been written."""
         self._has_written.set()
 
     def _work(self) -> None:
@@ -193,9 +196,9 @@ class _Writing(_Helper):
         super().__init__("file writer")
 
     def put(self, buffers: list[memoryview]) -> None:
-        """Queue buffers for writing.
+        """Queue buffers for writing. Waits while the queue is full.
 
-        Waits while the queue is full. Raises the OSError of earlier buffers.
+        Raises the OSError of an earlier write.
         """
         while True:
             if self._error is not None:
@@ -216,7 +219,9 @@ class _Writing(_Helper):
 
 @uninterrupted
 def remove_file(path: str) -> None:
-    """Remove a file. If it is large, a thread frees its blocks afterwards. Raises OSError."""
+    """Remove a file. If it is large, a thread frees its blocks afterwards. Raises OSError if the
+    file can't be removed.
+    """
     handle = -1
     if os.name == "posix":
         with contextlib.suppress(OSError):

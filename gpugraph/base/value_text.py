@@ -12,7 +12,9 @@ _MAX_SHOWN = 200
 
 @uninterrupted
 def shown(value: Any) -> str:
-    """Return `repr(value)`, shortened to 200 characters; the name of its type if `repr` fails."""
+    """Return `repr(value)`, shortened to 200 characters. If `repr` fails, return the name of the
+    value's type.
+    """
     try:
         text = repr(value)
     except Exception:  # a structure that is too deep, or an error in the program's class

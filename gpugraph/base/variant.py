@@ -1,7 +1,7 @@
 """Elements of tensors of dtype variant: objects whose types TensorFlow registers in C++ by name.
 
-Graphs hold such tensors as constants. Ops of this package can copy these elements, and create zeros
-for the numeric types.
+A graph can hold a variant tensor as a constant. Ops of this package can copy its elements, and can
+create zeros of the numeric types.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _NUMBERS = ("int", "float", "double", "bool", "int64", "int32")
 class Variant(NamedTuple):
     """An element of a variant tensor: the fields of a VariantTensorDataProto.
 
-    `tensors` are serialized.
+    The field `tensors` holds serialized tensors.
     """
 
     type_name: str

@@ -1,4 +1,4 @@
-"""The version of this package, under TensorFlow's names as well."""
+"""The version of this package, also under the names that TensorFlow uses."""
 
 from __future__ import annotations
 

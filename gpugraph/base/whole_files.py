@@ -1,4 +1,5 @@
-"""Atomic creation of files, opening of files for reading, and the system's errors as OpErrors.
+"""Atomic creation of files, opening of files for reading, and conversion of the system's errors to
+OpErrors.
 
 Error numbers map to the same classes as in TensorFlow's core/platform/error.cc. A number that is
 not in the table becomes an UnknownError.
@@ -49,7 +50,7 @@ _CLASSES = {
 
 
 def local_path(path: Any) -> str:
-    """Return a path as a string for the operating system, which does not accept `file://` URLs.
+    """Return a path as the operating system accepts it: a string that is not a `file://` URL.
 
     "file:///folder/name" becomes "/folder/name".
     """
@@ -76,9 +77,11 @@ def system_errors(path: Any) -> Iterator[None]:
 def open_to_read(path: Any, buffering: int = -1, devices: bool = False) -> BinaryIO:
     """Open a file to be read from its beginning to its end, as bytes.
 
-    Raises OSError for objects without an end or without bytes: folders (EISDIR), pipes, sockets and
-    devices (ESPIPE). A pipe is rejected immediately, not only when a writer opens it. `devices`
-    permits devices; /dev/null is always permitted.
+    Raises OSError for objects that have no end or no bytes: EISDIR for folders, ESPIPE for pipes,
+    sockets and devices. For a pipe, the error is raised immediately, without waiting for a writer.
+
+    Args:
+      devices: whether devices are permitted. /dev/null is always permitted.
     """
     return open(local_path(path), "rb", buffering, opener=partial(_open, devices))
 
@@ -86,7 +89,7 @@ def open_to_read(path: Any, buffering: int = -1, devices: bool = False) -> Binar
 def check_end(file: BinaryIO) -> None:
     """Raise OSError (ESPIPE) if the open file is a device, pipe or socket, which has no known end.
 
-    For a folder the error is EISDIR.
+    For a folder, the error number is EISDIR.
     """
     problem = _problem(os.fstat(file.fileno()), False)
     if problem:
@@ -108,8 +111,8 @@ def _open(devices: bool, path: Any, flags: int) -> int:
 
 
 def _problem(status: os.stat_result, devices: bool) -> int:
-    """Return the error number for an object that can't be read as a file. Return 0 for one that
-    can.
+    """Return the error number for an object that can't be read as a file, or 0 if it can be
+    read.
     """
     if stat.S_ISDIR(status.st_mode):
         return errno.EISDIR
@@ -127,9 +130,11 @@ def temporary_name(path: str) -> str:
 
 
 def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
-    """Create an empty file under a temporary name beside `path`. Return the open file and its path.
+    """Create an empty file under a temporary name in the folder of `path`. Return the open file and
+    its path.
 
-    While the file is open, or held by `kept`, no process removes it by `remove_stale`.
+    While the file is open, or protected by `kept`, `remove_stale` does not remove it in any
+    process.
     """
     path = local_path(path)
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
@@ -144,7 +149,9 @@ def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
 
 @contextlib.contextmanager
 def kept(paths: Sequence[str]) -> Iterator[None]:
-    """Prevent `remove_stale`, in any process, from removing these files, even after a rename."""
+    """Prevent `remove_stale`, in any process, from removing these files inside the block, even
+    after they are renamed.
+    """
     with contextlib.ExitStack() as stack:
         for path in paths:
             with contextlib.suppress(OSError):  # the code that uses the file will report it
@@ -163,7 +170,7 @@ def _lock(handle: int, how: int) -> bool:
 
 
 def sync_and_close(file: BinaryIO) -> None:
-    """Close a file once the disk has all of it."""
+    """Sync a file to disk and close it."""
     with file:
         file.flush()
         os.fsync(file.fileno())
@@ -181,11 +188,12 @@ def sync_folder(path: str) -> None:
 
 @uninterrupted
 def remove_stale(*targets: str) -> None:
-    """Remove the temporary files of `targets` that no process has locked: their writers were
-    killed.
+    """Remove temporary files that were left behind by killed writers. A writer that is still
+    running holds a lock on its file.
 
     Args:
-      targets: paths in one folder; the last part of each may be a pattern with `*` and `?`.
+      targets: the paths that the temporary files were created for, all in one folder. The last
+        component of each may be a pattern with `*` and `?`.
     """
     paths = [local_path(target) for target in targets]
     folder = os.path.dirname(paths[0])
@@ -208,9 +216,10 @@ def _remove_unlocked(path: str) -> None:
 
 @uninterrupted
 def write_whole(path: str, content: bytes | memoryview) -> None:
-    """Write a file under a temporary name, then rename it: `path` never has partial content.
+    """Write a file under a temporary name, sync it, and then rename it to `path`. So `path` never
+    has partial content.
 
-    The folder is created if missing. Raises an OpError for errors of the operating system.
+    The folder is created if it is missing. Raises an OpError for errors of the operating system.
     """
     path = local_path(path)
     folder = os.path.dirname(path) or "."

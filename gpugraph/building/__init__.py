@@ -1,1 +1,1 @@
-"""Functions that build graphs: control flow, variables and their scopes, gradients, graph files."""
+"""Graph construction: control flow, variables and their scopes, gradients, graph files."""

@@ -1,4 +1,5 @@
-"""`gpugraph check PROGRAM...`: lists the TensorFlow names that programs use and gpugraph lacks.
+"""`gpugraph check PROGRAM...`: lists the TensorFlow names that a program uses but gpugraph does not
+provide.
 
 The programs are parsed, not run.
 """
@@ -64,7 +65,9 @@ def check_command(options: argparse.Namespace) -> int:
 
 
 def _checked(source: bytes, file: str, is_python_2: bool) -> ProgramNames:
-    """Return the names that a program uses. One that can't be translated has a fault."""
+    """Return the names that a program uses. If the program can't be translated, the result contains
+    the error.
+    """
     if not is_python_2:
         return check_source(source, file)
     try:
@@ -74,7 +77,7 @@ def _checked(source: bytes, file: str, is_python_2: bool) -> ProgramNames:
 
 
 def _records(programs: dict[str, ProgramNames]) -> list[dict[str, Any]]:
-    """Return the names that each program uses as records for JSON."""
+    """Return the missing names of each program as records for JSON."""
     return [
         {
             "file": file,
@@ -90,9 +93,9 @@ def _records(programs: dict[str, ProgramNames]) -> list[dict[str, Any]]:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the Python files in a folder and below it, except hidden ones.
+    """Return the Python files in a folder and its subfolders, except hidden ones.
 
-    For the path of a file, return that path.
+    If the path is a file, return only this path.
     """
     if not path.is_dir():
         return [path]

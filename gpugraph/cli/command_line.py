@@ -56,8 +56,8 @@ def _versions() -> str:
 
 
 def _end_of_pipe() -> int:
-    """Return the exit status of a process whose output nobody reads any more, as in
-    `gpugraph show PATH | head`.
+    """Return the exit status of a process whose output is no longer read, as in `gpugraph show PATH
+    | head`.
     """
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())  # the interpreter flushes this stream at exit

@@ -30,7 +30,7 @@ def add_devices(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def devices_command(options: argparse.Namespace) -> int:
     """Print the devices and the compiler of native code, and return the exit status.
 
-    Without a GPU or native code, also print the reason. The status is 2 if a setting in the
+    If there is no GPU or no native code, also print the reason. The status is 2 if a setting in the
     environment is invalid or a GPU can't be opened.
     """
     config = ConfigProto(gpu_options=GPUOptions(virtual_gpus=options.virtual_gpus))

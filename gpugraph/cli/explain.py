@@ -1,9 +1,9 @@
 """`gpugraph explain PROGRAM`: runs a program and prints how each of its plans runs, and why.
 
-A plan is the compiled form of one set of fetches and feeds. When the program ends, the results are
-printed: the op types that took the most time, and for each plan its steps, the reports of the
-compiler passes, and the steps that became native. Plans that only initialize,
-check, save or restore variables are left out, and passes that changed nothing share a line, unless
+A plan is the compiled form of one set of fetches and feeds. The results are printed when the
+program ends. They list the op types that took the most time and, for each plan, its steps, the
+reports of the compiler passes, and the steps that became native code. Plans that only initialize,
+check, save or restore variables are omitted, and passes that changed nothing share a line, unless
 `--all` is set.
 """
 
@@ -67,7 +67,9 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 @dataclass
 class _OpTime:
-    """The steps of one op type, how often they ran, and the nanoseconds that they took."""
+    """The steps of one op type, the number of times that they ran, and the nanoseconds that they
+    took.
+    """
 
     steps: set[str] = field(default_factory=set)
     runs: int = 0
@@ -79,7 +81,8 @@ class _Program:
     """The plans of a program, in the order of their compilation, and the times of its op types.
 
     Args:
-      ends: for each plan that has ended, by number, the steps that were native code then.
+      ends: for each plan that has ended, by its number, a description of the steps that were native
+        code at its end.
     """
 
     plans: list[Explanation] = field(default_factory=list)
@@ -87,13 +90,15 @@ class _Program:
     times: dict[str, _OpTime] = field(default_factory=dict)
 
     def add_plan(self, explanation: Explanation) -> Callable[[Explanation], None]:
-        """Add a plan. Return a function that records its state at its end."""
+        """Add a plan. Return a function to be called when the plan ends, which records the plan's
+        final state.
+        """
         self.plans.append(explanation)
         number = len(self.plans)
         return lambda last: self.ends.update({number: last.native()})
 
     def add_run(self, runner: Any, execution: TracedExecution) -> None:
-        """Add the times of a run that has ended."""
+        """Add the times of a finished run."""
         for time in execution.times.times if execution.times is not None else ():
             entry = self.times.setdefault(time.step.op_type, _OpTime())
             entry.steps.add(time.step.label)
@@ -101,7 +106,7 @@ class _Program:
             entry.nanoseconds += time.ended - time.started
 
     def slowest(self) -> list[tuple[str, _OpTime]]:
-        """Return the op types with their times, those that took the most time first."""
+        """Return the op types with their times, slowest first."""
         return sorted(self.times.items(), key=lambda item: (-item[1].nanoseconds, item[0]))
 
     def chosen(self, options: argparse.Namespace) -> list[tuple[int, Explanation]]:
@@ -132,7 +137,7 @@ def explain_command(options: argparse.Namespace) -> int:
 
 
 def _texts(seen: _Program, options: argparse.Namespace) -> Iterator[str]:
-    """Yield the parts of the printed text."""
+    """Yield the sections of the printed text."""
     chosen = seen.chosen(options)
     if not options.pass_name and seen.times:
         yield f"-- time by op type, measured step by step\n{_time_table(seen, options)}\n"
@@ -169,7 +174,7 @@ def _ends(
 
 
 def _time_table(seen: _Program, options: argparse.Namespace) -> str:
-    """Return a line for each of the op types that took the most time, and one line for all other op
+    """Return a table with a line for each of the slowest op types, and one line for all other op
     types.
     """
     total = sum(time.nanoseconds for time in seen.times.values()) or 1
@@ -214,8 +219,7 @@ def _record(seen: _Program, options: argparse.Namespace) -> dict[str, Any]:
 def _width(options: argparse.Namespace) -> int | None:
     """Return the width, in columns, to which printed lines are fitted.
 
-    Return None, which leaves lines whole, if `--wide` is set or the results do not go to a
-    terminal.
+    Returns None, which means no limit, if `--wide` is set or the results do not go to a terminal.
     """
     if options.wide or options.output or not sys.stdout.isatty():
         return None
@@ -223,7 +227,7 @@ def _width(options: argparse.Namespace) -> int | None:
 
 
 def _text(explanation: Explanation, options: argparse.Namespace) -> str:
-    """Return the text to print about one plan, as the options request."""
+    """Return the text to print about one plan, as the command's options select it."""
     width = _width(options)
     if options.pass_name:
         return explanation.of_pass(options.pass_name, width)

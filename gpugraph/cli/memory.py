@@ -37,7 +37,7 @@ def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def policy_table(arena: ArenaRecord) -> str:
-    """Return a table of the bytes that each allocation policy would need for the tensors of
+    """Return a table of allocation policies, with the bytes that each would need for the tensors of
     `arena`.
     """
     lives = [Lifetime(buffer.num_bytes, buffer.first, buffer.last) for buffer in arena.buffers]
@@ -63,7 +63,7 @@ def _texts(plans: Sequence[Explanation], compare: bool) -> Iterator[str]:
     """Yield the text about each plan.
 
     Args:
-      compare: whether to add a table of policies.
+      compare: whether to add a table that compares allocation policies.
     """
     for number, plan in enumerate(plans, 1):
         parts = [plan.memory() or "needs no arena"]

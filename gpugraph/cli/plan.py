@@ -1,8 +1,10 @@
-"""`gpugraph plan PROGRAM --gpus 8 --memory 24GiB`: forecasts a program's steps on other devices.
+"""`gpugraph plan PROGRAM --gpus 8 --memory 24GiB`: forecasts the memory and time of a program on
+other devices.
 
-The program runs as it is, on virtual GPUs with this memory, but its steps are only compiled: none
-computes, and no tensor is allocated. Each request of a session is printed with the memory on each
-device, the transfers, and the time and critical path of the step by a cost model.
+The program runs unchanged, on virtual GPUs with this memory. Its session's runs are only compiled:
+no step computes anything, and no tensor is allocated. For each run that the program requests, the
+command prints the memory on each device, the transfers, and the time and critical path that a cost
+model predicts.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ def add_plan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def memory_size(text: str) -> int:
-    """Return the bytes of a size such as 24GiB, 512M, or a number of MiB."""
+    """Return the number of bytes for a size such as 24GiB or 512M. A number without a unit is in
+    MiB.
+    """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if match is None or not float(match[1]):
         raise argparse.ArgumentTypeError(f"it is a size such as 24GiB or 512MiB, not {text!r}")
@@ -56,7 +60,9 @@ def memory_size(text: str) -> int:
 
 
 def plan_command(options: argparse.Namespace) -> int:
-    """Rehearse the program, print the forecasts on standard error, and return its exit status."""
+    """Run the program without computing, print the forecasts on standard error, and return the
+    program's exit status.
+    """
     count = 0
     variables: dict[tuple[str, str], int] = {}
     beside: dict[str, tuple[int, int]] = {}
@@ -92,12 +98,14 @@ def plan_command(options: argparse.Namespace) -> int:
 
 
 def _held(variables: dict[tuple[str, str], int], device: str) -> int:
-    """Return the bytes of the variables on a device."""
+    """Return the number of bytes of all variables on a device."""
     return sum(size for (place, _), size in variables.items() if place == device)
 
 
 def _device_line(name: str, held: int, beside: int, step: int, memory: int) -> str:
-    """Return the line of a device: its variables, and the largest step beside them."""
+    """Return the line about a device: the size of its variables, and the memory of the largest run
+    in addition to them.
+    """
     total, is_gpu = held + beside, "GPU" in name
     room = f" of {human_readable_bytes(memory)}" if is_gpu else ""
     fits = ", does not fit" if is_gpu and total > memory else ""
@@ -109,13 +117,15 @@ def _device_line(name: str, held: int, beside: int, step: int, memory: int) -> s
 
 
 class _VirtualGpus:
-    """A factory of virtual GPUs, for sessions that request none themselves."""
+    """A device factory that creates virtual GPUs for sessions that do not request any
+    themselves.
+    """
 
     def __init__(self, factory: Any, gpus: int, memory: int) -> None:
         self._factory, self._limits = factory, [max(memory >> 20, 1)] * gpus
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> Any:
-        """Create the devices."""
+        """Create the devices of a session."""
         gpu_options = options.config.gpu_options
         if not gpu_options.virtual_gpus and not gpu_options.emulated_gpus:
             config = type(options.config)()
@@ -139,7 +149,7 @@ def _virtual_gpus(gpus: int, memory: int) -> Iterator[None]:
 
 @contextmanager
 def _without_checkpoints() -> Iterator[None]:
-    """Let `Saver.save` write nothing in the block: no step computes the values."""
+    """In the block, make `Saver.save` write nothing, because no step computes the values."""
     save = Saver.save
 
     def unsaved(saver: Any, sess: Any, save_path: str, *args: Any, **kwargs: Any) -> str:

@@ -1,7 +1,7 @@
 """Runs a program as `python PROGRAM` and `python -m MODULE` do, with gpugraph as `tensorflow`.
 
-The program sees the process as under plain Python: `sys.argv`, `sys.path`, `__main__`, tracebacks
-without frames of this package, and the exit status.
+For the program, the process is the same as under plain Python: `sys.argv`, `sys.path`, `__main__`,
+the exit status, and tracebacks, which contain no frames of this package.
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ class ProgramFile(NamedTuple):
     """The program to run: a file, a folder or zip file with `__main__.py`, or the name of a module.
 
     Args:
-      is_process: whether the process exists only for this program. Nothing is restored after such a
-        program ends, so that its threads and exit handlers still find its modules and arguments.
+      is_process: whether the process exists only for this program. If so, nothing is restored after
+        the program ends, so that its threads and exit handlers still find its modules and
+        arguments.
       is_python_2: whether the program is for Python 2, and is translated.
-      prints_apart: whether the program's standard output becomes standard error, because the
-        command prints JSON on standard output.
+      prints_apart: whether the program's standard output is redirected to standard error, because
+        the command prints JSON on standard output.
     """
 
     name: str
@@ -73,7 +74,9 @@ class ProgramFile(NamedTuple):
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of all commands that run a program: its name, `-m`, its arguments."""
+    """Add the arguments that all commands with a program have: the program's name, `-m`, and the
+    program's arguments.
+    """
     parser.add_argument(
         "-m", dest="is_module", action="store_true", help="the program is a module's name"
     )
@@ -101,8 +104,8 @@ def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]
 def answer_imports(program: ProgramFile) -> Iterator[MissingNames]:
     """Make `import tensorflow` give gpugraph within the block.
 
-    In a process that exists only for the program, imports are answered until the process ends, and
-    in its child processes too.
+    In a process that exists only for the program, this lasts until the process ends, and also
+    applies to its child processes.
     """
     if program.is_process:
         answer_in_children()
@@ -144,8 +147,8 @@ def positive_number(text: str) -> int:
 
 
 def gpu_count(text: str) -> int:
-    """Return the number of virtual GPUs of an argument. Raises ArgumentTypeError unless it is a
-    number.
+    """Return the number of virtual GPUs in an argument. Raises ArgumentTypeError unless the
+    argument is a number.
     """
     if text.isdecimal():
         return int(text)
@@ -155,8 +158,8 @@ def gpu_count(text: str) -> int:
 def run_and_write(program: ProgramFile, write: Callable[[], bool]) -> int:
     """Run the program as `run_program` does, then call `write`, however the program ends.
 
-    Return the exit status. It is 2 if the program succeeded (or called `sys.exit` with success) and
-    `write` returned False. The exceptions of `run_program` are raised again after `write`.
+    Returns the exit status. It is 2 if the program succeeded (or called `sys.exit` with success)
+    and `write` returned False. An exception of `run_program` is raised again after `write`.
     """
     try:
         status = run_program(program)
@@ -186,7 +189,8 @@ def _status_and_error(program: ProgramFile) -> tuple[int, BaseException | None]:
 def _end(program: ProgramFile, error: BaseException) -> int:
     """Print an error that the program did not catch, and return the exit status.
 
-    KeyboardInterrupt is raised again, so that the process ends as under plain Python.
+    A KeyboardInterrupt is raised again, so that the process ends in the same way as under plain
+    Python.
     """
     is_interrupt = isinstance(error, KeyboardInterrupt)
     if program.is_process or not is_interrupt:
@@ -265,7 +269,7 @@ def _run_module(program: ProgramFile, folder: str, name: str) -> int:
     """Run a module, or the `__main__` of a folder, by the function that `python -m` uses.
 
     Args:
-      folder: is put first in `sys.path`.
+      folder: the folder to put first in `sys.path`.
     """
     _enter(program, os.path.abspath(folder))
     _main_module()
@@ -299,9 +303,9 @@ def _flush() -> None:
 
 
 def _show(error: BaseException) -> None:
-    """Print an uncaught error as Python does: by `sys.excepthook`.
+    """Print an uncaught error through `sys.excepthook`, as Python does.
 
-    If the hook fails, print both errors.
+    If the hook fails, print both the hook's error and the original error.
     """
     trace = error.__traceback__
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace

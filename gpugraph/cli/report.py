@@ -42,14 +42,15 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 @dataclass
 class _RunChoice:
-    """The choice of the run to report; `number` counts runs in the program, from 1.
+    """The choice of the run to report. `number` counts the runs of the program, starting at 1.
 
-    `wanted` is the number that the user requested. If `wanted` is None, the last run of the plan
-    with the longest total time is chosen. A plan that only initializes, checks, saves or restores
-    variables is chosen only if the program has no other plan.
+    `wanted` is the number that the user requested. If it is None, the last run of the plan with the
+    longest total time is chosen. A plan that only initializes, checks, saves or restores variables
+    is chosen only if the program has no other plan.
 
     Args:
-      scores: for each plan, whether it does anything else, and its total time in nanoseconds.
+      scores: for each plan, whether it does more than initialize, check, save or restore variables,
+        and its total time in nanoseconds.
     """
 
     wanted: int | None
@@ -59,7 +60,9 @@ class _RunChoice:
     scores: dict[PlanKey, tuple[bool, int]] = field(default_factory=dict)
 
     def consider(self, runner: DirectRunner, execution: TracedExecution) -> None:
-        """Count a run that has ended. Choose it if it fits better than the run chosen before."""
+        """Count a finished run, and choose it if it matches the request better than the run chosen
+        so far.
+        """
         plan, times = execution.plan, execution.times
         if plan is None or times is None:
             return
@@ -81,7 +84,7 @@ class _RunChoice:
 def report_command(options: argparse.Namespace) -> int:
     """Trace all runs of the program, and write an HTML page about one of them.
 
-    Return the program's exit status. If that is 0 but no page was written, return 2.
+    Returns the program's exit status. If that is 0 but no page was written, return 2.
     """
     program = ProgramFile.of(options)
     choice = _RunChoice(options.run)

@@ -1,4 +1,4 @@
-"""The output of commands: text or JSON, on standard output or in a file."""
+"""The output of commands, as text or JSON, on standard output or in a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Results(NamedTuple):
     """The destination and the format of a command's results.
 
     Args:
-      output: the path of the file to write; empty: standard output.
+      output: the path of the file to write. If it is empty, write to standard output.
       is_json: whether to write one line of JSON instead of text.
     """
 
@@ -27,9 +27,9 @@ class Results(NamedTuple):
         return Results(options.output, options.is_json)
 
     def write(self, texts: Iterable[str], record: Callable[[], Any]) -> bool:
-        """Write the texts or, as JSON, the result of `record`.
+        """Write the texts. For JSON, write the result of `record` instead.
 
-        Return whether that succeeded; if a file can't be written, print the reason.
+        Returns whether writing succeeded. If a file can't be written, print the reason.
         """
         content = json.dumps(record()) if self.is_json else "\n".join(texts)
         if not self.output:
@@ -53,7 +53,9 @@ def add_results(parser: argparse.ArgumentParser) -> None:
 
 
 def writable_path(path: str) -> str:
-    """Return the path of an argument. Raises ArgumentTypeError if a file can't be created there."""
+    """Return the path in an argument. Raises ArgumentTypeError if a file can't be created at this
+    path.
+    """
     folder = os.path.dirname(path) or "."
     if os.path.isdir(path):
         reason = "Is a directory"
@@ -67,7 +69,7 @@ def writable_path(path: str) -> str:
 
 
 def write_file(path: str, content: str) -> bool:
-    """Write a text file and return True; if that fails, print the reason and return False."""
+    """Write a text file and return True. If that fails, print the reason and return False."""
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(content)

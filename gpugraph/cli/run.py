@@ -50,8 +50,8 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def run_command(options: argparse.Namespace) -> int:
     """Run the program and return its exit status.
 
-    If it failed, or if `--missing` is set, the TensorFlow names that it used and gpugraph does not
-    have are listed.
+    If the program failed, or if `--missing` is set, print the TensorFlow names that it used but
+    gpugraph does not provide.
     """
     program = ProgramFile.of(options)
     with _virtual_gpus(options.virtual_gpus), answer_imports(program) as missing:
@@ -73,7 +73,9 @@ def run_command(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _virtual_gpus(count: int) -> Iterator[None]:
-    """Let sessions in the block have `count` virtual GPUs, in child processes too; 0: no change."""
+    """In the block, give sessions `count` virtual GPUs, also in child processes. If `count` is 0,
+    change nothing.
+    """
     if not count:
         yield
         return
@@ -86,8 +88,8 @@ def _virtual_gpus(count: int) -> Iterator[None]:
 
 
 class _Report:
-    """The list of missing names, printed on standard error if the program fails or `always` is
-    true.
+    """The list of missing names. It is printed on standard error if the program fails or `always`
+    is true.
     """
 
     def __init__(self, missing: MissingNames, always: bool) -> None:

@@ -55,7 +55,7 @@ def _texts(explained: Sequence[VariablesExplanation]) -> Iterator[str]:
 
 
 def _record(explained: VariablesExplanation) -> list[dict[str, Any]]:
-    """Return a graph's variables as records for JSON."""
+    """Return the variables of each graph as records for JSON."""
     return [
         {**vars(variable), "shape": variable.shape.sizes, "sites": list(map(str, variable.sites))}
         for variable in explained.variables

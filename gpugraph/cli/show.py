@@ -143,10 +143,10 @@ def _print(title: str, sections: Iterable[Section], max_lines: int) -> None:
 
 
 def _message(path: str, content: bytes) -> Any:
-    """Parse a file's content as the first message type for which the result is plausible.
+    """Parse a file's content as the first type of message that gives a plausible result.
 
-    A file with the suffix `.meta` is tried as a MetaGraphDef first. Raises ValueError if no type is
-    plausible.
+    A file with the suffix `.meta` is tried as a MetaGraphDef first. Raises ValueError if no type
+    gives a plausible result.
     """
     if not content:
         raise ValueError(f"{path} is empty")
@@ -164,8 +164,8 @@ def _message(path: str, content: bytes) -> Any:
 
 
 def _may_be_message(content: bytes) -> bool:
-    """Return whether content can be a message: binary, with the tag of a field that these types
-    have first, or text.
+    """Return whether the content could be a message. A binary message must begin with the tag of a
+    field that these types of message write first. A message may also be text.
     """
     return content[:1] in _FIRST_TAGS or _TEXT_FIELD.match(content) is not None
 
@@ -181,7 +181,8 @@ def _parsed(kinds: Iterable[str], content: bytes) -> Iterator[Any]:
 def _is_likely(message: Any) -> bool:
     """Return whether a parsed message is plausible.
 
-    Content of another message type may also parse, but then the names of op types are invalid.
+    A message of another type can often be parsed as well, but then the names of op types are
+    invalid.
     """
     kind = message.DESCRIPTOR.name
     if kind == "SavedModel":

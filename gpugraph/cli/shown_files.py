@@ -24,9 +24,7 @@ _EVENT = b"brain.Event:"
 
 
 def known_file(path: str, beginning: bytes) -> Callable[[str], Content] | None:
-    """Return the function that reads a file with these first bytes. If no function matches, return
-    None.
-    """
+    """Return the function that reads files with these first bytes, or None if there is none."""
     if beginning.startswith(b"\x89HDF\r\n\x1a\n"):
         return _hdf5_file
     if beginning.startswith(b"PK\x03\x04") and path.endswith(".keras"):
@@ -50,7 +48,7 @@ def _hdf5_file(path: str) -> Content:
 
 
 def _keras_file(path: str) -> Content:
-    """Return the model and the arrays of a file that Keras 3 wrote. Raises ValueError if it is
+    """Return the model and the arrays of a file written by Keras 3. Raises ValueError if it is
     damaged.
     """
     try:
@@ -64,7 +62,9 @@ def _keras_file(path: str) -> Content:
 
 
 def _event_file(path: str) -> Content:
-    """Return the summaries of an event file: for each tag, the number of values and the steps."""
+    """Return the summaries of an event file: for each tag, the number of values and the range of
+    steps.
+    """
     count, steps, tags = 0, set(), Counter[str]()
     last: dict[str, str] = {}
     for event in summary_iterator(path):
@@ -95,7 +95,9 @@ def _record_file(path: str) -> Content:
 
 
 def _features(record: bytes) -> Iterator[str]:
-    """Yield a line for each feature of a serialized Example; nothing for other records."""
+    """Yield a line for each feature of a serialized Example. Yield nothing if the record is not an
+    Example.
+    """
     try:
         example = messages_pb2.parse_message(messages_pb2.Example, record)
     except ValueError:

@@ -21,8 +21,7 @@ _REFUSALS = (OpError, ValueError, TypeError, KeyError)
 
 
 class ShownGraph:
-    """The lines that describe one graph. `cannot_run` is True if gpugraph can't run some of its
-    ops.
+    """The lines that describe one graph.
 
     Args:
       graph_def: the graph.
@@ -40,7 +39,7 @@ class ShownGraph:
 
     @property
     def cannot_run(self) -> bool:
-        """Whether gpugraph lacks an op of the graph or can't import the graph."""
+        """Whether gpugraph can't import the graph, or can't run one of its ops."""
         return bool(self._failing or self._import_error)
 
     def sections(self) -> Iterator[tuple[str, list[str]]]:
@@ -120,8 +119,8 @@ class ShownGraph:
     # -- unsupported parts
 
     def _import(self) -> tuple[list[Operation], str]:
-        """Import the graph. Return the operations without a kernel, and the error text if the
-        import fails.
+        """Import the graph. Return the operations that have no kernel. If the import fails, also
+        return the text of the error.
         """
         try:
             with Graph().as_default() as graph:
@@ -154,7 +153,11 @@ def _by_count(row: tuple[str, int]) -> tuple[int, str]:
 
 
 def _typed(node: Any, key: str) -> tuple[str, ...]:
-    """Return (name, dtype, shape) of a node, from its attrs; `key` is the attr with the dtype."""
+    """Return (name, dtype, shape) of a node, as its attrs state them.
+
+    Args:
+      key: the attr that contains the dtype.
+    """
     dtype = dtype_text(node.attr[key].type) if key in node.attr else "?"
     return node.name, dtype, shape_text(node.attr["shape"].shape if "shape" in node.attr else None)
 
@@ -189,7 +192,7 @@ def shape_text(message: Any) -> str:
 
 
 def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Return one line for each row of texts, with the columns aligned."""
+    """Return one line of text for each row, with the columns aligned."""
     table = [tuple(printable(text) for text in row) for row in rows]
     if not table:
         return []
@@ -198,7 +201,9 @@ def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """Return the text with control characters escaped, so that a terminal does not execute them."""
+    """Return the text with control characters escaped, so that a terminal does not interpret
+    them.
+    """
     return "".join(
         letter if letter.isprintable() else repr(letter)[1:-1].replace("\\'", "'")
         for letter in text

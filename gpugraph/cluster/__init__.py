@@ -1,4 +1,4 @@
-"""Clusters: servers that run parts of a graph for sessions of other processes, over gRPC.
+"""Clusters: servers that run parts of a graph over gRPC, for sessions in other processes.
 
     client     GrpcSession       sends a graph, then runs by the names of feeds, fetches, targets
                    |
@@ -6,10 +6,11 @@
                  |   |
     servers    Worker Worker     compile their parts into plans, run them, exchange tensors
 
-A part runs in stages (`run_stages.py`): first the operations that need no tensor of another task,
-then the operations that need tensors of earlier stages, and so on. A stage waits for its tensors
-before it starts, and only for tensors of earlier stages, so a run of a cluster cannot deadlock with
-itself. `docs/cluster.md` is the page for users.
+A worker runs its part of a run in stages (`run_stages.py`). The first stage contains the operations
+that need no tensor of another task. Each later stage contains operations that need tensors from
+earlier stages. Before a stage starts, it waits for these tensors. It never needs a tensor of a
+later stage, so a run of a cluster cannot deadlock with itself. `docs/cluster.md` is the page for
+users.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Access control of servers: the loopback interface, a shared key, TLS.
+"""Access control of servers through the loopback interface, a shared key, or TLS.
 
-A server that is reachable from other machines needs GPUGRAPH_CLUSTER_KEY, a secret shared by the
-cluster, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key, client and server
-authenticate each message (`calls/proofs.py`). The key keeps out strangers and protects messages
-from changes, but it does not encrypt them. TLS encrypts, and client and server each present a
-certificate.
+A server that is reachable from other machines needs GPUGRAPH_CLUSTER_KEY, a secret that all
+processes of the cluster share, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key,
+client and server authenticate each message (`calls/proofs.py`). The key keeps out strangers and
+protects messages from changes, but does not encrypt them. TLS encrypts messages, and client and
+server each present a certificate.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Credentials(NamedTuple):
 def access_of_environment() -> Credentials:
     """Return the access that GPUGRAPH_CLUSTER_KEY and GPUGRAPH_CLUSTER_TLS define.
 
-    A key may be `@` and the path of a file with the key. Raises InvalidArgumentError for a key of
-    less than 16 bytes and for unreadable files.
+    The value of GPUGRAPH_CLUSTER_KEY may be `@` and the path of a file that contains the key.
+    Raises InvalidArgumentError if the key has less than 16 bytes or a file can't be read.
     """
     text, folder = setting("GPUGRAPH_CLUSTER_KEY"), setting("GPUGRAPH_CLUSTER_TLS")
     try:
@@ -101,11 +101,11 @@ def open_channel(address: str, access: Credentials, options: Any) -> Any:
 
 def _free_port(host: str, port: int) -> int:
     """Return `port` if it is free at all addresses of the host, else 0. If `port` is 0, return any
-    free port.
+    port that is free.
 
-    For a host name with several addresses, gRPC needs to bind only one of them. So one server could
-    get a port at localhost's IPv4 address, and another server the same port at its IPv6 address. A
-    caller of localhost might then reach either server.
+    If a host name has several addresses, gRPC is satisfied if it can bind one of them. So one
+    server could get a port at localhost's IPv4 address, and another server the same port at its
+    IPv6 address. A client that connects to localhost might then reach either server.
     """
     number = port
     hosts = ("127.0.0.1", "::1") if host == "localhost" else (host.strip("[]") or None,)
@@ -128,8 +128,8 @@ def _free_port(host: str, port: int) -> int:
 def add_port(server: Any, address: str, access: Credentials) -> int:
     """Make a gRPC server listen at `host:port`, at all addresses of the host, and return the port.
 
-    If the port in `address` is 0, any free port is used. Raises RuntimeError for a malformed
-    address and for a port that is in use.
+    If the port in `address` is 0, any free port is used. Raises RuntimeError if the address is
+    malformed or the port is in use.
     """
     host, _, port = address.rpartition(":")
     try:

@@ -1,15 +1,16 @@
-"""Streams of calls: messages of steps are sent over long-lived streams, one frame for each message.
+"""Streams of calls. Messages of steps are sent over long-lived streams, with one frame for each
+message.
 
-A separate gRPC call costs more than a frame of an open stream. A frame consists of the number of
-the method (one byte), a checksum, and the message. A stream carries one call after another. A
-caller with several concurrent calls uses several streams (`core_streams.StreamPool`). The server
-answers each frame with one frame, except for frames of `ONE_WAY` methods.
+A separate gRPC call costs more than a frame on an open stream. A frame consists of the number of
+the method (one byte), a checksum, and the message. A stream carries one call at a time. A client
+with several concurrent calls uses several streams (`core_streams.StreamPool`). The server answers
+each frame with one frame, except for frames of `ONE_WAY` methods.
 
 A client that was killed or interrupted, or a master whose process has ended, no longer receives
-answers. Its step must end. If the step continued to wait, for example for an element of a queue,
-that element would be lost. `Caller` therefore notifies the step when its caller is gone. A client
-keeps a stream open as long as it exists, so a server can detect sessions whose client is gone
-(`SessionClients`).
+answers. The step that it started must then end. If the step continued to wait, for example for an
+element of a queue, that element would be lost. `Caller` therefore notifies the step when its caller
+is gone. A client keeps a stream open as long as it exists, so a server can detect sessions whose
+client is gone (`SessionClients`).
 """
 
 from __future__ import annotations
@@ -39,13 +40,15 @@ _MOMENT_S = 1.0
 
 
 def sealed(method: str, message: bytes) -> bytes:
-    """Return a message preceded by its CRC-32 (4 bytes), which also covers the method's number."""
+    """Return a message preceded by its CRC-32 (4 bytes). The checksum also covers the method's
+    number.
+    """
     return zlib.crc32(message, NUMBERS[method]).to_bytes(4, "little") + message
 
 
 def unsealed(method: str, content: bytes) -> bytes:
-    """Return the message in the result of `sealed`. Raises InvalidArgumentError if its checksum is
-    wrong.
+    """Return the message that `sealed` was called with. Raises InvalidArgumentError if the checksum
+    is wrong.
     """
     message = content[4:]
     total = zlib.crc32(message, NUMBERS[method])
@@ -55,8 +58,8 @@ def unsealed(method: str, content: bytes) -> bytes:
 
 
 def read_frame(frame: memoryview | bytes) -> tuple[str, bytes]:
-    """Return the method and the sealed message of a frame. Raises InvalidArgumentError for an
-    unknown method.
+    """Return the method and the sealed message of a frame. Raises InvalidArgumentError if the
+    method is unknown.
     """
     if not len(frame) or frame[0] >= len(_NAMES):
         raise invalid_argument("A frame is of no method")
@@ -91,7 +94,7 @@ class CallStream:
             self._on_end()
 
     def send(self, method: str, content: bytes) -> None:
-        """Queue a frame, without waiting. If the stream fails, `receive` raises."""
+        """Queue a frame, without waiting. If the stream fails, `receive` raises the error."""
         self._frames.put(self._proofs.attach(HEADS[method], content))
 
     def send_one_way(self, method: str, content: bytes) -> None:
@@ -105,15 +108,17 @@ class CallStream:
         return self._proofs.detach(next(self._answers))
 
     def failure(self) -> Any:
-        """Return the RpcError that ended the stream. If it ended without an error, return None."""
+        """Return the RpcError that ended the stream. If the stream ended without an error, return
+        None.
+        """
         return self._answers.exception()
 
     def cancel(self) -> None:
-        """End the stream immediately; frames and answers in transit are lost."""
+        """End the stream immediately. Frames and answers in transit are lost."""
         self._answers.cancel()
 
     def close(self) -> None:
-        """End the stream once all frames have been sent."""
+        """End the stream after all queued frames have been sent."""
         self._frames.put(None)
 
 
@@ -121,9 +126,12 @@ class Caller:
     """The remote side of one gRPC call or stream that this server answers.
 
     Args:
-      context: gRPC's ServicerContext of the call. connection: the caller's address and port, as
-        gRPC names them (`ipv4:127.0.0.1:123`). is_gone: whether the call or stream has ended, so
-        that the caller no longer waits for an answer.
+      context: gRPC's ServicerContext of the call.
+
+    Attributes:
+      connection: the caller's address and port, in gRPC's notation (`ipv4:127.0.0.1:123`).
+      is_gone: whether the call or stream has ended, so that the caller no longer waits for an
+        answer.
     """
 
     def __init__(self, context: Any) -> None:
@@ -144,7 +152,7 @@ class Caller:
     def add(self, function: Callable[[], Any]) -> None:
         """Register a function to be called, in some thread, when the caller's call or stream ends.
 
-        If it has ended already, the function is called now.
+        If the call or stream has already ended, call the function now.
         """
         with self._lock:
             self._on_end.add(function)
@@ -166,9 +174,7 @@ _CURRENT = _Current()
 
 
 def current_caller() -> Caller | None:
-    """Return the remote caller whose request this thread handles. If this thread handles no
-    request, return None.
-    """
+    """Return the remote caller whose request this thread is handling, or None."""
     return _CURRENT.caller
 
 
@@ -183,17 +189,21 @@ def answering(caller: Caller | None) -> Iterator[None]:
 
 
 class SessionClients:
-    """Tracks whether the clients of sessions (for a worker: their masters) are connected.
+    """A record of which sessions have a connected client. On a worker, the clients of sessions are
+    masters.
 
-    A client counts as connected as long as at least one of its streams is open.
+    A client is connected as long as at least one of its streams is open.
 
     Args:
-      on_gone: a function that is called with a session's handle a second after its client has
-        disconnected.
-      on_lost: a function that is called with the handle if the client has not reconnected within
-        `keep_s` seconds (0: never). A thread of this object calls both functions.
-      on_disconnect: a function that is called with the name of a connection when its last stream
-        has ended.
+      on_gone: called with a session's handle a second after its client has disconnected.
+      on_lost: called with the handle if the client has not reconnected within `keep_s` seconds. If
+        `keep_s` is 0, it is never called.
+
+    Attributes:
+      on_disconnect: a function, or None. It is called with the name of a connection when the last
+        stream of this connection has ended.
+
+    A thread of this object calls `on_gone` and `on_lost`.
     """
 
     on_disconnect: Callable[[str], Any] | None = None
@@ -209,7 +219,9 @@ class SessionClients:
         self._is_watched = self._is_stopped = False
 
     def begin_stream(self, caller: Caller) -> None:
-        """Record that a stream of a caller is open, until the stream ends."""
+        """Record that a stream of a caller is open. When the stream ends, this is recorded as
+        well.
+        """
         with self._changed:
             count = self._num_streams.get(caller.connection, 0)
             self._num_streams[caller.connection] = count + 1
@@ -229,7 +241,7 @@ class SessionClients:
             self.on_disconnect(connection)
 
     def use(self, session: str) -> None:
-        """Record that this thread's current caller is a client of an existing session."""
+        """Record that the current caller of this thread is a client of an existing session."""
         caller = _CURRENT.caller
         if caller is None or caller.connection in self._connections.get(session, ()):
             return
@@ -240,8 +252,8 @@ class SessionClients:
             self._note_use(session)
 
     def _note_use(self, session: str) -> None:
-        """Restart the countdown of a session if no connection of its client has an open stream.
-        Otherwise stop it.
+        """Stop the countdown of a session. If its client has no open stream, start the countdown
+        again.
 
         The caller must hold the lock of `_changed`.
         """
@@ -281,7 +293,7 @@ class SessionClients:
                 function(name)
 
     def stop(self) -> None:
-        """End the thread that calls `on_gone` and `on_lost`. They are not called again."""
+        """End the thread that calls `on_gone` and `on_lost`. The functions are not called again."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify()
@@ -289,7 +301,7 @@ class SessionClients:
 
 @contextlib.contextmanager
 def while_waited_for(end: Callable[[CancelledError], Any]) -> Iterator[None]:
-    """During the block, call `end` with a CancelledError if this thread's remote caller
+    """During the block, call `end` with a CancelledError if the remote caller of this thread
     disconnects.
     """
     caller = _CURRENT.caller

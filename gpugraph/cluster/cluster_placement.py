@@ -1,11 +1,11 @@
-"""Placement over a cluster: decides which task executes each operation of a run, and explains why.
+"""Placement on a cluster: decides which task executes each operation of a run, and explains why.
 
 The compiler's placer chooses among the devices of all tasks, with the master's devices first. When
-a task compiles its part, it chooses again, among its own devices. Operations that can't be
-separated are colocated. Handles stay with the ops that create them. The operations of a branch or a
-loop go to the single task that its computing operations request. Ops that only pass a tensor into
-the branch or loop (a Switch, an Enter) also go there, although they request the device of their
-tensor.
+a task compiles its part of the run, the placer chooses again among that task's own devices.
+Operations that can't be separated are colocated. Handles stay with the ops that create them. The
+operations of a branch or a loop go to the single task that its computing operations request. Ops
+that only pass a tensor into the branch or loop (a Switch, an Enter) also go to this task, although
+they request the device of their tensor.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LEADING = frozenset((NodeClass.MERGE, *FORWARDING))
 
 
 class ClusterPlacer:
-    """Places runs of one session over the devices of its cluster."""
+    """A placer for the runs of one session on the devices of its cluster."""
 
     def __init__(self, devices: Sequence[DeviceAttributes], config: ConfigProto) -> None:
         # Placement only reads the name and the type of a device.
@@ -59,8 +59,8 @@ class ClusterPlacer:
     ) -> dict[str, str]:
         """Return the task of each operation that the run needs, by operation name.
 
-        Raises InvalidArgumentError for unfed placeholders and unknown devices, UnimplementedError
-        for branches and loops over several tasks.
+        Raises InvalidArgumentError if a placeholder is not fed or a device is unknown, and
+        UnimplementedError if a branch or loop is on several tasks.
         """
         specs = [FeedSpec(tensor.name, tensor.dtype.base_dtype, None) for tensor in feeds]
         request = RunRequest(graph, specs, fetches, targets, connections, done)
@@ -87,17 +87,17 @@ class ClusterPlacer:
 
 
 def task_of(device: str) -> str:
-    """Return the task of a full device name: `/job:worker/replica:0/task:1`."""
+    """Return the task in a full device name, such as `/job:worker/replica:0/task:1`."""
     return device.partition("/device:")[0]
 
 
 def _brought_together(
     unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> dict[str, str]:
-    """Return the task, by operation name, of each operation that must be on the same task as other
-    operations.
+    """For each operation that must be on the same task as other operations, return this task, by
+    the operation's name.
 
-    The result is empty if all of them are on the same task anyway.
+    The result is empty if all such operations are already on the same task.
     """
     nodes: dict[str, Any] = {node.name: node for node in unit.graph.op_nodes()}
     wanted = [tensor.op for tensor in fetches if tensor not in feeds]
@@ -120,10 +120,10 @@ def _brought_together(
 
 
 def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any) -> str:
-    """Return the task to which a group of inseparable operations goes.
+    """Return the task for a group of inseparable operations.
 
-    Members that request a job or have a reference input can't be moved, so the group goes to their
-    task. A group without such members goes to the task of its first member. Raises
+    A member that requests a job or has a reference input can't be moved, so the group goes to its
+    task. If the group has no such member, it goes to the task of its first member. Raises
     UnimplementedError if members that can't be moved are on several tasks.
     """
     bound = {
@@ -150,9 +150,10 @@ def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any
 
 
 class ClusterExplanation(NamedTuple):
-    """The distribution of a run over the tasks of a cluster, as text.
+    """A text with the assignment of a run's operations to the tasks of a cluster.
 
-    It does not explain how a task compiles its stages: the plans exist only in the task's process.
+    It does not explain how a task compiles its stages, because the plans exist only in the task's
+    process.
     """
 
     text: str

@@ -9,13 +9,14 @@ from gpugraph.formats import messages_pb2
 
 
 class ClusterSpec:
-    """The addresses, `"host:port"`, of each task of each job.
+    """The addresses, `"host:port"`, of the tasks of each job.
 
-    Raises TypeError for anything else, and ValueError for a task number that is not an integer.
+    Raises TypeError if `cluster` has another type, and ValueError if a task number is not an
+    integer.
 
     Args:
-      cluster: a mapping from job names to lists of addresses or to mappings from task numbers to
-        addresses; or a ClusterDef; or another ClusterSpec.
+      cluster: a ClusterDef, another ClusterSpec, or a mapping of job names. Each job is a list of
+        addresses, or a mapping from task numbers to addresses.
     """
 
     def __init__(self, cluster: Any) -> None:
@@ -41,7 +42,9 @@ class ClusterSpec:
         return list(self._tasks)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the addresses by job: a list, or a dict by task number if numbers are skipped."""
+        """Return the addresses of each job as a list or, if the numbers of tasks are not
+        consecutive, as a dict by number.
+        """
         return {
             job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
             for job, tasks in self._tasks.items()
@@ -59,7 +62,9 @@ class ClusterSpec:
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """Return the numbers of a job's tasks, in order. Raises ValueError for an unknown job."""
+        """Return the numbers of a job's tasks in ascending order. Raises ValueError for an unknown
+        job.
+        """
         return list(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
@@ -70,7 +75,8 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """Return the addresses of a job's tasks by number, with None for numbers without a task.
+        """Return the addresses of a job's tasks in the order of their numbers. None represents a
+        number without a task.
 
         Raises ValueError for an unknown job.
         """
@@ -84,7 +90,7 @@ class ClusterSpec:
 
 
 def _jobs(cluster: Any) -> Mapping[Any, Any]:
-    """Return a mapping from job names to tasks for any argument that ClusterSpec accepts."""
+    """Convert any argument that ClusterSpec accepts to a mapping from job names to tasks."""
     if isinstance(cluster, ClusterSpec):
         return cluster._tasks
     if isinstance(cluster, Mapping):

@@ -1,11 +1,11 @@
 """Streams on gRPC's C core, which calling and answering threads use directly.
 
 grpcio's own streams pass each message from thread to thread, which takes longer than the rest of a
-step. They are built on the module `grpc._cython.cygrpc`, which works without these threads. A
-caller sends and waits in its own thread, and a server's network thread passes each frame directly
-to the answering thread. The module is not a public interface. If a release of grpcio lacks the
-parts used here (`has_core`), grpcio's own streams are used (`call_streams.CallStream`), which
-behave in the same way.
+step. The streams of this module use the module `grpc._cython.cygrpc`, on which grpcio is built,
+without these threads. A caller sends and waits in its own thread, and a server's network thread
+passes each frame directly to the answering thread. `cygrpc` is not a public interface. If a release
+of grpcio lacks the functions that are used here (`has_core`), grpcio's own streams are used
+(`call_streams.CallStream`), which behave in the same way.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DONE = (None, ())
 
 @cache
 def core() -> Any:
-    """Return the module `cygrpc`, or None if it lacks a part that this module uses."""
+    """Return the module `cygrpc`, or None if it lacks a function that this module uses."""
     module = getattr(getattr(grpc(), "_cython", None), "cygrpc", None)
     if module is None or not all(hasattr(module, name) for name in _USED):
         return None
@@ -46,12 +46,12 @@ def core() -> Any:
 
 
 def has_core(channel: Any) -> bool:
-    """Return whether a grpcio channel can have a `CoreStream`."""
+    """Return whether a grpcio channel supports a `CoreStream`."""
     return core() is not None and isinstance(getattr(channel, "_channel", None), core().Channel)
 
 
 class StreamEndedError(Exception):
-    """Raised when a stream has ended: like grpcio's RpcError it has a code and details."""
+    """The error of a stream that has ended. Like grpcio's RpcError, it has a code and details."""
 
     def __init__(self, code: int, details: str) -> None:
         super().__init__(details)
@@ -67,7 +67,9 @@ class StreamEndedError(Exception):
 
 
 class CoreStream:
-    """One stream to a server, for one thread at a time, with the methods of `CallStream`."""
+    """One stream to a server, with the methods of `CallStream`. Only one thread at a time may use
+    it.
+    """
 
     def __init__(
         self, channel: Any, method: str, metadata: Sequence[tuple[str, str]], proofs: MessageProofs
@@ -93,7 +95,9 @@ class CoreStream:
         )
 
     def send(self, method: str, content: bytes) -> None:
-        """Send a frame and request its answer. One event of the core reports both."""
+        """Send a frame and request its answer. One event of the core reports the end of both
+        operations.
+        """
         if not self.is_over:
             frame = self._proofs.attach(HEADS[method], content)
             self._call.operate((self._send_op(frame, 0), self._receive_op(0)), _ANSWERED)
@@ -150,15 +154,15 @@ LastingStream = CallStream | CoreStream
 
 
 class StreamPool:
-    """The open streams to one server that no call is using."""
+    """The open streams to one server that are not used by a call at the moment."""
 
     def __init__(self, open_stream: Callable[[], LastingStream]) -> None:
         self._open_stream = open_stream
         self._idle: list[LastingStream] = []
 
     def take(self) -> LastingStream:
-        """Return an idle stream, or a new stream if there is none. No other call uses it until it
-        is returned by `give`.
+        """Return an idle stream or, if there is none, a new stream. No other call uses it until it
+        is returned to the pool by `give`.
         """
         while True:
             try:
@@ -169,8 +173,8 @@ class StreamPool:
                 return stream
 
     def give(self, stream: LastingStream) -> None:
-        """Return a stream whose calls have all been answered to the pool. Close it if enough
-        streams are idle.
+        """Put back a stream whose calls have all been answered. If enough streams are idle, close
+        it instead.
         """
         if len(self._idle) < _MAX_IDLE:
             self._idle.append(stream)
@@ -194,13 +198,13 @@ def serves_by_core(context: Any) -> bool:
 
 
 class CoreFrames:
-    """The frames of one stream at the server. Each frame is read after the answer to the preceding
-    one.
+    """The frames of one stream on the server. Each frame is read after the preceding one was
+    answered.
 
     Args:
       context: grpcio's ServicerContext of the stream.
-      do_now: a function that handles a frame in the network thread and returns True, or returns
-        False to leave the frame to the iterating thread.
+      do_now: a function that handles a frame in the network thread and returns True. It may return
+        False instead, to leave the frame to the iterating thread.
     """
 
     def __init__(self, context: Any, do_now: Callable[[bytes], bool]) -> None:
@@ -226,7 +230,7 @@ class CoreFrames:
 
     def _came(self, event: Any) -> Any:
         """Handle a received frame in the network thread. No exception leaves this method, because
-        it would end the network thread.
+        an exception would end the network thread.
         """
         try:
             frame = event.batch_operations[-1].message()
@@ -247,7 +251,7 @@ class CoreFrames:
             yield frame
 
     def answer(self, frame: bytes | None) -> None:
-        """Send the answer to the last frame, or nothing for None, and request the next frame."""
+        """Send the answer to the last frame, unless it is None. Then request the next frame."""
         if frame is None:
             self._ask()
         else:

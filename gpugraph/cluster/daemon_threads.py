@@ -15,7 +15,7 @@ class DaemonThreads(Executor):
     """An executor that starts each call immediately, in an idle thread or, if there is none, in a
     new thread.
 
-    So a call that waits for another call never prevents that call from starting.
+    So if a call waits for another call, it never prevents the other call from starting.
     """
 
     def __init__(self, name: str) -> None:
@@ -48,9 +48,9 @@ class DaemonThreads(Executor):
             self._idle.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Accept no more calls.
+        """Reject all further calls.
 
-        Threads end after their calls; this method does not wait for them.
+        Each thread ends after its current call. This method does not wait for the threads.
         """
         del wait, cancel_futures
         self._is_over = True

@@ -9,6 +9,8 @@ from gpugraph.base.optional_packages import package_of_extra
 
 
 def grpc() -> Any:
-    """Return the module `grpc`. Raises ModuleNotFoundError, with instructions, if it is missing."""
+    """Return the module `grpc`. If it is not installed, raise ModuleNotFoundError with
+    instructions.
+    """
     with package_of_extra("cluster", "grpcio", "Servers and grpc:// targets"):
         return importlib.import_module("grpc")

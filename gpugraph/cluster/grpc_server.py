@@ -49,16 +49,17 @@ SERVERS: weakref.WeakValueDictionary[str, Server] = weakref.WeakValueDictionary(
 
 
 class Server:
-    """A task of a cluster: runs parts of graphs on its devices for sessions of all processes.
+    """A task of a cluster. It runs parts of graphs on its devices for sessions of all processes.
 
-    Raises ModuleNotFoundError without grpcio, TypeError for an invalid cluster, ValueError if job
-    or task must be named, InternalError for a task that is not in the cluster, UnknownError if the
-    address is not available, and FailedPreconditionError if strangers could call the server
-    (`docs/cluster.md`).
+    Raises ModuleNotFoundError if grpcio is not installed, TypeError if the cluster is invalid,
+    ValueError if job or task must be named, InternalError if the task is not in the cluster,
+    UnknownError if the address is not available, and FailedPreconditionError if strangers could
+    call the server (`docs/cluster.md`).
 
     Args:
       server_or_cluster_def: a ServerDef message, or a cluster in any form that ClusterSpec accepts.
-      job_name, task_index: the task of this server; may be omitted if there is only one.
+      job_name, task_index: the task of this server. They may be omitted if the cluster has only one
+        task.
       protocol: "grpc".
       config: the settings of the task's devices, and the default settings of sessions.
       start: whether the server answers immediately, rather than only after `start()`.
@@ -108,7 +109,7 @@ class Server:
 
     @classmethod
     def create_local_server(cls, config: ConfigProto | None = None, start: bool = True) -> Server:
-        """Create a server of a cluster of one task, on a free port of this machine."""
+        """Create the server of a cluster that has one task, on a free port of this machine."""
         return cls({"local": ["localhost:0"]}, protocol="grpc", config=config, start=start)
 
     @property
@@ -122,7 +123,9 @@ class Server:
         return self._target
 
     def start(self) -> None:
-        """Start answering; do nothing if it was started. Raises AbortedError after `stop`."""
+        """Start answering. Do nothing if the server was started before. Raises AbortedError after
+        `stop`.
+        """
         if self._state == "ended":
             raise AbortedError.of_no_node("This server has been stopped: make another one")
         if self._state == "new":
@@ -131,7 +134,7 @@ class Server:
             SERVERS[self._target] = self
 
     def join(self) -> None:
-        """Wait until `stop` is called; in most programs that is forever."""
+        """Wait until `stop` is called. In most programs, this never happens."""
         while not self._ended.wait(_SLICE_S):
             check_run("while a server was waited for")
 
@@ -166,9 +169,9 @@ class Server:
         return links
 
     def peer(self, task: str) -> Peer:
-        """Return the connection to another task, which is opened on first use.
+        """Return the connection to another task. The first call opens it.
 
-        Raises InvalidArgumentError for a task that is not in the cluster.
+        Raises InvalidArgumentError if the task is not in the cluster.
         """
         with self._lock:
             if task not in self._peers:
@@ -278,14 +281,14 @@ class Server:
     def _keeper(self, handle: str) -> Master | Worker:
         """Return the object that manages a session's memory.
 
-        If the session was created at this server, it is the master, which covers all tasks; else it
-        is the worker, which covers this task.
+        If the session was created at this server, this is the master, which manages the memory of
+        all tasks. Otherwise it is the worker, which manages the memory of this task.
         """
         return self.master if self.master.has(handle) else self._worker
 
     def _keeper_of_tensors(self, handle: str) -> Master | Worker:
-        """Return the result of `_keeper`. Raises AbortedError if the session was closed, or lost by
-        a restart.
+        """Return the result of `_keeper`. Raises AbortedError if the session was closed or was lost
+        in a restart.
         """
         keeper = self._keeper(handle)
         keeper.session(handle)

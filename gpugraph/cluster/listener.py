@@ -1,8 +1,9 @@
 """The listening side of a server, which answers calls (`transport.py`) one by one or in streams.
 
-A caller proves that it has access in the metadata of a call. So a call without a valid proof is
-rejected before any of its messages is read, and does not count toward `MAX_CALLS`. A connection
-with repeated rejected calls, or without any valid call, is closed (`calls/doorkeeper.py`).
+A caller sends the proof that it has access in the metadata of a call. So a call without a valid
+proof is rejected before any of its messages is read, and does not count toward `MAX_CALLS`. A
+connection is closed if several of its calls were rejected, or if it has had no valid call
+(`calls/doorkeeper.py`).
 """
 
 from __future__ import annotations
@@ -115,8 +116,8 @@ class Listener:
 
     @property
     def incarnation(self) -> int:
-        """The random number of this server, which callers' proofs contain; other servers reject
-        these proofs.
+        """The random number of this server, which the proofs of its callers contain. Other servers
+        reject these proofs.
         """
         return self._proofs.incarnation
 
@@ -146,8 +147,8 @@ class Listener:
         self._server.start()
 
     def stop(self, grace_s: float) -> None:
-        """Accept no more calls, and cancel calls that are still in progress after `grace_s`
-        seconds.
+        """Reject all further calls, and cancel those calls that are still in progress after
+        `grace_s` seconds.
         """
         if self._door is not None:
             self._door.stop()
@@ -158,7 +159,7 @@ class Listener:
         """Add arrays to an answer.
 
         Args:
-          is_near: whether to put large arrays into memory shared with the caller.
+          is_near: whether to put large arrays into memory that is shared with the caller.
           step: the step to which the arrays belong, or 0. Large arrays are kept until the caller
             has fetched them or is disconnected.
         """
@@ -170,14 +171,14 @@ class Listener:
             self.parcels.free(value.ticket for value in field)
 
     def read_values(self, field: Any) -> list[Any]:
-        """Return the arrays in a field of Value messages of a request."""
+        """Return the arrays in a field of a request that holds Value messages."""
         return read_values(field, self.parcels.take)
 
     # -- access, checked by the metadata of a call in the network thread
 
     def _admitted(self, shown: Mapping[str, Any], method: str) -> MessageProofs:
-        """Check a call's metadata. Return the object that authenticates its messages. Raises
-        OpError if it is rejected.
+        """Check a call's metadata. Return the object that authenticates the call's messages. Raises
+        OpError if the call is rejected.
         """
         if shown.get("gpugraph-protocol") != PROTOCOL:
             raise FailedPreconditionError.of_no_node(
@@ -189,7 +190,7 @@ class Listener:
 
     def _refusal(self, error: OpError) -> Any:
         """Return a handler that ends a call with an error without reading its messages. If too many
-        such calls are in progress, return None.
+        rejected calls are in progress, return None.
         """
         if not self._refusals.acquire(blocking=False):
             return None
@@ -206,7 +207,7 @@ class Listener:
         return grpc().stream_stream_rpc_method_handler(refuse)
 
     def _handler(self, make: Callable[[Any], Any], behavior: Any, proofs: MessageProofs) -> Any:
-        """Return gRPC's handler of one accepted call.
+        """Return gRPC's handler for one accepted call.
 
         Args:
           make: gRPC's function that creates a handler.
@@ -225,8 +226,8 @@ class Listener:
     def _serve_stream(
         self, handlers: Handlers, proofs: MessageProofs, frames: Iterator[bytes], context: Any
     ) -> Iterator[bytes]:
-        """Answer the frames of a stream, either by the core in this thread or by yielding the
-        answers.
+        """Answer the frames of a stream. If the core can answer the stream, do so in this thread.
+        Otherwise yield the answers.
         """
         try:
             caller = Caller(context)
@@ -314,12 +315,12 @@ the call's messages.
 
 
 class _Entrance:
-    """The interceptor that chooses the handler of each call from the call's metadata.
+    """The interceptor that chooses a handler for each call according to the call's metadata.
 
     Args:
       admitted: the function that checks the caller's proof.
-      refusal: the function that returns the handler of a rejected call. makers: functions that
-        create the handlers, by the paths of the methods.
+      refusal: the function that returns the handler of a rejected call.
+      makers: functions that create the handlers, by the paths of the methods.
     """
 
     def __init__(
@@ -342,7 +343,7 @@ class _Entrance:
 
 
 def _options() -> tuple[tuple[str, int], ...]:
-    """Return gRPC's options for a server. Connections use at most half of the process's file
+    """Return gRPC's options for a server. They limit connections to half of the process's file
     descriptors.
     """
     num_files = os.sysconf("SC_OPEN_MAX")

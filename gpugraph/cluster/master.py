@@ -1,4 +1,6 @@
-"""Master: the sessions of a server's clients. It distributes their runs over tasks."""
+"""Master: the object that manages the sessions of a server's clients and distributes their runs
+over tasks.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,14 @@ _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
 
 
 class RegisteredRun(NamedTuple):
-    """A run with its registered parts. By task: the part's number, and the indices of its feeds and
-    fetches.
+    """A run whose parts are registered at the workers.
 
     Args:
+      parts: for each task, the number of its part, and the indices of the feeds and fetches of this
+        part.
       others: for each task, the other tasks that have parts.
-      collectives: for each task, the keys of its part's collectives, or None if all members are in
-        the run.
+      collectives: for each task, the keys of its part's collectives. A key is None if all members
+        of the collective are in the run.
       later: the tasks whose parts are started by messages from the first stage of the master's
         task.
     """
@@ -90,8 +93,8 @@ class MasterSession:
         self._lock = new_rlock()
 
     def registered(self, names: StepNames) -> RegisteredRun:
-        """Return the run with these names. The first request places it, cuts it into parts and
-        registers these.
+        """Return the run with these names. The first request for it places its operations, divides
+        them into parts, and registers the parts.
         """
         with self._lock:
             run = self._runs.get(names)
@@ -105,8 +108,8 @@ class MasterSession:
             return run
 
     def in_slot(self, slot: int, names: StepNames | None) -> RegisteredRun | None:
-        """Return the run that a client calls `slot`. If the client must send the names again,
-        return None.
+        """Return the run that a client calls `slot`. Return None if the client must send the names
+        again.
         """
         if names is not None:
             run = self.registered(names)
@@ -149,8 +152,8 @@ class MasterSession:
         return results
 
     def _next_rounds(self, run: RegisteredRun) -> dict[str, list[int]]:
-        """Count a step. Return, for each task, the numbers of steps with any collective and with
-        each collective.
+        """Count a step of the run. For each task, return the number of steps with any collective,
+        followed by the number of steps with each collective of its part.
         """
         with self._lock:
             for key in {None}.union(*run.collectives.values()):
@@ -176,7 +179,7 @@ class MasterSession:
                 self._steps.discard(step)
 
     def explain(self, names: StepNames) -> str:
-        """Return the distribution of a run over tasks, as text."""
+        """Return, as text, the assignment of a run's operations to tasks."""
         tasks, stages = self._placed(names)
         far = [task for task in stages if len(stages) > 1 and not self.links[task].is_near()]
         return explanation_of(tasks, stages, far, next(iter(self.links)))
@@ -228,7 +231,9 @@ class MasterSession:
         return RegisteredRun(parts, others, *counts, collectives, later)
 
     def _keys(self, spec: CollectiveSpec) -> tuple[int, int] | None:
-        """Return the group and instance keys if members of other sessions take part, else None."""
+        """Return the group and instance keys of a collective if members in other sessions take
+        part. Otherwise return None.
+        """
         if spec.is_whole:
             return None
         attrs = self.graph.graph.get_operation_by_name(spec.operations[0]).attrs
@@ -270,10 +275,11 @@ class MasterSession:
 
 
 def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collection[str]:
-    """Return the tasks whose parts are started by the first stage of the local task: all other
+    """Return the tasks whose parts the first stage of the local task starts. These are all other
     tasks, or none.
 
-    The messages of that stage can start these parts, since the parts have nothing to do earlier.
+    The messages of that stage can start a part if the part has nothing to do before it receives
+    them.
     """
     if local not in stages:
         return ()
@@ -284,7 +290,7 @@ def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collecti
 
 
 def _whole(names: StepNames) -> StageSpec:
-    """Return the only stage of a run that is on one task."""
+    """Return the only stage of a run whose operations are all on one task."""
     return StageSpec(
         [(name, name) for name in names.feeds],
         [(name, name) for name in names.fetches],
@@ -297,7 +303,7 @@ def _whole(names: StepNames) -> StageSpec:
 
 
 def _is_joined_by_others(graph: Graph, tasks: Mapping[str, str]) -> bool:
-    """Return whether a run on one task has some but not all members of a collective."""
+    """Return whether a run on one task contains only some of the members of a collective."""
     members = [op for op in graph._ops if is_collective(op) and op.name in tasks]
     groups = collective_groups(members, lambda op: tasks[op.name])
     return any(group.is_spread for group in groups.values())
@@ -346,8 +352,8 @@ class Master:
         return handle
 
     def _seen(self, filters: Sequence[str]) -> dict[str, WorkerLink]:
-        """Return the workers on tasks that match the device filters. The worker of the master's own
-        task comes first.
+        """Return the links to workers on tasks that match the device filters. The worker of the
+        master's own task comes first.
         """
         try:
             seen = {
@@ -382,14 +388,14 @@ class Master:
         return handle in self._sessions
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify other sessions that take part in a session's collectives that its client is
+        """Notify all sessions that share collectives with a session that the session's client is
         gone.
         """
         for link in self.session(handle).links.values():
             link.leave_collectives(handle)
 
     def memory_use(self, handle: str) -> dict[str, MemoryUse]:
-        """Return the memory of each device available to a session."""
+        """Return the memory use of each device that is available to a session."""
         links = self.session(handle).links.values()
         return {device: use for link in links for device, use in link.memory_use(handle).items()}
 
@@ -398,21 +404,25 @@ class Master:
         return sum(link.release_memory(handle) for link in self.session(handle).links.values())
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if no
-        tensor has this handle.
+        """Return a tensor that a session keeps, given the tensor's handle. Raises
+        InvalidArgumentError if no tensor has this handle.
         """
         return self.session(handle).keeper(tensor).read_kept(handle, tensor)
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
-        """Delete tensors that a session keeps. If they must exist, raises the errors of
-        `read_kept`.
+        """Delete tensors that a session keeps.
+
+        Args:
+          must_be_there: whether a tensor that does not exist raises InvalidArgumentError.
         """
         session = self.session(handle)
         for tensor in tensors:
             session.keeper(tensor).delete_kept(handle, [tensor], must_be_there)
 
     def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
-        """Close all sessions and clear these containers (all containers, if the list is empty)."""
+        """Close all sessions and clear the named containers. If no container is named, clear
+        all.
+        """
         for handle in list(self._sessions):
             self.close_session(handle)
         for link in self._seen(filters).values():

@@ -1,4 +1,4 @@
-"""Steps in progress, as a session's master sees them."""
+"""Steps in progress, as the master of a session manages them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.cluster.worker_links import PartRun, WorkerLink
 class MasterStep:
     """A step in progress on all of its tasks.
 
-    If one part fails, all parts are ended, and the context manager raises the first error.
+    If one part fails, the master ends all parts, and the context manager raises the first error.
     """
 
     def __init__(
@@ -36,8 +36,8 @@ class MasterStep:
 
         Args:
           fetched: the indices of the run's fetches that the part computes.
-          keys, tensors: the first tensors that it receives from another task, with their rendezvous
-            keys.
+          keys, tensors: the first tensors that the part receives from another task, and their
+            rendezvous keys.
         """
         part_run = self._links[task].run_part(part_step._replace(first=(keys, tensors)))
         self.part_runs.append((part_run, fetched))
@@ -45,7 +45,9 @@ class MasterStep:
             part_run.when_done(self.fail)
 
     def fail(self, error: OpError | None) -> None:
-        """End the step on all tasks; do nothing for None, or after an earlier error."""
+        """End the step on all tasks. Do nothing if `error` is None or the step has already
+        failed.
+        """
         if error is None or self._failure is not None:
             return
         self._failure = error
@@ -64,7 +66,9 @@ class MasterStep:
             self._failure = None  # it refers to this object through the frames of the step
 
     def _end(self, error: BaseException) -> None:
-        """End the parts in progress. Raise the first failure if it is not `error`."""
+        """End the parts that are still in progress. If the step's first failure is another error
+        than `error`, raise it.
+        """
         for part_run, _ in self.part_runs[self.num_ended :]:
             part_run.cancel()
         first = self._failure

@@ -1,5 +1,5 @@
-"""Descriptions of steps, stages and parts, which masters and workers exchange. Tensors and
-operations are given by name.
+"""Descriptions of steps, stages and parts, which masters and workers exchange. They refer to
+tensors and operations by name.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from gpugraph.cluster.shared_segments import SegmentLease
 
 
 class StepNames(NamedTuple):
-    """Feeds, fetches and targets of a run, by name.
+    """The names of a run's feeds, fetches and targets.
 
     Args:
-      connections: pairs of names: a tensor, and the tensor that is read instead.
+      connections: pairs of tensor names. The second tensor is read instead of the first.
       done: the operations that earlier calls of a partial run have executed.
     """
 
@@ -32,8 +32,8 @@ class StageSpec(NamedTuple):
 
     Args:
       feeds, fetches: pairs of a tensor and its key in the part's store.
-      receives: rendezvous key, sending task, key in the store.
-      sends: rendezvous key, key in the store.
+      receives: triples of a rendezvous key, the sending task, and a key in the store.
+      sends: pairs of a rendezvous key and a key in the store.
     """
 
     feeds: Sequence[tuple[str, str]]
@@ -48,7 +48,7 @@ class StageSpec(NamedTuple):
 
 
 class PartSpec(NamedTuple):
-    """One task's work in each step with the same feeds and fetches.
+    """The part of one task in all steps that have the same feeds and fetches.
 
     Args:
       feeds: the names of the feeds that the part reads.
@@ -63,14 +63,14 @@ class PartSpec(NamedTuple):
 
 
 class StepOptions(NamedTuple):
-    """The options of a step: its time limit in ms (0: none), and lists that receive reports, or
-    None.
+    """The options of a step.
 
     Args:
-      trace: receives serialized StepStats.
-      graphs: receives serialized GraphDefs for each stage and device.
-      leases: receives the leases of shared memory that holds fetched tensors, if the client has
-        access to it.
+      timeout_ms: the time limit in milliseconds, or 0 for no limit.
+      trace: a list to which serialized StepStats are appended, or None.
+      leases: a list to which the leases of shared memory with fetched tensors are appended, or None
+        if the client can't access shared memory.
+      graphs: a list to which serialized GraphDefs for each stage and device are appended, or None.
     """
 
     timeout_ms: int = 0
@@ -99,13 +99,15 @@ NO_BEGINS: Mapping[str, Begin] = MappingProxyType({})
 
 
 class PartStep(NamedTuple):
-    """One step of a part: the session's handle, the part's number, the step's number, and the fed
-    values.
+    """One step of a part.
 
     Args:
+      handle: the session's handle.
+      part, step: the numbers of the part and of the step.
+      values: the fed values.
       others: the other tasks of the step, which are notified of a failure.
       rounds: if the part has collectives, the number of the session's steps so far with any
-        collective, and with each collective of the part.
+        collective, followed by the number for each collective of the part.
       begins: functions that start the parts that wait for this part's first stage, by task.
       first: the rendezvous keys and values of tensors that the part has already received when it
         starts.

@@ -25,7 +25,7 @@ SeenByTask = dict[str, SeenParcels]
 
 
 class PeerTasks:
-    """Sends tensors of steps to other tasks, and asks these tasks for the state of their parts.
+    """An object that sends tensors of steps to other tasks, and requests the state of their parts.
 
     Args:
       peer: a function that returns the connection to a task.
@@ -41,9 +41,11 @@ class PeerTasks:
     ) -> None:
         """Send tensors of a step to a task, without waiting for their arrival.
 
+        The message does not contain large tensors. The receiver fetches them separately, or reads
+        them in shared memory.
+
         Args:
-          keys: the tensors' rendezvous keys. The message does not contain large tensors. The
-            receiver fetches them, or reads them in shared memory.
+          keys: the tensors' rendezvous keys.
         """
         message = message_of("SendTensors")
         self.write_tensors(message, task, step, keys, values)
@@ -66,27 +68,27 @@ class PeerTasks:
         return self._peer(task).is_near()
 
     def forget(self, step: int) -> None:
-        """Drop the tensors of a failed step that this task keeps for other tasks to fetch."""
+        """Drop the tensors of a failed step that this task holds for other tasks to fetch."""
         self._parcels.end(step)
 
     def see_values(self, task: str, messages: Sequence[Any], seen: SeenByTask) -> list[Any]:
         """Return the arrays in Value messages from a task.
 
-        Arrays in its shared memory are not copied. They are recorded in `seen`, to be passed to
-        `end`.
+        Arrays in the task's shared memory are not copied. They are recorded in `seen`, which must
+        later be passed to `end`.
         """
         noted = seen.setdefault(task, [])
         return self._peer(task).see_values(messages, self.segments, noted)
 
     def read_copies(self, task: str, messages: Sequence[Any]) -> list[Any]:
-        """Return the arrays in Value messages from a task, copied to memory of this process."""
+        """Return the arrays in Value messages from a task, copied to the memory of this process."""
         return self._peer(task).read_copies(messages, self.segments)
 
     def end(self, seen: SeenByTask, has_failed: bool) -> None:
         """Notify the senders that this process no longer reads these parcels.
 
-        If the step has failed, the senders are not notified, so they do not reuse the memory. It is
-        only unmapped here.
+        If the step has failed, the senders are not notified, so they do not reuse the memory. In
+        this case the memory is only unmapped here.
         """
         for task, parcels in seen.items():
             if has_failed:
@@ -95,7 +97,7 @@ class PeerTasks:
                 self._peer(task).free(parcels)
 
     def part_state(self, task: str, step: int) -> int:
-        """Return the state of the task's part of a step. Raises UnavailableError if the task is
+        """Return the state of a task's part of a step. Raises UnavailableError if the task is
         gone.
         """
         message = message_of("PartOfStep", step=step)
@@ -107,7 +109,7 @@ class PeerTasks:
 
 
 def tell_end(peer: Peer, step: int, error: OpError) -> None:
-    """End a step at a server with an error, without waiting for the answer."""
+    """End a step on a server with an error, without waiting for the answer."""
     message = message_of("AbortStep", step=step)
     write_failure(message.failure, error)
     peer.tell("AbortStep", message, limit_s=CLEANING_S)

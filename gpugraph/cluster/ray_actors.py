@@ -40,8 +40,8 @@ Addresses = Mapping[str, list[str]]
 
 
 def ray() -> Any:
-    """Return the module `ray`. Raises ModuleNotFoundError, with instructions to install it, if it
-    is missing.
+    """Return the module `ray`. If it is not installed, raise ModuleNotFoundError with
+    instructions.
     """
     with package_of_extra("ray", "ray", "Clusters on Ray"):
         return importlib.import_module("ray")
@@ -58,11 +58,12 @@ class TaskLocation(NamedTuple):
 
 
 class RayTask:
-    """The task in which a function of `RayCluster.run` is called. It is the function's first
-    argument.
+    """The task that executes a call of a function that was passed to `RayCluster.run`. It is the
+    function's first argument.
 
     Args:
-      job, index: the task's name. cluster: the ClusterSpec.
+      job, index: the task's name.
+      cluster: the ClusterSpec.
       server: the task's Server.
     """
 
@@ -80,11 +81,13 @@ class RayTask:
 
     @property
     def device(self) -> str:
-        """The task as a prefix of device names: `/job:worker/task:1`."""
+        """The task as a prefix of device names, such as `/job:worker/task:1`."""
         return f"/job:{self.job}/task:{self.index}"
 
     def report(self, **values: Any) -> None:
-        """Report numbers and strings on the task's progress, for `RayCluster.progress`."""
+        """Report numbers and strings about the task's progress, which `RayCluster.progress`
+        returns.
+        """
         self._note(values)
 
 
@@ -121,13 +124,13 @@ class ServerActor:
         return os.getpid()
 
     def state(self) -> tuple[int, bool, dict[str, Any]]:
-        """Return the process id, whether its server is running, and the last report."""
+        """Return the process id, whether the server is running, and the last report."""
         return os.getpid(), self._server is not None, self._progress
 
     def work(
         self, location: TaskLocation, function: Callable[..., Any], arguments: Sequence[Any]
     ) -> Any:
-        """Call the function with this RayTask and the arguments, in a new graph."""
+        """Call the function with a RayTask and the arguments, in a new graph."""
         self.start(location)
         assert self._server is not None
         task = RayTask(self._job, self._index, location.addresses, self._server, self._note)
@@ -152,19 +155,20 @@ def ray_cluster(
     """Return a cluster whose servers are actors of Ray.
 
     If all tasks are on the program's machine, they listen on localhost. Otherwise they need a
-    GPUGRAPH_CLUSTER_KEY; if the program has none, a new key is created and set.
+    GPUGRAPH_CLUSTER_KEY. If the program has none, a new key is created and set.
 
-    Raises ModuleNotFoundError without Ray. Raises InvalidArgumentError for jobs without tasks and
-    resources of other jobs. Raises UnavailableError if Ray can't place the tasks.
+    Raises ModuleNotFoundError if Ray is not installed. Raises InvalidArgumentError if a job has no
+    tasks, or if `resources` names an unknown job. Raises UnavailableError if Ray can't place the
+    tasks.
 
     Args:
       jobs: the number of tasks of each job.
-      resources: the requirements of each task of a job, by job, in Ray's names: `{"worker": {"CPU":
-        2, "GPU": 1}}`; one CPU by default.
-      address: the address of a running Ray, or "auto" for Ray on this machine. None starts Ray
-        here, with as many CPUs as are requested, unless the program has called `ray.init`.
-      init: further arguments of `ray.init`.
-      wait_s: the number of seconds to wait until Ray has placed the tasks; 0:
+      resources: the resources that each task of a job requires, by job, under Ray's names:
+        `{"worker": {"CPU": 2, "GPU": 1}}`. The default is one CPU.
+      address: the address of a running Ray, or "auto" for Ray on this machine. None starts Ray on
+        this machine, with as many CPUs as are requested, unless the program has called `ray.init`.
+      init: additional arguments of `ray.init`.
+      wait_s: the number of seconds to wait until Ray has placed the tasks. 0 means the value of
         GPUGRAPH_CLUSTER_WAIT.
     """
     needed = dict(resources or {})
@@ -194,10 +198,12 @@ def ray_cluster(
 
 
 class RayCluster:
-    """Servers that are actors of Ray, created by `ray_cluster`. As a context manager it ends the
-    servers on exit.
+    """Servers that are actors of Ray, created by `ray_cluster`. Used as a context manager, it ends
+    the servers on exit.
 
-    cluster_spec: the ClusterSpec. restarts: by job and task number, how often Ray has restarted it.
+    Attributes:
+      cluster_spec: the ClusterSpec.
+      restarts: the number of times that Ray has restarted each task, by job and task number.
     """
 
     def __init__(
@@ -257,7 +263,9 @@ class RayCluster:
         return actor.remote(*task)
 
     def _look_after(self) -> None:
-        """Until `shutdown`, restart the servers in processes that Ray has restarted."""
+        """Until `shutdown` is called, start the servers again in processes that Ray has
+        restarted.
+        """
         while not self._ended.wait(_LOOK_S):
             for task, actor in self._actors.items():
                 try:
@@ -286,7 +294,7 @@ class RayCluster:
         return {job: [f"grpc://{x}" for x in tasks] for job, tasks in self.addresses.items()}
 
     def progress(self) -> dict[tuple[str, int], dict[str, Any]]:
-        """Return the last report of each task; its entry `time` is the time of the report."""
+        """Return the last report of each task. Its entry `time` is the time of the report."""
         return dict(self._progress)
 
     def processes(self) -> dict[tuple[str, int], int]:
@@ -305,7 +313,7 @@ class RayCluster:
         The output of the tasks appears in this process, with the names of the actors. If a process
         dies, the function is called again in the process that replaces it.
 
-        Raises the function's errors.
+        Raises the errors that the function raises.
 
         Args:
           on_progress: a function that is called twice a second with the tasks' reports.

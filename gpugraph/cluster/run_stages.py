@@ -1,25 +1,26 @@
-"""Stages: a run is divided into stages. One task executes each stage.
+"""Stages of a run. One task executes each stage.
 
-The level of an operation is the largest number of crossings from task to task on a path to it. A
-stage is the work of one task at one level:
+The level of an operation is the maximum number of times that a path to it crosses from one task to
+another. A stage consists of the operations of one task at one level:
 
     /job:ps      level 0  read w  ----.                 level 2  assign w
     /job:worker                        `-> level 1  x @ w, gradient --^
 
-A stage starts when the tensors that it receives from other tasks have arrived. They come from
-stages of lower levels, and each task runs its stages in the order of their levels. So among the
-stages that have not run, a stage of the lowest level has received all of its tensors. Therefore a
-run never deadlocks with itself, regardless of its placement
+A stage starts when the tensors that it receives from other tasks have arrived. These tensors come
+from stages of lower levels, and each task runs its stages in the order of their levels. Therefore,
+among the stages that have not run, a stage with the lowest level has received all of its tensors.
+So a run never deadlocks with itself, regardless of its placement
 (`tests/cluster/test_random_placements.py`).
 
 Operations that can't be separated have one level and one task. These are the operations of a branch
 or loop, and operations that share a TensorArray or a stack (`session/partial_run_graph.py`).
-Variables, handles, and constants without control inputs are in each stage of their task that needs
+Variables, handles, and constants without control inputs are in every stage of their task that needs
 them.
 
-A read of a variable after a write in the same run returns the written value, as in one process
-(`compile/lowering/read_after_write.py`). For this, the read is fed the variable's value at the end
-of the stage with the last write on which it depends; it does not use the variable's shared `read`.
+As in one process, a read of a variable after a write in the same run returns the written value
+(`compile/lowering/read_after_write.py`). Among the writes on which the read depends, the last write
+determines a stage. The value that the variable has at the end of this stage is fed to the read. The
+read does not use the variable's shared `read`.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ class RunStage:
     Args:
       feeds: tensors, with the keys of their values in the part's store.
       fetches: the tensors to store, by key.
-      connections: a reference or handle of an earlier stage, with the variable that is read
+      connections: maps a reference or handle of an earlier stage to the variable that is read
         instead.
       done: operations that have run in earlier stages.
-      receives: the task that sends a value, and the value's key, by rendezvous key.
-      sends: the key of a value for another task, by rendezvous key; an empty key signals the end of
-        the stage.
-      takes: collectives over processes, by name, whose results it needs.
+      receives: maps a rendezvous key to the sending task and the key of the value.
+      sends: maps a rendezvous key to the key of a value for another task. An empty key signals the
+        end of the stage.
+      takes: the names of collectives over several processes whose results the stage needs.
     """
 
     task: str
@@ -82,7 +83,7 @@ def cut_into_stages(
 
 
 class _Cutter:
-    """Cuts one run into stages."""
+    """The division of one run into stages."""
 
     def __init__(
         self,
@@ -143,11 +144,11 @@ class _Cutter:
         return group is not None and group.is_spread and not group.is_inside
 
     def _note_inside(self) -> None:
-        """Mark the collectives over processes in branches and loops.
+        """Mark the collectives over several processes that are in branches and loops.
 
-        The plan with such a collective waits for the other members. They must be in other sessions,
-        because two stages of one run could wait for each other. Raises UnimplementedError for two
-        members in this run.
+        A plan with such a collective waits for the other members. They must be in other sessions,
+        because otherwise two stages of one run could wait for each other. Raises UnimplementedError
+        if two members are in this run.
         """
         for op, group in self.collectives.items():
             if not (group.is_spread and op in self.graph.groups):
@@ -183,8 +184,9 @@ class _Cutter:
     # -- levels
 
     def _find_levels(self) -> None:
-        """Compute the level of each operation; all members of a group or a collective have the same
-        level."""
+        """Compute the level of each operation. All members of a group or a collective have the same
+        level.
+        """
         group_of = {op: tuple(group.members) for op, group in self.collectives.items()}
         group_of |= {op: tuple(group) for op, group in self.graph.groups.items()}
         units = {op: group_of.get(op, (op,)) for op in self.graph.operations}
@@ -209,8 +211,9 @@ class _Cutter:
             self.levels |= dict.fromkeys(unit, level)
 
     def _find_writes(self, unit: Sequence[Operation]) -> None:
-        """Number the writes of a group of operations, and record the writes on which each operation
-        of the group depends."""
+        """Number the writes of a group of operations. Record, for each operation of the group, the
+        writes on which it depends.
+        """
         sources = {source for op in unit for source in self.graph.sources(op)}
         before = 0
         for source in sources:
@@ -226,8 +229,8 @@ class _Cutter:
                         self.after[member] |= bit
 
     def _min_level(self, op: Operation) -> int:
-        """Return the first level at which all inputs of an operation are available. Inputs from its
-        own group do not count.
+        """Return the first level at which all inputs of an operation are available, except inputs
+        from its own group.
         """
         level = 0
         task = self.task_of[op]
@@ -246,11 +249,11 @@ class _Cutter:
         return level
 
     def _last_write(self, reader: Operation, tensor: Tensor) -> Operation | None:
-        """`reader` depends on several writes of a variable. Return a write among them that has the
-        highest level.
+        """Return the write of a variable on which `reader` depends. If it depends on several,
+        return one with the highest level.
 
-        Return None if the tensor is neither a variable nor a variable's shared read, or if there is
-        no such write.
+        Returns None if there is no such write, or if `tensor` is neither a variable nor a
+        variable's shared read.
         """
         variable = _read_variable(tensor)
         if variable is None or tensor in self.feeds:
@@ -269,7 +272,7 @@ class _Cutter:
     def _last_level(self, tensor: Tensor) -> int:
         """Return the level of the stage that fetches a tensor.
 
-        A variable is fetched in the last stage of its task.
+        If the tensor is a variable, this is the last stage of its task.
         """
         if tensor.op not in self.shared:
             return self.levels[tensor.op]
@@ -335,8 +338,8 @@ class _Cutter:
     def _connect_control(
         self, stage: RunStage, op: Operation, other: Operation, members: Collection[Operation]
     ) -> None:
-        """Make `stage` wait until `other`, a control input of `op`, has run, unless `other` runs in
-        `stage`.
+        """Make `stage` wait until `other`, a control input of `op`, has run. Do nothing if `other`
+        runs in `stage` itself.
         """
         if self.graph.arrival(other) is not None:
             stage.done[other] = None
@@ -404,8 +407,9 @@ class _Cutter:
 
 
 def _read_variable(tensor: Tensor) -> Operation | None:
-    """If the tensor is the reference or the shared read of a reference variable, return that
-    variable; else None."""
+    """Return the reference variable whose reference or shared read `tensor` is. Return None for any
+    other tensor.
+    """
     op = tensor.op
     if op.type == "Identity" and not op._control_inputs and op.name.endswith("/read"):
         source = op._inputs[0]

@@ -1,4 +1,6 @@
-"""ServerDefs: the cluster and the task of a server, from a program's arguments."""
+"""ServerDefs: messages with the cluster and the task of a server, created from a program's
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,11 @@ def server_def_of(
     protocol: str | None,
     config: ConfigProto | None,
 ) -> Any:
-    """Return the ServerDef of a server, from the arguments of `Server`.
+    """Return the ServerDef of a server. The parameters are those of `Server`.
 
-    Raises TypeError for anything but a ServerDef or a cluster, ValueError if a job or task must be
-    named or the job is unknown, and InvalidArgumentError for a protocol other than "grpc".
+    Raises TypeError if the first argument is neither a ServerDef nor a cluster, ValueError if a job
+    or task must be named or the job is unknown, and InvalidArgumentError if the protocol is not
+    "grpc".
     """
     result = messages_pb2.ServerDef()
     if isinstance(server_or_cluster_def, messages_pb2.ServerDef):
@@ -71,8 +74,8 @@ def _one_of(choices: list[Any], parameter: str) -> Any:
 def own_address(cluster: ClusterSpec, server_def: Any) -> str:
     """Return the address of the server's task, `host:port`.
 
-    Raises InternalError if the cluster has no such task, InvalidArgumentError for a malformed
-    address.
+    Raises InternalError if the cluster has no such task, and InvalidArgumentError if the address is
+    malformed.
     """
     job, index = server_def.job_name, server_def.task_index
     if job not in cluster.jobs:

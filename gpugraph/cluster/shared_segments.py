@@ -1,6 +1,6 @@
 """Memory shared by the processes of one machine: anonymous files of Linux (memfd).
 
-A segment has no name in the file system, so nothing is left when its process is killed. Its size
+A segment has no name in the file system, so no file remains when its process is killed. Its size
 can't change, and the system frees it when the last process has unmapped it. Other processes open it
 as `/proc/<pid>/fd/<number>`. A random token is stored at its start. The owner sends the same token
 over gRPC, which proves that both processes are on the same machine and that the right file was
@@ -50,12 +50,12 @@ lets similar sizes reuse segments.
 
 
 class SegmentName(NamedTuple):
-    """The data by which other processes map a segment.
+    """The data that other processes need to map a segment.
 
     Args:
       number: the file descriptor in the process `pid`.
       token: the bytes at the segment's start.
-      size: the bytes of the content after them, or 0 if there is no segment.
+      size: the number of content bytes after the token, or 0 if there is no segment.
     """
 
     pid: int = 0
@@ -92,7 +92,7 @@ class Segment:
         self.content = np.frombuffer(memory, np.uint8)[_HEAD_BYTES:]
 
     def free(self) -> None:
-        """Return the memory to the system. Processes that still map it read zeros."""
+        """Return the memory to the system. A process that still maps it then reads zeros."""
         with contextlib.suppress(OSError):  # otherwise it is freed with the last mapping
             self._memory.madvise(mmap.MADV_REMOVE)
 
@@ -114,13 +114,13 @@ class _Mapping(NamedTuple):
 
 
 def is_possible() -> bool:
-    """Return whether this system has memfd files with seals."""
+    """Return whether this system supports memfd files with seals."""
     return hasattr(os, "memfd_create") and hasattr(fcntl, "F_ADD_SEALS")
 
 
 def _available_bytes() -> int:
-    """Return the bytes that Linux estimates as available (MemAvailable). Raises OSError if it is
-    unknown.
+    """Return the number of bytes that Linux estimates as available (MemAvailable). Raises OSError
+    if it is unknown.
     """
     with open("/proc/meminfo", encoding="ascii") as file:
         lines = dict(line.split(":") for line in file if ":" in line)
@@ -128,8 +128,8 @@ def _available_bytes() -> int:
 
 
 def mapped(name: SegmentName) -> Any | None:
-    """Return the content of another process's segment, read-only. If it is not accessible, return
-    None.
+    """Return a read-only view of the content of another process's segment, or None if the segment
+    is not accessible.
     """
     size = _HEAD_BYTES + name.size
     with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -150,9 +150,8 @@ class SegmentLease:
     """The beginning part of a segment, shared by several holders. The last `drop` returns the
     segment to its pool.
 
-    If a reader might still use the memory, as after a failed step, the lease is never dropped and
-    the memory is never reused. The system frees it when neither this process nor the reader maps
-    it.
+    If a step fails, a reader might still use the memory. The lease is then never dropped, and the
+    memory is never reused. The system frees it when neither this process nor the reader maps it.
     """
 
     def __init__(self, pool: SegmentPool, segment: Segment, size: int) -> None:
@@ -167,7 +166,7 @@ class SegmentLease:
         return self
 
     def drop(self) -> None:
-        """Remove a holder."""
+        """Remove a holder. If it was the last one, return the segment to its pool."""
         with self._lock:
             self._num_holders -= 1
             is_last = self._num_holders == 0
@@ -188,10 +187,10 @@ class SegmentPool:
         self._lock = new_lock()
 
     def probe(self) -> SegmentName:
-        """Return the name of a small segment, which other processes map to test whether they can
-        map segments of this task.
+        """Return the name of a small segment. Another process maps it to test whether it can map
+        segments of this task.
 
-        The name is empty if this system has no such memory.
+        The name is empty if this system does not support segments.
         """
         if self._probe is None and is_possible():
             with contextlib.suppress(OSError):
@@ -225,8 +224,8 @@ class SegmentPool:
         self.give_back(segment)
 
     def take(self, size: int) -> Segment | None:
-        """Return a segment, which the caller must give back later. If shared memory is not
-        available, return None.
+        """Return a segment with room for `size` bytes, which the caller must give back later. If
+        shared memory is not available, return None.
         """
         with self._lock:
             free = self._free.get(size)
@@ -258,8 +257,8 @@ class SegmentPool:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Free segments, and drop mappings, that have been idle for 10 s or exceed the size
-        limits.
+        """Free segments and drop mappings that have been idle for 10 s or exceed the limits on the
+        total size.
         """
         for size, kept in list(self._free.items()):
             while kept and (
@@ -294,7 +293,7 @@ class SegmentPool:
         return memory
 
     def forget(self, names: Iterable[SegmentName]) -> None:
-        """Unmap the segments of failed steps, which their owners do not use again."""
+        """Unmap the segments of failed steps, whose owners never use these segments again."""
         with self._lock:
             for name in names:
                 self._mapped.pop(name, None)

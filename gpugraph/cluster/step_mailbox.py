@@ -1,4 +1,4 @@
-"""The mailbox for the tensors of a step that other tasks send to this task."""
+"""The mailbox of a step. It holds the tensors that other tasks have sent to this task."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ class StepMailbox:
         self._changes.put(None)
 
     def abort(self, error: OpError) -> None:
-        """End the step: `take` raises this error, unless there was an earlier error."""
+        """End the step. From now on `take` raises this error, or an earlier error if there was
+        one.
+        """
         with self._lock:
             if self.failure is None:
                 self.failure = error
@@ -85,8 +87,8 @@ class StepMailbox:
         running part in the step.
 
         Args:
-          ask: a function that queries the sender's progress after 2 seconds of waiting.
-          check: a function that is called every `slice_s` seconds; it may raise.
+          ask: a function that requests the sender's progress, called after 2 seconds of waiting.
+          check: a function that is called every `slice_s` seconds. It may raise.
         """
         began = asked = monotonic()
         unknown_since = 0.0
@@ -110,8 +112,8 @@ class StepMailbox:
                 )
 
     def _values_of(self, keys: Sequence[str], limit_s: float) -> list[Any] | None:
-        """Remove and return the values of all keys, or None if a value is missing after `limit_s`
-        seconds.
+        """Remove and return the values of all keys. Return None if a value is still missing after
+        `limit_s` seconds.
         """
         ends = monotonic() + limit_s
         while True:
@@ -159,8 +161,8 @@ class StepMailboxes:
             return mailbox
 
     def _drop_old(self) -> None:
-        """Drop mailboxes of steps that were not started here within ten minutes, because their
-        master is gone.
+        """Drop the mailboxes of steps that were not started here within ten minutes. The master of
+        such a step must be gone.
         """
         limit = monotonic() - _KEPT_S
         for step, mailbox in list(self._open.items()):
@@ -184,7 +186,7 @@ class StepMailboxes:
             return PartState.OVER if step in self._over else PartState.UNKNOWN
 
     def abort(self, step: int, error: OpError) -> None:
-        """End a step with an error. Later calls of `of` for the step raise it, too."""
+        """End a step with an error. Later calls of `of` for this step raise the same error."""
         error = error.bare()
         with self._lock:
             mailbox = self._open.pop(step, None)
@@ -206,18 +208,16 @@ def _remember(steps: OrderedDict[int, Any], step: int, value: Any) -> None:
 
 
 class StepLimit(TimeLimit):
-    """The time limit of a part's run. `check` also raises an error if the step has failed on
-    another task.
-    """
+    """The time limit of a part's run."""
 
     mailbox: StepMailbox
 
     def check(self, where: str) -> None:
-        """Raise DeadlineExceededError after the time limit. Raises AbortedError if the step has
-        failed.
+        """Raise DeadlineExceededError after the time limit. Raise AbortedError if the step has
+        failed on another task.
 
         Args:
-          where: the end of the message, such as "before a stage".
+          where: text for the end of the message, such as "before a stage".
         """
         if self.mailbox.failure is not None:
             raise AbortedError.of_no_node(f"The step has ended {where}")

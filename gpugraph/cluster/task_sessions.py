@@ -1,4 +1,6 @@
-"""The devices of a task of a cluster, and the sessions that compile and run on them."""
+"""The devices of one task of a cluster, and the sessions that compile graphs for these devices and
+run them.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ T = TypeVar("T")
 
 
 def from_task(task: str, error: OpError) -> OpError:
-    """Return the error with `From <task>:` before its message, unless the message begins with such
-    a prefix.
+    """Return the error with the prefix `From <task>:` in its message, unless the message already
+    has such a prefix.
     """
     if error.message.startswith("From /job:"):
         return error
@@ -43,11 +45,10 @@ def session_of(sessions: Mapping[str, T], handle: str, task: str) -> T:
 
 
 class TaskDevices:
-    """The devices of one task, and the variables and queues on them, which exist longer than
-    sessions.
+    """The devices of one task, and the variables and queues on them, which outlive sessions.
 
     Args:
-      name: `/job:worker/replica:0/task:1`.
+      name: the task's name, such as `/job:worker/replica:0/task:1`.
     """
 
     def __init__(self, name: str, config: ConfigProto) -> None:
@@ -69,8 +70,8 @@ class TaskDevices:
             session.reclaim()
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers (all containers, if the list is empty) for all sessions
-        of the task.
+        """Clear the named resource containers for all sessions of the task. If no container is
+        named, clear all.
         """
         for session in list(self.sessions):
             session.reset(containers)  # of other masters too: their plans are bound to these
@@ -110,7 +111,7 @@ class TaskSession(DirectSession):
         return self._task.devices, resources
 
     def close_devices(self) -> None:
-        """Drop the resources that only this session uses; the devices stay open for other
+        """Drop the resources that only this session uses. The devices remain open for other
         sessions.
         """
         if self._is_isolated:
@@ -120,10 +121,12 @@ class TaskSession(DirectSession):
 
 
 class SessionGraph:
-    """A server's copy of a client's graph; operations that the client adds are added to it.
+    """A server's copy of a client's graph. When the client adds operations to the graph, they are
+    sent and added to the copy.
 
-    increments: the serialized GraphDefs from which the copy was built. Each has the number of
-    operations that the client's graph had after it.
+    Attributes:
+      increments: the serialized GraphDefs from which the copy was built. Each is paired with the
+        number of operations that the client's graph had after it.
     """
 
     def __init__(self) -> None:
@@ -133,17 +136,17 @@ class SessionGraph:
 
     @property
     def version(self) -> int:
-        """The number of operations that the client's graph had at the last increment."""
+        """The number of operations that the client's graph had after the last increment."""
         return self.increments[-1][1] if self.increments else 0
 
     def extend(self, content: bytes, old_version: int, new_version: int) -> None:
-        """Add the operations that the client's graph got from `old_version` to `new_version`.
+        """Add the operations that the client's graph has in `new_version` but not in `old_version`.
 
-        Raises AbortedError if the graph is not at `old_version`, InvalidArgumentError for malformed
-        bytes, and the errors of `extend_graph`.
+        Raises AbortedError if the copy is not at `old_version`, InvalidArgumentError if the bytes
+        are malformed, and the errors of `extend_graph`.
 
         Args:
-          content: a serialized GraphDef with them.
+          content: a serialized GraphDef with the operations to add.
         """
         graph_def = parsed_message("GraphDef", content)
         with self._lock:
@@ -159,15 +162,17 @@ class SessionGraph:
             self.increments.append((content, new_version))
 
     def tensors(self, names: Sequence[str]) -> list[Tensor]:
-        """Return the tensors of these names. Raises InvalidArgumentError for an unknown name."""
+        """Return the tensors with these names. Raises InvalidArgumentError if a name is unknown."""
         return [self._element(self.graph.get_tensor_by_name, name) for name in names]
 
     def operations(self, names: Sequence[str]) -> list[Operation]:
-        """Return the operations of these names. Raises InvalidArgumentError for an unknown name."""
+        """Return the operations with these names. Raises InvalidArgumentError if a name is
+        unknown.
+        """
         return [self._element(self.graph.get_operation_by_name, name) for name in names]
 
     def connections(self, pairs: Sequence[tuple[str, str]]) -> dict[Tensor, Tensor]:
-        """Return the connected tensors as a mapping.
+        """Return a mapping from the first tensor to the second tensor of each pair.
 
         Args:
           pairs: pairs of tensor names.
@@ -183,7 +188,7 @@ class SessionGraph:
 
 
 def parsed_message(name: str, content: bytes) -> Any:
-    """Parse a message whose type is `name`.
+    """Parse a message of the type `name`.
 
     Raises InvalidArgumentError if the bytes are malformed.
     """

@@ -1,9 +1,9 @@
-"""Calls between processes: gRPC with the methods of `formats/messages/service_messages.py`.
+"""Calls between processes through gRPC, with the methods of `formats/messages/service_messages.py`.
 
-Calls without a time limit go over streams (`call_streams.py`); each call with a time limit is a
+A call without a time limit goes over a stream (`call_streams.py`). A call with a time limit is a
 separate gRPC call. Two methods are streams of bytes: `Fetch` returns the memory that a ticket
-identifies; `Store` sends memory and returns its ticket. A caller's proof is in the metadata; all
-messages, and all answers (`calls/answers.py`), are authenticated (`calls/proofs.py`).
+identifies, and `Store` sends memory and returns a ticket for it. A caller sends its proof in the
+metadata. All messages, and all answers (`calls/answers.py`), are authenticated (`calls/proofs.py`).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ OPTIONS = (
 
 
 class Peer:
-    """The connection to one server: sends requests and receives answers."""
+    """The connection to one server, which sends requests and receives answers."""
 
     def __init__(self, address: str, access: Credentials) -> None:
         self.address = address
@@ -129,8 +129,9 @@ class Peer:
         self._channel.close()
 
     def _open_stream(self) -> LastingStream:
-        """Open a stream. The first time, also open another stream, which detects the loss of the
-        server."""
+        """Open a stream. The first call also opens another stream, which detects the loss of the
+        server.
+        """
         with self._watch_lock:
             if self._watch is None or self._watch.is_over:
                 self._watch = self._public_stream(self._note_loss)
@@ -146,13 +147,13 @@ class Peer:
     def _opening(
         self, method: str, wait_s: float = 0.0, limit_s: float = _CONNECTING_S
     ) -> tuple[tuple[tuple[str, str], ...], MessageProofs]:
-        """Return the metadata of a call, and the object that authenticates its messages.
+        """Return the metadata of a call, and the object that authenticates the call's messages.
 
         The first call to a server with a key is a `GREETING`. No other message is sent before the
         server has proven that it has the key.
 
         Args:
-          wait_s, limit_s: as in `call`, for the greeting.
+          wait_s, limit_s: the time limits of the greeting, as in `call`.
         """
         if self._access.key and not self._incarnation and method != GREETING:
             self.call(GREETING, message_of("Nothing"), wait_s, limit_s)
@@ -161,7 +162,9 @@ class Peer:
         return (*metadata, ("gpugraph-proof", shown)) if shown else metadata, proofs
 
     def _note_loss(self) -> None:
-        """Drop all streams to a server that is gone, and report the loss to calls in progress."""
+        """Drop all streams to a server that is gone, and report the loss to the calls in
+        progress.
+        """
         self._streams.drop()
         self._sending = None
         for call in list(self._on_loss):
@@ -179,8 +182,8 @@ class Peer:
         return self._begin_in_stream(method, message).content()
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
-        """Start a call and return it. With a time limit it is a separate gRPC call; otherwise it
-        uses a stream.
+        """Start a call and return it. With a time limit, it is a separate gRPC call. Without one,
+        it uses a stream.
         """
         if limit_s:
             return self.start(method, message, limit_s)
@@ -211,21 +214,21 @@ class Peer:
         return stream
 
     def is_near(self) -> bool:
-        """Return whether the server and this process share memory. The answer is cached while
-        connected.
+        """Return whether the server and this process share memory. The answer is cached as long as
+        they are connected.
         """
         with self._lock:
             self._sending_stream()
             return self._is_near
 
     def call(self, method: str, message: Any, wait_s: float = 0.0, limit_s: float = 0.0) -> Any:
-        """Return the answer to a message.
+        """Send a message and return the answer.
 
-        Raises the server's errors, and UnavailableError if no server answers.
+        Raises the errors that the server reports, and UnavailableError if no server answers.
 
         Args:
-          wait_s: seconds to wait for a server that can't be reached yet.
-          limit_s: the maximum duration of the call in seconds; 0: no limit.
+          wait_s: the number of seconds to wait for a server that can't be reached yet.
+          limit_s: the maximum duration of the call in seconds, or 0 for no limit.
         """
         if not (wait_s or limit_s):
             return answered(method, self.exchange(method, message))
@@ -274,8 +277,8 @@ class Peer:
     def tell(self, method: str, message: Any, limit_s: float) -> None:
         """Send a message without waiting for the answer, and ignore failures.
 
-        If the method is `ONE_WAY` and the stream of `send` is open, the message uses that stream;
-        otherwise it is a separate call of at most `limit_s` seconds.
+        If the method is `ONE_WAY` and the stream of `send` is open, the message uses that stream.
+        Otherwise it is a separate call of at most `limit_s` seconds.
         """
         if method in ONE_WAY and self._sending is not None:
             content = self._checked(method, message)
@@ -289,7 +292,7 @@ class Peer:
         pending.when_done(lambda: self._unawaited.discard(pending))
 
     def fetch(self, ticket: str, size: int) -> Memory:
-        """Fetch the memory, of `size` bytes, that the server keeps under a ticket."""
+        """Fetch the memory that the server keeps under a ticket. `size` is its number of bytes."""
         metadata, proofs = self._opening("Fetch")
         call = self._fetch(proofs.attach(ticket.encode()), metadata=metadata)
         try:
@@ -316,24 +319,29 @@ class Peer:
             raise self._as_op_error("Store", error) from None
 
     def write_values(self, field: Any, arrays: Any) -> None:
-        """Add arrays to a field of a message for this server. Large arrays are sent before the
-        message."""
+        """Add arrays to a field of a message for this server. Large arrays are sent separately,
+        before the message.
+        """
         write_values(field, arrays, self.store)
 
     def read_values(self, field: Any) -> list[Any]:
-        """Return the arrays in a field of this server's answer. Large arrays are fetched."""
+        """Return the arrays in a field of this server's answer. Large arrays are fetched
+        separately.
+        """
         return read_values(field, self.fetch)
 
     def see_values(self, field: Any, segments: SegmentPool, seen: SeenParcels) -> list[Any]:
-        """Do the same as `read_values`, but do not copy arrays that are in the server's shared
-        memory.
+        """Return the arrays in a field of this server's answer, without copying arrays that are in
+        the server's shared memory.
 
-        These arrays are recorded in `seen`, which the caller must pass to `free`.
+        These arrays are recorded in `seen`, which the caller must later pass to `free`.
         """
         return read_values(field, self.fetch, partial(see_parcel, segments, seen))
 
     def read_copies(self, field: Any, segments: SegmentPool) -> list[Any]:
-        """Do the same as `read_values`, but copy from the server's shared memory where possible."""
+        """Return the arrays in a field of this server's answer. Large arrays are copied from the
+        server's shared memory if possible.
+        """
         seen: SeenParcels = []
         values = self.see_values(field, segments, seen)
         if seen:
@@ -366,7 +374,7 @@ class Peer:
 
 
 class StreamedCall:
-    """A call in progress over a stream. After the answer, the stream is free for other calls."""
+    """A call in progress over a stream. After the answer, other calls may use the stream."""
 
     def __init__(self, peer: Peer, method: str, stream: LastingStream) -> None:
         self._peer, self.method, self._stream = peer, method, stream
@@ -397,15 +405,16 @@ class StreamedCall:
         return content
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Register a function to be called, in some thread, with the error if the server is lost
-        before the answer."""
+        """Register a function to be called, in some thread, if the server is lost before the
+        answer. It receives the error.
+        """
         self._peer._on_loss[self] = function
         watch = self._peer._watch
         if watch is None or watch.is_over:
             self._peer._report_loss(self)
 
     def cancel(self) -> None:
-        """Cancel the call and its stream; do nothing after the answer."""
+        """Cancel the call and its stream. Do nothing if the answer has arrived."""
         self._peer._on_loss.pop(self, None)
         if not self._is_answered:
             self._stream.cancel()

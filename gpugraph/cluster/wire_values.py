@@ -1,9 +1,10 @@
 """Values of tensors as messages: raw memory with dtype and shape. Nothing is pickled.
 
-A value up to `INLINE_BYTES` is part of the message. A larger one is a parcel: the sender keeps its
-memory, and the message has a ticket with which the receiver fetches it in chunks. Between processes
-of one machine, the parcel is in shared memory (`shared_segments.py`), which the message also names.
-The receiver reads the parcel in place, and then notifies the sender.
+A value of up to `INLINE_BYTES` is part of the message. A larger value is a parcel: the sender keeps
+its memory, and the message contains a ticket that the receiver uses to fetch the memory in chunks.
+If both processes are on one machine, the parcel is in shared memory (`shared_segments.py`), and the
+message also contains the name of its segment. The receiver then reads the parcel in place, and
+notifies the sender afterwards.
 """
 
 from __future__ import annotations
@@ -66,9 +67,9 @@ def write_values(
     """Add a Value message for each array.
 
     Args:
-      put: a function that stores the memory of a large array and returns its ticket.
+      put: a function that stores the memory of a large array and returns a ticket for it.
       share: a function that is tried before `put`. It returns a ticket and the name of the shared
-        memory that holds the array, or None if that is impossible.
+        memory that holds the array, or None if the array can't be in shared memory.
     """
     for value in arrays:
         array = np.asarray(value)
@@ -101,16 +102,16 @@ def write_values(
 
 @cache
 def _dtype_of(numpy_dtype: Any) -> DType:
-    """Return the dtype with which a NumPy array is sent. Raises TypeError for a NumPy dtype that
-    can't be sent.
+    """Return the dtype under which a NumPy array is sent. Raises TypeError if arrays of its NumPy
+    dtype can't be sent.
     """
     return string if numpy_dtype.kind in "OSU" else as_dtype(numpy_dtype)
 
 
 @cache
 def _dtype_of_number(number: int) -> DType:
-    """Return the dtype for the DataType number of a Value. Raises TypeError for an invalid
-    number.
+    """Return the dtype for the DataType number in a Value message. Raises TypeError if the number
+    is invalid.
     """
     return as_dtype(number).base_dtype
 
@@ -128,12 +129,12 @@ def read_values(
 ) -> list[Any]:
     """Return the arrays in Value messages.
 
-    Raises InvalidArgumentError for malformed values.
+    Raises InvalidArgumentError if a message is malformed.
 
     Args:
-      take: a function that returns the memory of a ticket, given its size.
-      see: a function that returns the memory of a Value in shared memory, or None if it is not
-        accessible.
+      take: a function that receives a ticket and a size, and returns the memory.
+      see: a function that receives a Value message and returns its shared memory, or None if that
+        is not accessible.
     """
     return [_read(message, take, see) for message in messages]
 
@@ -143,8 +144,8 @@ SeenParcels = list[tuple[str, SegmentName]]
 
 
 def see_parcel(segments: SegmentPool, seen: SeenParcels, message: Any) -> Memory | None:
-    """Return the shared memory of a Value and record it in `seen`. If it is not accessible, return
-    None.
+    """Return the shared memory that a Value message names, and record it in `seen`. If it is not
+    accessible, return None.
     """
     name = read_segment(message.segment)
     content = segments.map(name) if name.size >= message.size else None
@@ -212,8 +213,8 @@ def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
 
 
 def _came_of_ended() -> float:
-    """Return an arrival time for a parcel, such that it is dropped in `_KEPT_OF_ENDED_S`
-    seconds.
+    """Return an arrival time for a parcel of an ended step, such that the parcel is dropped in
+    `_KEPT_OF_ENDED_S` seconds.
     """
     return monotonic() - KEPT_S + _KEPT_OF_ENDED_S
 
@@ -228,7 +229,7 @@ class _Parcel:
     """Memory that is kept until its receiver takes it.
 
     Args:
-      lease: the lease of shared memory, else None.
+      lease: the lease of the memory if it is shared, else None.
     """
 
     def __init__(
@@ -242,7 +243,9 @@ class Parcels:
 
     A parcel that was not taken within `KEPT_S` seconds is dropped, because its receiver must be
     gone.
-    segments: the pool of shared memory.
+
+    Attributes:
+      segments: the pool of shared memory.
     """
 
     def __init__(self) -> None:
@@ -260,8 +263,9 @@ class Parcels:
         `MAX_PARCEL_BYTES`.
 
         Args:
-          owners: the parcel is dropped when the step fails or the connection ends.
-          lease: the lease of the memory, if it is shared; it is held until the parcel is freed.
+          owners: the step and the connection of the parcel. The parcel is dropped when the step
+            fails or the connection ends.
+          lease: the lease of the memory, if it is shared. It is held until the parcel is freed.
         """
         ticket = os.urandom(16).hex()
         with self._lock:
@@ -280,8 +284,8 @@ class Parcels:
         return ticket
 
     def share(self, memory: Memory, owners: Owners = NO_OWNERS) -> tuple[str, SegmentName] | None:
-        """Do the same as `put`, but keep the parcel in shared memory. `memory` is copied to shared
-        memory unless it is already there.
+        """Store memory as `put` does, but in shared memory. `memory` is copied there unless it
+        already is in shared memory.
 
         Returns the ticket and the name of the segment, or None if there is no shared memory.
         """
@@ -294,8 +298,8 @@ class Parcels:
         return self.put(lease.content, owners, lease), lease.name
 
     def end(self, step: int) -> None:
-        """Record that a step has failed. Its parcels, including later ones, are dropped after a few
-        seconds.
+        """Record that a step has failed. Its parcels, including those that are stored later, are
+        dropped after a few seconds.
         """
         with self._lock:
             self._ended[step] = None
@@ -304,8 +308,8 @@ class Parcels:
         self.expire(step)
 
     def expire(self, owner: int | str) -> None:
-        """Mark the parcels of a failed step or an ended connection to be dropped in a few
-        seconds.
+        """Mark the parcels of a failed step or an ended connection, so that they are dropped in a
+        few seconds.
         """
         with self._lock:
             for parcel in self._parcels.values():
@@ -315,7 +319,7 @@ class Parcels:
             self._look_later()
 
     def _look_later(self) -> None:
-        """Start a timer that drops expired parcels even if no method is called."""
+        """Start a timer, so that expired parcels are dropped even if no method is called."""
         came = min((parcel.came for parcel in self._parcels.values()), default=monotonic())
         wait_s = came + KEPT_S - monotonic()
         if self._timer is None and wait_s <= _KEPT_OF_ENDED_S:
@@ -341,12 +345,13 @@ class Parcels:
         return parcel
 
     def take(self, ticket: str, size: int = -1) -> Memory:
-        """Remove and return the memory under a ticket. Raises NotFoundError for an unknown ticket.
+        """Remove and return the memory that is stored under a ticket.
 
-        Raises InvalidArgumentError for any other size.
+        Raises NotFoundError if the ticket is unknown, and InvalidArgumentError if the memory has
+        another size.
 
         Args:
-          size: the expected number of bytes, -1 for any.
+          size: the expected number of bytes, or -1 for any size.
         """
         with self._lock:
             parcel = self._pop(ticket)
@@ -357,7 +362,7 @@ class Parcels:
         return parcel.memory
 
     def free(self, tickets: Iterable[str]) -> None:
-        """Free parcels that their receiver has read in place. Unknown tickets are ignored."""
+        """Free parcels that their receivers have read in place. Unknown tickets are ignored."""
         with self._lock:
             parcels = [self._pop(ticket) for ticket in tickets]
         for parcel in parcels:

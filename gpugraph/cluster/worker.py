@@ -1,4 +1,4 @@
-"""Worker: runs the parts of steps that are on the devices of one task."""
+"""Worker: the object that runs those parts of steps that are on the devices of one task."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class Worker:
     def register_graph(
         self, handle: str, config: ConfigProto, content: bytes, old_version: int, new_version: int
     ) -> None:
-        """Extend a session's graph by a serialized GraphDef; the first call creates the session."""
+        """Extend a session's graph with a serialized GraphDef. The first call creates the
+        session.
+        """
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
@@ -84,14 +86,15 @@ class Worker:
         return handle in self._sessions
 
     def run_part(self, part_step: PartStep) -> list[Any]:
-        """Return the values of the part's fetches in this step."""
+        """Run one step of a part and return the values of the part's fetches."""
         return self.begun(part_step)()
 
     def begun(self, part_step: PartStep) -> Callable[[], list[Any]]:
-        """Return a function that runs a step of a part.
+        """Return a function that runs one step of a part.
 
-        Raises AbortedError if the session or the part does not exist, InvalidArgumentError if the
-        values do not fit the part. The other tasks of the step are not notified of these errors.
+        Raises AbortedError if the session or the part does not exist, and InvalidArgumentError if
+        the values do not match the part. The other tasks of the step are not notified of these
+        errors.
         """
         part, values = self.session(part_step.handle).part(part_step.part), part_step.values
         part.check(len(values), len(part_step.rounds))
@@ -134,8 +137,9 @@ class Worker:
     def _note_kept(
         self, step: int, part: TaskPart, store: Mapping[str, Any], failure: OpError | None
     ) -> None:
-        """Record the tensors that a step keeps for the session. If the step failed, drop them,
-        since the client gets no handles."""
+        """Record the tensors that a step keeps for the session. If the step has failed, drop them
+        instead, since the client receives no handles.
+        """
         kept = [
             (tensors, store[key].decode())
             for stage in part.stages
@@ -150,9 +154,7 @@ class Worker:
                 self._forget(step)
 
     def _forget(self, step: int) -> None:
-        """Drop the tensors of a failed step that this task keeps for sessions or for other
-        tasks.
-        """
+        """Drop the tensors of a failed step that this task holds for sessions or other tasks."""
         self._others.forget(step)
         for tensors, tensor in self._kept_of.pop(step, ()):
             tensors.discard(tensor)
@@ -160,7 +162,9 @@ class Worker:
     def _collectives(
         self, handle: str, part: TaskPart, step: int, rounds: Sequence[int]
     ) -> CollectiveStep | None:
-        """Return the object that executes a run's collectives over processes, if it has any."""
+        """Return the object that executes the collectives over several processes in a step. Return
+        None if the part has no such collectives.
+        """
         if not part.collectives:
             return None
         assert self.peers is not None
@@ -176,7 +180,7 @@ class Worker:
 
     def _fail(self, part: TaskPart, step: int, mailbox: StepMailbox, error: OpError) -> None:
         """End a step on this task and on the part's other tasks, unless another task has already
-        ended it.
+        ended the step.
         """
         if mailbox.failure is not None:
             return
@@ -253,7 +257,9 @@ class Worker:
         store: dict[str, Any],
         limit: StepLimit,
     ) -> None:
-        """Wait for the results of collectives that a stage needs, and put them into the store."""
+        """Wait for the results of the collectives that a stage needs, and put the results into the
+        store.
+        """
         for key, value in collectives.results(spec.takes, limit).items():
             store[key] = np.array(value) if key in part.lent else value
 
@@ -299,7 +305,7 @@ class Worker:
 
     def _placing(self, stage: CompiledStage, shared: _SharedMemory) -> FetchDestination | None:
         """Return an allocator of shared memory for large fetches that only other processes read. If
-        there are no such fetches, return None.
+        the stage has no such fetches, return None.
         """
         wanted = set()
         for position in stage.large:
@@ -321,8 +327,8 @@ class Worker:
         return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
-        """Put another task's tensors into the step's mailbox. Raises InvalidArgumentError if the
-        numbers of names and messages differ.
+        """Put tensors from another task into the step's mailbox. Raises InvalidArgumentError if
+        there are not as many names as messages.
         """
         if len(names) != len(messages):
             raise invalid_argument(f"{len(messages)} values came for {len(names)} names")
@@ -333,7 +339,7 @@ class Worker:
         self.mailboxes.abort(step, error)
 
     def close_session(self, handle: str) -> None:
-        """Drop a session, with its graph and parts; do nothing if it is unknown."""
+        """Drop a session with its graph and parts. Do nothing if the session is unknown."""
         with self._lock:
             session = self._sessions.pop(handle, None)
         if session is not None:
@@ -342,12 +348,14 @@ class Worker:
             self._segments.clear()
 
     def leave_collectives(self, handle: str, reason: str) -> None:
-        """Notify the other members of a session's collectives that its members won't join again."""
+        """Notify the other members of a session's collectives that the session's members won't join
+        again.
+        """
         if self.peers is not None:
             self.peers.close_session(handle, reason)
 
     def memory_use(self, handle: str) -> dict[str, MemoryUse]:
-        """Return the memory use of each device, by full name, over all sessions."""
+        """Return the memory use of each device by full name, as the total of all sessions."""
         del handle
         return {device.name: memory_use(device) for device in self.task.devices}
 
@@ -366,8 +374,10 @@ class Worker:
         return self._kept(handle).read(tensor)
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
-        """Delete tensors that a session keeps. If they must exist, raises the errors of
-        `read_kept`.
+        """Delete tensors that a session keeps.
+
+        Args:
+          must_be_there: whether a tensor that does not exist raises InvalidArgumentError.
         """
         kept = self._kept(handle)
         for tensor in tensors:
@@ -378,7 +388,7 @@ class Worker:
         return KeptTensors() if session is None else session.direct.kept_tensors
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers (all containers, if the list is empty)."""
+        """Clear the named resource containers. If no container is named, clear all."""
         self.task.clear(containers)
 
     def stop(self) -> None:
@@ -393,12 +403,12 @@ class Worker:
 
 
 class _SharedMemory(NamedTuple):
-    """The shared memory of a run: the parcels of other tasks that it reads, and the leases for its
-    results.
+    """The shared memory of a run: the parcels of other tasks that the run reads, and the leases of
+    its results.
 
     Args:
-      has_client: whether a client reads the leased memory; the leases are dropped after the answer
-        to the client.
+      has_client: whether a client reads the leased memory. If so, the leases are dropped after the
+        answer to the client.
     """
 
     seen: SeenByTask
@@ -411,5 +421,7 @@ def _stopped(task: str) -> AbortedError:
 
 
 def _error_for_others(error: BaseException) -> OpError:
-    """Return an OpError for any exception, to end the step's parts on other tasks."""
+    """Convert an exception to the OpError with which the parts of the step on other tasks are
+    ended.
+    """
     return AbortedError.of_no_node(f"Another part of the step ended with {type(error).__name__}")

@@ -1,4 +1,4 @@
-"""A master's links to workers: to the worker in its process, and to other workers over
+"""A master's links to workers: to the worker in the same process, and to other workers over
 connections.
 """
 
@@ -37,16 +37,18 @@ class LocalWorker:
         self.has = worker.has
 
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
-        """Return the attributes of the worker's devices; `wait_s` is not used."""
+        """Return the attributes of the worker's devices. `wait_s` is not used."""
         del wait_s
         return self._worker.task.attributes
 
     def is_near(self) -> bool:
-        """Return True: the worker's memory is in this process."""
+        """Return True, because the worker's memory is in this process."""
         return True
 
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
-        """Create the worker's session, if there is none, with the master's copy of the graph."""
+        """Give the worker a session that uses the master's copy of the graph, unless it already has
+        the session.
+        """
         self._worker.adopt(handle, config, graph)
 
     def register_part(self, handle: str, spec: PartSpec) -> int:
@@ -54,7 +56,7 @@ class LocalWorker:
         return self._worker.session(handle).register(spec)
 
     def run_part(self, part_step: PartStep) -> LocalRun:
-        """Return a run of a part; it is executed by the thread that calls it."""
+        """Return a run of a part. The thread that calls the run executes it."""
         return LocalRun(partial(self._worker.run_part, part_step))
 
     def abort(self, step: int, error: OpError) -> None:
@@ -66,16 +68,20 @@ class LocalWorker:
         self._worker.close_session(handle)
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify the members that share collectives with a session that its client has gone."""
+        """Notify the members that share collectives with a session that the session's client is
+        gone.
+        """
         self._worker.leave_collectives(handle, CLIENT_IS_GONE)
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers of the worker (all containers, if the list is empty)."""
+        """Clear the named resource containers of the worker. If no container is named, clear
+        all.
+        """
         self._worker.clear(containers)
 
 
 class LocalRun:
-    """A run of a part in this process; calling this object executes it."""
+    """A run of a part in this process. Calling the object executes the run."""
 
     def __init__(self, run: Callable[[], list[Any]]) -> None:
         self._run = run
@@ -91,18 +97,18 @@ class LocalRun:
             raise
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
-        """Register a function that is called with the error if the part fails."""
+        """Register a function that is called if the part fails. It receives the error."""
         self._on_failure = function
 
     def cancel(self) -> None:
-        """Do nothing, because the thread that calls this method is the thread that executes the
-        run.
+        """Do nothing. The thread that calls this method is the thread that executes the run, so the
+        run is not in progress.
         """
 
 
 class SessionMemory(ABC):
-    """Access to the memory of a server's sessions. A master's sessions cover all tasks, a worker's
-    sessions one task.
+    """Access to the memory of a server's sessions. A session of a master extends over all tasks, a
+    session of a worker over one task.
     """
 
     @property
@@ -111,7 +117,7 @@ class SessionMemory(ABC):
         """The connection to the server."""
 
     def memory_use(self, handle: str) -> dict[str, MemoryUse]:
-        """Return the memory use of each device, by full name, over all sessions."""
+        """Return the memory use of each device by full name, as the total of all sessions."""
         message = message_of("MemoryOf", handle=handle)
         return read_memory(self.peer.call("GetMemoryUse", message).use)
 
@@ -121,18 +127,18 @@ class SessionMemory(ABC):
         return int(self.peer.call("GetMemoryUse", message).given_back)
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return a tensor that a session keeps, by its handle. Raises InvalidArgumentError if no
-        tensor has this handle.
+        """Return a tensor that a session keeps, given the tensor's handle. Raises
+        InvalidArgumentError if no tensor has this handle.
         """
         peer, message = self.peer, message_of("KeptTensors", handle=handle, tensor=[tensor])
         return peer.read_values(peer.call("ReadKept", message).value)[0]
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
-        """Delete tensors that a session keeps, by their handles.
+        """Delete tensors that a session keeps, given their handles.
 
         Args:
-          must_be_there: whether to raise InvalidArgumentError for an unknown handle instead of
-            ignoring it.
+          must_be_there: whether an unknown handle raises InvalidArgumentError. Otherwise it is
+            ignored.
         """
         message = message_of("KeptTensors", handle=handle, tensor=tensors)
         message.must_be_there = must_be_there
@@ -140,10 +146,11 @@ class SessionMemory(ABC):
 
 
 class RemoteWorker(SessionMemory):
-    """The link to a worker in another process, over a connection that is opened on first use.
+    """The link to a worker in another process, over a connection that is opened when it is first
+    used.
 
     Args:
-      others: the object that writes the tensors to be sent to the worker when a part starts.
+      others: the object that writes the tensors that are sent to the worker when a part starts.
     """
 
     def __init__(self, task: str, open_peer: Callable[[], Peer], others: PeerTasks) -> None:
@@ -157,13 +164,14 @@ class RemoteWorker(SessionMemory):
         return self._open_peer()
 
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
-        """Return the attributes of the worker's devices, once its server answers.
+        """Wait until the worker's server answers, and return the attributes of the worker's
+        devices.
 
         Raises UnavailableError if no server answers, or if the answering server belongs to another
         task.
 
         Args:
-          wait_s: seconds to wait for the server.
+          wait_s: the number of seconds to wait for the server.
         """
         peer = self.peer
         with warn_while_waiting(
@@ -178,7 +186,7 @@ class RemoteWorker(SessionMemory):
         return devices_of(status.device)
 
     def has(self, handle: str) -> bool:
-        """Return whether the graph of session `handle` was sent to this worker."""
+        """Return whether the graph of the session `handle` was sent to this worker."""
         return handle in self._versions
 
     def is_near(self) -> bool:
@@ -213,7 +221,9 @@ class RemoteWorker(SessionMemory):
         return int(self.peer.call("RegisterPart", message).part)
 
     def run_part(self, part_step: PartStep) -> RemoteRun:
-        """Start a step of a part on the worker, and return the run, without waiting for results."""
+        """Start a step of a part on the worker, and return the run without waiting for its
+        results.
+        """
         handle, part, step, values, options, others, rounds, _, first = part_step
         message = message_of("RunPart", handle=handle, part=part, step=step, task=others)
         message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None
@@ -232,7 +242,7 @@ class RemoteWorker(SessionMemory):
         tell_end(self.peer, step, error)
 
     def close_session(self, handle: str) -> None:
-        """Drop the worker's session, if it has one. Ignore a server that is gone."""
+        """Drop the worker's session, if it has one. Ignore errors if the server is gone."""
         with self._lock:
             is_known = self._versions.pop(handle, None) is not None
         if is_known:
@@ -241,7 +251,8 @@ class RemoteWorker(SessionMemory):
                 self.peer.call("CloseWorkerSession", message, limit_s=CLEANING_S)
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify the members that share collectives with a session that its client has gone.
+        """Notify the members that share collectives with a session that the session's client is
+        gone.
 
         Does not wait for the answer.
         """
@@ -250,12 +261,14 @@ class RemoteWorker(SessionMemory):
             self.peer.tell("CloseWorkerSession", message, limit_s=CLEANING_S)
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers of the worker (all containers, if the list is empty)."""
+        """Clear the named resource containers of the worker. If no container is named, clear
+        all.
+        """
         self.peer.call("ClearContainers", message_of("Containers", container=containers))
 
 
 class RemoteRun:
-    """A run of a part on another server; calling this object waits for the results."""
+    """A run of a part on another server. Calling the object waits for the results."""
 
     def __init__(
         self, peer: Peer, pending: PendingCall | StreamedCall, options: StepOptions
@@ -269,14 +282,16 @@ class RemoteRun:
         return self._peer.read_values(answer.value)
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
-        """Register a function to be called, in some thread, with the error if the server is lost.
+        """Register a function to be called, in some thread, if the server is lost. It receives the
+        error.
 
-        If the part fails on the server, the worker itself ends the step on all tasks.
+        If the part fails on the server, the function is not called, because the worker itself ends
+        the step on all tasks.
         """
         self._pending.when_lost(function)
 
     def cancel(self) -> None:
-        """Stop waiting for the answer; the worker ends the step."""
+        """Stop waiting for the answer. The worker ends the step."""
         self._pending.cancel()
 
 
@@ -372,8 +387,8 @@ def devices_of(messages: Any) -> list[DeviceAttributes]:
 
 
 def write_memory(field: Any, use: Mapping[str, MemoryUse]) -> None:
-    """Append each device's memory use to a repeated field of messages. -1 represents an unknown
-    counter.
+    """Append the memory use of each device to a repeated field of messages. A counter of -1 is
+    unknown.
     """
     for device, memory in use.items():
         counters = [getattr(memory, counter) for counter in _COUNTERS]

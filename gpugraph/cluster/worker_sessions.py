@@ -1,4 +1,6 @@
-"""Sessions on a worker: the client's graph, and the compiled parts of its runs for this task."""
+"""Sessions on a worker: the client's graph, and the compiled parts of the session's runs that
+belong to this task.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +33,18 @@ CLIENT = ""
 
 
 class CompiledStage(NamedTuple):
-    """A stage with its runner, which is None if the stage computes nothing.
+    """A stage with its runner. The runner is None if the stage computes nothing.
 
     Args:
-      feeds: tensors with the keys of their values.
-      fetches: the positions of results, by key.
-      receives, sends: the rendezvous keys of values, and the values' keys here, by the other task.
-      lendable: the receivers (tasks, or CLIENT) of a fetch that may be in shared memory, by the
-        fetch's position.
-      large: the positions of the fetches that have been larger than `INLINE_BYTES`.
-      handles: the session's kept tensors, by the key of a tensor handle; None if the client does
-        not fetch the handle.
+      feeds: pairs of a tensor and the key of its value.
+      fetches: maps the key of a result to its index among the runner's results.
+      receives, sends: for each other task, the rendezvous keys of values, and the values' keys in
+        the store.
+      lendable: for each fetch that may be in shared memory, by its index, the receivers (tasks, or
+        CLIENT).
+      large: the indices of the fetches that have been larger than `INLINE_BYTES`.
+      handles: maps the key of a tensor handle to the session's kept tensors, or to None if the
+        client does not fetch the handle.
     """
 
     spec: StageSpec
@@ -59,11 +62,12 @@ class TaskPart(NamedTuple):
     """The work of this task in the steps of one set of feeds and fetches.
 
     Args:
-      is_alone: whether no other task and no collective over processes takes part.
+      is_alone: whether the part exchanges no tensors with other tasks and has no collective over
+        several processes.
       waits: whether the part may wait for other runs.
-      lent: the keys of collectives' results that are sent or fetched; these are copied, because the
-        next run overwrites their memory.
-      copied: the keys of received values that are fetched, and are therefore copied.
+      lent: the keys of those results of collectives that are sent or fetched. They are copied,
+        because the next run overwrites their memory.
+      copied: the keys of received values that are fetched. They are copied.
     """
 
     stages: Sequence[CompiledStage]
@@ -77,7 +81,9 @@ class TaskPart(NamedTuple):
     copied: frozenset[str]
 
     def check(self, num_values: int, num_rounds: int) -> None:
-        """Raise InvalidArgumentError if a step has the wrong number of values or of rounds."""
+        """Raise InvalidArgumentError if a step does not have the number of values or of rounds that
+        this part requires.
+        """
         if num_values != len(self.feeds):
             raise invalid_argument(f"{num_values} values were fed to {len(self.feeds)} tensors")
         if num_rounds != (len(self.collectives) + 1 if self.collectives else 0):
@@ -97,8 +103,8 @@ class WorkerSession:
     def register(self, spec: PartSpec) -> int:
         """Register a new part and return its number.
 
-        Raises InvalidArgumentError for names that the graph does not have, and for values that no
-        stage supplies.
+        Raises InvalidArgumentError if a name does not exist in the graph, or if no stage supplies a
+        value that is needed.
         """
         _refuse_gaps(spec)
         stages, feeds, fetches, others = spec
@@ -196,7 +202,9 @@ def _refuse_gaps(spec: PartSpec) -> None:
 def _by_task(
     transfers: Iterable[tuple[str, str, str]],
 ) -> list[tuple[str, Sequence[str], Sequence[str]]]:
-    """Group transfers (task, rendezvous key, key) by task, with a list for each kind of key."""
+    """Group transfers (task, rendezvous key, key) by task. Each task has a list of rendezvous keys
+    and a list of keys.
+    """
     grouped: dict[str, tuple[list[str], list[str]]] = {}
     for task, meeting, key in transfers:
         names, keys = grouped.setdefault(task, ([], []))
@@ -206,8 +214,8 @@ def _by_task(
 
 
 def may_wait(graph: Graph) -> bool:
-    """Return whether a run of the graph may wait for other runs, according to the op types in the
-    graph.
+    """Return whether a run of the graph may wait for other runs. The op types in the graph
+    determine the answer.
     """
     types = {op.type for op in graph._ops}
     return any(word in kind for kind in types for word in _WAITING)

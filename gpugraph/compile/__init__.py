@@ -1,4 +1,5 @@
-"""Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
+"""Compilation of the client's graph, for given fetches and feeds, to a plan. These are the passes,
+in order:
 
     prune                             keep the ancestors of the fetches and targets; create the unit
     shared_copies                     let equal copies of variables share memory and updates
@@ -28,7 +29,7 @@
     memory_planning                   assign offsets in a block per device, by lifetimes
     binder                            bind kernels and arrays; create the plan
 
-With verification on, `verify` checks the unit after each pass.
+If verification is enabled, `verify` checks the unit after each pass.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ the plan from it.
 
 
 def pass_names() -> list[str]:
-    """Return the names under which plans report passes, in their order."""
+    """Return the names of the passes, as plans report them, in order."""
     passes = [change.__module__.rpartition(".")[2] for change in PASSES]
     return ["run options", "settings", "open_sizes", "prune", *passes, "binder"]
 
@@ -141,9 +142,9 @@ _SWAPPING = (RewriterConfig.HEURISTICS, RewriterConfig.SWAPPING_HEURISTICS)
 def compile_plan(target: Target, request: RunRequest) -> Plan:
     """Return the plan that computes the fetches and runs the targets of `request`.
 
-    Raises the errors of the passes: InvalidArgumentError for a placeholder without a feed, for
-    shapes that don't fit, for a cycle, or for a device that does not exist. Raises
-    ResourceExhaustedError if an arena does not fit into its device's memory.
+    Raises the errors of the passes, such as InvalidArgumentError if a placeholder is not fed, if
+    shapes don't match, if the graph has a cycle, or if a device does not exist. Raises
+    ResourceExhaustedError if a device can't hold its arena.
     """
     with _without_collector():
         unit = _fitted(target, request)
@@ -159,17 +160,20 @@ _OPEN_NOTE = ("a number with ? in these reports is that of the first shapes",)
 
 
 class OpenUnit:
-    """A run compiled once for feeds of unknown sizes ("open" sizes); `plan` returns a plan for
-    concrete sizes.
+    """A run that is compiled once for feeds whose sizes are unknown ("open"). `plan` returns a plan
+    for known sizes.
     """
 
     def __init__(self, target: Target, request: RunRequest, trace: SizeTrace) -> None:
-        """Raises the error of a pass, or of the first op in a branch or a loop whose shapes don't
-        fit. The caller then compiles without open sizes, since only that gives the right error
-        text. Raises NotReportedError if sizes by values can't be written during a run.
+        """Compile the run.
+
+        Raises the error of a pass. If the shapes of an op in a branch or a loop don't match, raises
+        the op's error. The caller then compiles without open sizes, since only that compilation
+        gives the right error message. Raises NotReportedError if sizes that depend on values can't
+        be written during a run.
 
         Args:
-          request: the run; the shapes of its feeds contain Sizes of `trace`.
+          request: the run. The shapes of its feeds contain Sizes of `trace`.
         """
         with _without_collector():
             unit = _fitted(target, request)
@@ -185,29 +189,29 @@ class OpenUnit:
 
     @property
     def is_worth_binding(self) -> bool:
-        """Whether fewer than a third of the tensors have sizes that are known only during a run."""
+        """Whether less than a third of the tensors have sizes that are known only during a run."""
         kinds = [home.storage.kind for home in self._parts.unit.homes.values()]
         return 2 * kinds.count("cell") < kinds.count("arena")
 
     def at(
         self, inputs: Sequence[int], reported: Mapping[str, int] | None = None
     ) -> SizeValues | None:
-        """Return the values of all Sizes for these input sizes, and sizes that kernels report. If
-        they do not meet the conditions, return None.
+        """Return the values of all Sizes, given the input sizes and the sizes that kernels report.
+        If they do not meet all conditions, return None.
         """
         return self._trace.values(inputs, reported)
 
     def shapes_of(self, values: SizeValues) -> list[tuple[int, ...]]:
-        """Return the shapes of the feeds for these values."""
+        """Return the shapes that the feeds have with these values of the Sizes."""
         return [values.shape(feed.shape or ()) for feed in self._parts.unit.feeds]
 
     def plan(self, values: SizeValues, target: Target, request: RunRequest) -> Plan:
-        """Return the plan for these values.
+        """Return the plan for these values of the Sizes.
 
         Raises ResourceExhaustedError if a device can't hold its arena or a variable.
 
         Args:
-          request: the request that was compiled, with this run's shapes.
+          request: the request that was compiled, with the shapes of this run.
         """
         with _without_collector():
             unit = self._parts.at(values)
@@ -227,7 +231,7 @@ class OpenUnit:
 
 
 class Opening(NamedTuple):
-    """A plan's unit with open sizes, and the binder that created the plan from it."""
+    """The unit with open sizes of a plan, and the binder that created the plan from it."""
 
     unit: OpenUnit
     binder: Binder
@@ -257,8 +261,8 @@ def _first_part(_: Storage) -> int:
 def part_of_memory(target: Target, request: RunRequest) -> float:
     """Return the fraction of a GPU's free memory that the arena of the requested run would occupy.
 
-    With several GPUs, it is the largest fraction. If an arena does not fit, the session's idle
-    plans are dropped first. Raises ResourceExhaustedError if it still does not fit.
+    If there are several GPUs, return the largest fraction. If an arena does not fit, the session's
+    idle plans are dropped first. Raises ResourceExhaustedError if it still does not fit.
     """
     gpus = [device for device in target.devices if device.device_type == "GPU"]
     with _without_collector():
@@ -268,16 +272,16 @@ def part_of_memory(target: Target, request: RunRequest) -> float:
 
 
 def compile_record(target: Target, request: RunRequest) -> GraphRecord:
-    """Return the graph that the requested run would execute, by device, and the memory of its
-    tensors.
+    """Return a record of the graph that the requested run would execute on each device, and of the
+    memory of its tensors.
     """
     with _without_collector():
         return graph_record(_fitted(target, request))
 
 
 def _fitted(target: Target, request: RunRequest) -> Unit:
-    """Compile the request. Recompute activations and swap tensors as `memory_optimization`
-    requires.
+    """Compile the request, with recomputation of activations and swapping of tensors as the setting
+    `memory_optimization` requires.
     """
     rewrites = target.config.graph_options.rewrite_options
     optimization = rewrites.memory_optimization
@@ -296,10 +300,12 @@ def _fitted(target: Target, request: RunRequest) -> Unit:
 def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
     """Compile with recomputation of activations and return the unit.
 
+    There are three degrees of recomputation: no ops, cheap ops, and all ops.
+
     Args:
-      limit: bytes of all arenas together. First nothing is recomputed, then cheap ops, then all
-        ops, until the arenas fit. If they never fit, the unit with the smallest arenas is returned.
-        With a limit of 0, cheap ops are recomputed.
+      limit: the maximum number of bytes of all arenas together. The first degree that meets the
+        limit is chosen. If none does, the unit with the smallest arenas is returned. If the limit
+        is 0, cheap ops are recomputed.
     """
     if not limit:
         unit = _compiled(target, request, CHEAP)
@@ -322,8 +328,8 @@ _DEGREES = {0: "nothing", CHEAP: "cheap ones", ALL: "all between checkpoints"}
 
 
 def _time_of_recomputation(unit: Unit) -> str:
-    """Return the summary of the recomputation pass, with the modelled increase of a step's time
-    added if there is one.
+    """Return the summary of the recomputation pass. If recomputation increases the modelled time of
+    a step, the summary includes the increase.
     """
     (summary,) = [
         report.summary for report in unit.reports if report.name == "activation_recomputation"
@@ -333,8 +339,8 @@ def _time_of_recomputation(unit: Unit) -> str:
 
 
 def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
-    """Return lines for the report: memory and time for each degree of recomputation that was tried,
-    and a line if none fits `limit` bytes.
+    """Return report lines with the memory and time of each degree of recomputation that was tried.
+    If no degree fits into `limit` bytes, a last line states this.
     """
     sizes = [sum(unit.arena_sizes.values()) for unit in units]
     lines = [
@@ -348,12 +354,12 @@ def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
 
 
 def _swapped(target: Target, request: RunRequest, unit: Unit, by_heuristics: bool) -> Unit:
-    """Return the unit compiled with some tensors swapped to the host, or `unit` itself if no GPU
-    tensor can be swapped.
+    """Return the unit compiled with some tensors swapped to the host. If no GPU tensor can be
+    swapped, return `unit` itself.
 
     Args:
-      by_heuristics: whether swaps are chosen by the time for which a tensor is idle. Such swaps are
-        undone if the arenas of the GPUs do not shrink.
+      by_heuristics: whether the tensors are chosen by the time for which they are idle. Such swaps
+        are undone if the arenas of the GPUs do not shrink.
     """
     if "GPU" not in unit.device_types.values():
         unit.amend("host_swapping", f"nothing: no GPU. {target.no_gpu}", ())
@@ -379,7 +385,7 @@ def _gpu_bytes(unit: Unit) -> int:
 def _compiled(
     target: Target, request: RunRequest, recomputation: int = 0, swaps: Sequence[Swap] | None = None
 ) -> Unit:
-    """Run `prune` and all passes, and return the unit."""
+    """Run `prune` and all other passes, and return the unit."""
     unit = prune(target, request)
     unit.recomputation, unit.swaps = recomputation, swaps
     _report_unused(unit)
@@ -391,7 +397,7 @@ def _compiled(
 
 
 def _report_unused(unit: Unit) -> None:
-    """Add a report of the settings that the user changed and that have no effect here."""
+    """Add a report of the settings that the user has changed but that have no effect here."""
     names = unused(unit.target.config)
     if names:
         with unit.report("settings") as set_outcome:
@@ -405,8 +411,8 @@ def _check(unit: Unit) -> None:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Pause Python's garbage collector, which would traverse a compilation's many long-lived
-    records again and again.
+    """Pause Python's garbage collector, which would repeatedly traverse the many long-lived records
+    of a compilation.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -1,5 +1,5 @@
-"""Verification: checks of a unit's invariants after each pass. A violation raises InternalError, as
-it is a bug of gpugraph.
+"""Verification: checks of a unit's invariants after each pass. A violation raises InternalError,
+because it is a bug of gpugraph.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def verify(unit: Unit) -> None:
-    """Check the invariants of all passes that `unit` reports. Raises InternalError when one
-    fails.
+    """Check the invariants of all passes that `unit` reports. Raises InternalError if an invariant
+    is violated.
     """
     passed = {report.name for report in unit.reports}
     for name, check in _CHECKS.items():
@@ -32,7 +32,7 @@ def _fail(node: Node, what: str) -> InternalError:
 
 
 def _check_edges(unit: Unit) -> None:
-    """Check that each data input has exactly one edge, and that the edge has the same dtype as the
+    """Check that each data input has exactly one edge, and that the edge carries the dtype of the
     input.
     """
     for node in unit.graph.op_nodes():
@@ -44,7 +44,9 @@ def _check_edges(unit: Unit) -> None:
 
 
 def _check_shapes(unit: Unit) -> None:
-    """Check that each output has a shape, and that a constant and its value have the same shape."""
+    """Check that each output has a shape, and that the shape of a constant is the shape of its
+    value.
+    """
     for node in unit.graph.op_nodes():
         shapes = unit.shapes.get(node.id)
         if shapes is None or len(shapes) != len(node.output_types):
@@ -74,8 +76,8 @@ def _check_placement(unit: Unit) -> None:
 
 
 def _check_partition(unit: Unit) -> None:
-    """Check that no data edge leads from one device's memory to another device's, and that no
-    tensor is sent to a device twice.
+    """Check that no data edge leads from the memory of one device to the memory of another, and
+    that no tensor is sent to a device twice.
     """
     for node in unit.graph.op_nodes():
         for edge in node.input_edges():
@@ -96,7 +98,7 @@ def _check_partition(unit: Unit) -> None:
 
 
 def _check_order(unit: Unit) -> None:
-    """Check that the order has each node exactly once, after all of its inputs."""
+    """Check that the order contains each node exactly once, after all of its inputs."""
     position = {node.id: index for index, node in enumerate(unit.order)}
     if len(position) != len(unit.graph.op_nodes()) or len(unit.order) != len(position):
         raise _fail(unit.graph.source, "the order does not hold each node once")
@@ -112,8 +114,8 @@ def _check_order(unit: Unit) -> None:
 
 
 def _check_homes(unit: Unit) -> None:
-    """Check that each output has a storage in its device's memory, and live tensors share
-    no bytes.
+    """Check that each output has a storage in its device's memory, and that live tensors share no
+    bytes.
     """
     arenas: dict[str, dict[Storage, None]] = {}
     for node in unit.order:
@@ -137,8 +139,8 @@ def _check_memory(unit: Unit) -> None:
 
 
 def _check_loop_inputs(unit: Unit) -> None:
-    """Check that a tensor from outside a loop lives until the loop has ended, if ops of the loop
-    read it.
+    """Check that a tensor from outside a loop lives until the loop has ended, if an op of the loop
+    reads it.
     """
     if unit.flow is None:
         return
@@ -156,11 +158,12 @@ def _check_loop_inputs(unit: Unit) -> None:
 
 
 def _check_contents(unit: Unit) -> None:
-    """Check that whenever a tensor is read, its memory holds the value written as that tensor.
+    """Check that whenever a tensor is read, its memory contains the value that was written as this
+    tensor.
 
-    The order is replayed, with a record of the content of each piece of memory and of each tensor.
-    Reading a reference reads the current content. A Recv reads its Send's input, and fetches are
-    read at the end.
+    The order is replayed, and the content of each block of memory and of each tensor is recorded.
+    Reading a reference reads the current content. A Recv reads the input of its Send, and fetches
+    are read at the end.
     """
     replay = _Replay(unit)
     sends = {recv.id: send for send, recv in unit.send_recv_pairs}
@@ -180,7 +183,7 @@ def _check_contents(unit: Unit) -> None:
 
 class _Replay:
     """The contents of memory at a point of the order. Storage has several contents at once if they
-    were written under guards that exclude each other.
+    were written under guards that are never true at the same time.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -218,7 +221,7 @@ class _Replay:
         return frame, flow.of_output(source, edge.src_output)
 
     def held(self, storage: Storage, frame: Frame | None, guard: Guard) -> object:
-        """Return the content of the memory for a read in that frame, under that guard."""
+        """Return the content of the memory for a read in this frame, under this guard."""
         for other, written, content in reversed(self._held.get(_bytes(storage), ())):
             if not self._are_apart(frame, guard, other, written):
                 return content
@@ -227,7 +230,7 @@ class _Replay:
     def _are_apart(
         self, one: Frame | None, guard: Guard, other: Frame | None, written: Guard
     ) -> bool:
-        """Return whether two guards never hold at the same time. Each guard is relative to its
+        """Return whether two guards are never true at the same time. Each guard is relative to its
         frame.
         """
         flow = self.unit.flow
@@ -262,8 +265,8 @@ class _Replay:
             raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
 
     def _entered(self, storage: Storage, frame: Frame | None, guard: Guard) -> bool:
-        """Return whether the last write to the memory was outside of the loop in which the memory
-        is read.
+        """Return whether the last write to the memory happened outside of the loop in which the
+        memory is read.
         """
         if frame is None or frame.parent is None:
             return False
@@ -320,8 +323,8 @@ class _Replay:
                 self.content[node.id, slot] = self.content[edge.src.id, edge.src_output]
 
     def _merge(self, node: Node) -> None:
-        """Record the content of a Merge: the input that was computed in the Merge's storage, or
-        else the input that was copied to it.
+        """Record the content of a Merge. It is the input that was computed in the Merge's storage
+        or, if there is none, the input that was copied to it.
         """
         unit, flow = self.unit, self.unit.flow
         assert flow is not None

@@ -1,4 +1,4 @@
-"""Settings: of sessions (`config_proto`, `callable_options`), of the process (`experimental`,
+"""Settings of sessions (`config_proto`, `callable_options`), of the process (`experimental`,
 `environment`), and of sessions without a ConfigProto (`process_settings`).
 """
 

@@ -1,4 +1,4 @@
-"""The feeds, fetches and targets of a session's callable: `config_pb2.CallableOptions`."""
+"""`config_pb2.CallableOptions`: the feeds, fetches and targets of a session's callable."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ class CallableOptions(Message):
       target: names of the operations that it runs without returning a value.
       run_options: settings of each of its runs.
       tensor_connection: tensors that are fed with the values of other tensors, see
-      TensorConnection. feed_devices, fetch_devices, fetch_skip_sync: the devices of fed and fetched
-      values. Here they are NumPy arrays on the host, and any non-empty value is refused.
+        TensorConnection.
+      feed_devices, fetch_devices, fetch_skip_sync: the devices of fed and fetched values. Here
+        these values are NumPy arrays on the host, and any non-empty value of the fields is
+        rejected.
     """
 
     feed = list_of(to_str)

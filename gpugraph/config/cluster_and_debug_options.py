@@ -7,7 +7,12 @@ from gpugraph.base.proto_messages import Message
 
 
 class ThreadPoolOptionProto(Message):
-    """A pool of threads. Fields: num_threads; global_name, under which sessions share the pool."""
+    """A pool of threads.
+
+    Fields:
+      num_threads: the number of threads.
+      global_name: the name under which sessions share the pool.
+    """
 
     num_threads, global_name = fields.integer(), fields.text()
 
@@ -20,14 +25,23 @@ class RPCOptions(Message):
 
 
 class JobDef(Message):
-    """A job of a cluster. Fields: name; tasks, which maps task numbers to addresses "host:port"."""
+    """A job of a cluster.
+
+    Fields:
+      name: the name of the job.
+      tasks: maps task numbers to addresses "host:port".
+    """
 
     name = fields.text()
     tasks = fields.map_of(fields.to_str, fields.to_int)
 
 
 class ClusterDef(Message):
-    """A cluster. Fields: job, a list of JobDefs."""
+    """A cluster.
+
+    Fields:
+      job: a list of JobDefs.
+    """
 
     job = fields.messages_of(JobDef)
 
@@ -41,7 +55,7 @@ class DebugTensorWatch(Message):
 
 
 class DebugOptions(Message):
-    """The tensors that a debugger watches, and the debugger's options."""
+    """The list of tensors that a debugger watches, and the options of the debugger."""
 
     debug_tensor_watch_opts = fields.messages_of(DebugTensorWatch)
     global_step = fields.integer()

@@ -1,13 +1,14 @@
 """Settings of sessions, devices and runs, with the names and structure that TensorFlow 1.15 has.
 
-They are plain Python objects that programs can use like TensorFlow's protocol messages. Every field
-is declared with a type and has a default. A nested message exists as soon as it is accessed, so
-`config.gpu_options.allow_growth = True` works on a fresh ConfigProto. An assignment checks the
-value and stores a copy. The error for an unknown name or a wrong type lists the valid names or
-types. Fields of TensorFlow that have no meaning here are stored, and `unused` reports them.
+The settings are plain Python objects that programs can use like TensorFlow's protocol messages.
+Every field is declared with a type and has a default. A nested message is created when it is first
+accessed, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto. An assignment
+checks the value and stores a copy. The error for an unknown name or a wrong type lists the valid
+names or types. Fields of TensorFlow that have no effect here are stored, and `unused` reports them.
 
-`GPUOptions.virtual_gpus` is an addition to TensorFlow: devices of type GPU whose memory is on the
-host. They serve to test placements and memory limits without a GPU.
+`GPUOptions.virtual_gpus` is an addition to TensorFlow's fields. Virtual GPUs are devices of type
+GPU whose memory is on the host. Programs use them to test placements and memory limits without a
+GPU.
 """
 
 from __future__ import annotations
@@ -72,14 +73,16 @@ class GPUOptions(Message):
     """The settings of GPUs.
 
     Fields:
-      per_process_gpu_memory_fraction: the fraction of each GPU's memory to reserve; 0 for the
+      per_process_gpu_memory_fraction: the fraction of each GPU's memory to reserve, or 0 for the
         default.
-      allow_growth: reserve memory as it is needed, instead of all memory at the start.
-      allocator_type: the name of an allocator; empty for the default.
-      visible_device_list: the GPUs to use and their order, as "1,0"; empty for all.
+      allow_growth: whether to reserve memory as it is needed, instead of all memory at the start.
+      allocator_type: the name of an allocator, or "" for the default.
+      visible_device_list: the numbers of the GPUs to use, in this order, such as "1,0". If it is
+        empty, all GPUs are used.
       experimental: see `Experimental`.
-      virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n stands for n
-        virtual GPUs of 256 MiB each. Raises ValueError if one is negative or not an int.
+      virtual_gpus: memory limits in MiB, one for each virtual GPU on the host. A single number n
+        means n virtual GPUs of 256 MiB each. Raises ValueError if a number is negative or not an
+        int.
       emulated_gpus: memory limits in the same form, for emulated GPUs. The host's C++ compiler
         compiles their CUDA kernels. They are slow, but otherwise behave like CUDA GPUs.
 
@@ -89,12 +92,19 @@ class GPUOptions(Message):
     """
 
     class Experimental(Message):
-        """Experimental settings. virtual_devices: for each visible GPU, a message that splits the
-        GPU into parts.
+        """Experimental settings.
+
+        Fields:
+          virtual_devices: for each visible GPU, a message that divides the GPU into several
+            devices.
         """
 
         class VirtualDevices(Message):
-            """The parts of one GPU. memory_limit_mb: the memory of each part, in MiB."""
+            """The devices into which one GPU is divided.
+
+            Fields:
+              memory_limit_mb: the memory of each of these devices, in MiB.
+            """
 
             memory_limit_mb = list_of(to_float)
 
@@ -121,13 +131,15 @@ class GPUOptions(Message):
 
 
 class OptimizerOptions(Message):
-    """The settings for rewriting the graph before it runs.
+    """The settings of rewrites of the graph before it runs.
 
     Fields:
-      do_common_subexpression_elimination, do_constant_folding: request this rewrite even at L0.
-      max_folded_constant_in_bytes: the largest constant that folding may create; 0 for the default.
-      opt_level: L1, the default, or L0 for no rewrites.
-      global_jit_level: DEFAULT, OFF, ON_1 or ON_2, for fusing operations.
+      do_common_subexpression_elimination, do_constant_folding: request this rewrite even with
+        opt_level L0.
+      max_folded_constant_in_bytes: the size of the largest constant that folding may create, or 0
+        for the default.
+      opt_level: L1, which is the default, or L0 for no rewrites.
+      global_jit_level: DEFAULT, OFF, ON_1 or ON_2, for native code that fuses operations.
     """
 
     L1, L0 = 0, -1
@@ -146,16 +158,17 @@ class OptimizerOptions(Message):
 class GraphOptions(Message):
     """The settings of graphs.
 
+    Fields that are not listed here have no effect, since a plan contains only the operations of one
+    run, in one process. Operations that a run does not need are never placed, as with
+    `place_pruned_graph=True`.
+
     Fields:
       optimizer_options: see OptimizerOptions.
       rewrite_options: see RewriterConfig.
       infer_shapes: whether `Session.graph_def` includes the shapes of outputs.
-      build_cost_model: the number of runs with RunMetadata from one cost graph to the next; 0:
-        none.
+      build_cost_model: the number of runs with RunMetadata between two cost graphs, or 0 for no
+        cost graphs.
       build_cost_model_after: the number of such runs before the first cost graph.
-    The other fields have no effect, since a plan covers only the operations of one run, in one
-    process. Operations that a run does not need are never placed, as with
-    `place_pruned_graph=True`.
     """
 
     optimizer_options = message(OptimizerOptions)
@@ -170,21 +183,23 @@ class GraphOptions(Message):
 
 
 class ConfigProto(Message):
-    """Settings of a session.
+    """The settings of a session.
+
+    Fields that are not listed here are TensorFlow's and have no effect.
 
     Fields:
-      device_count: the maximum number of devices per type, as {"GPU": 0}; types that are not listed
-        are unlimited.
-      intra_op_parallelism_threads: the number of threads within an op; 0 for the default.
-      inter_op_parallelism_threads: the number of threads that run ops; 0 for the default.
-      allow_soft_placement: if a device has no kernel for an operation, use a device that has one.
-      log_device_placement: print the device of each operation to stderr.
+      device_count: the maximum number of devices per type, such as {"GPU": 0}. Types that are not
+        listed have no limit.
+      intra_op_parallelism_threads: the number of threads within an op, or 0 for the default.
+      inter_op_parallelism_threads: the number of threads that run ops, or 0 for the default.
+      allow_soft_placement: whether an operation uses another device if its own device has no kernel
+        for it.
+      log_device_placement: whether to print the device of each operation to stderr.
       gpu_options: see GPUOptions.
       graph_options: see GraphOptions.
-      operation_timeout_in_ms: the time limit of a run; 0 for no limit.
-      device_filters, isolate_session_state: only for a session on a server: the tasks that it can
-        use, and whether it has separate variables.
-    The other fields are TensorFlow's and have no effect here.
+      operation_timeout_in_ms: the time limit of a run, or 0 for no limit.
+      device_filters: only for a session on a server, the tasks that it can use.
+      isolate_session_state: only for a session on a server, whether it has separate variables.
 
     >>> config = tf.ConfigProto(allow_soft_placement=True)
     >>> tf.Session(config=config).run(tf.constant(1))
@@ -220,17 +235,19 @@ class ConfigProto(Message):
 
 
 class RunOptions(Message):
-    """Settings of one run.
+    """The settings of one run.
+
+    Fields that are not listed here are TensorFlow's and have no effect.
 
     Fields:
-      trace_level: NO_TRACE, the default, SOFTWARE_TRACE, HARDWARE_TRACE or FULL_TRACE; the last
-        three are the same here.
-      timeout_in_ms: the time limit of the run; 0 for the session's time limit.
-      inter_op_thread_pool: -1 does all work in the calling thread. Other numbers have no effect,
-        but must be those of pools of the session.
-      output_partition_graphs: return the partitioned graphs in RunMetadata.
-      report_tensor_allocations_upon_oom: list the allocations when memory runs out.
-    The other fields are TensorFlow's and have no effect here.
+      trace_level: NO_TRACE (the default), SOFTWARE_TRACE, HARDWARE_TRACE or FULL_TRACE. The last
+        three have the same effect here.
+      timeout_in_ms: the time limit of the run, or 0 for the session's time limit.
+      inter_op_thread_pool: with -1, the calling thread runs all ops. Other numbers must be the
+        number of a pool of the session, but have no effect.
+      output_partition_graphs: whether to return the partitioned graphs in RunMetadata.
+      report_tensor_allocations_upon_oom: whether an error lists the allocations when memory runs
+        out.
 
     >>> session.run(tf.constant(1), options=tf.RunOptions(timeout_in_ms=1000))
     np.int32(1)
@@ -259,9 +276,10 @@ class RunOptions(Message):
 
 
 class RunMetadata(Message):
-    """The report of a run: step_stats, partition_graphs and cost_graph, as messages of TensorFlow.
+    """The report of a run: step_stats, partition_graphs and cost_graph, as TensorFlow's messages.
 
-    They are built on first access. function_graphs stays empty: the runtime has no functions.
+    They are built when they are first accessed. function_graphs is always empty, because functions
+    are inlined.
 
     >>> metadata = tf.RunMetadata()
     >>> options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
@@ -287,7 +305,7 @@ class RunMetadata(Message):
 
 @dataclass
 class SessionOptions:
-    """The input of session and device factories: a target and a ConfigProto."""
+    """The argument of session and device factories: a target and a ConfigProto."""
 
     target: str = ""
     config: ConfigProto = field(default_factory=ConfigProto)

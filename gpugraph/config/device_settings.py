@@ -19,14 +19,14 @@ class DeviceSource(Protocol):
     """The source of two lists: the GPUs of the machine, and the devices of a session."""
 
     def gpu_ordinals(self) -> Sequence[int]:
-        """Return the numbers, as in `visible_device_list`, of the usable CUDA GPUs."""
+        """Return the numbers of the usable CUDA GPUs, as they are used in `visible_device_list`."""
 
     def session_devices(self, config: ConfigProto) -> Sequence[tuple[str, str]]:
         """Return the full name and the type of each device that a session with this config has."""
 
 
 class PhysicalDevice(NamedTuple):
-    """A device of the machine: a name such as "/physical_device:GPU:0", and its type."""
+    """A device of the machine, with a name such as "/physical_device:GPU:0" and a type."""
 
     name: str
     device_type: str
@@ -45,7 +45,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     """Return the usable devices of the machine: one CPU, and the CUDA GPUs.
 
     Args:
-      device_type: "CPU" or "GPU", to return only these.
+      device_type: "CPU" or "GPU" to return only devices of this type, or None.
     """
     gpus = [f"/physical_device:GPU:{index}" for index, _ in enumerate(source[0].gpu_ordinals())]
     devices = [
@@ -56,7 +56,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 class LogicalDevice(NamedTuple):
-    """A device of a session: its full name and its type."""
+    """A device of a session, with its full name and its type."""
 
     name: str
     device_type: str
@@ -80,7 +80,7 @@ def _of_type(devices: list[Any], device_type: str | None) -> list[Any]:
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Return the physical devices that new sessions without a config use; all by default."""
+    """Return the physical devices that new sessions without a config use, by default all."""
     return _of_type(list(_visible[0]) if _visible else list_physical_devices(), device_type)
 
 
@@ -92,8 +92,8 @@ def set_visible_devices(
     Raises ValueError if one of `devices` is not a physical device, or is not of `device_type`.
 
     Args:
-      devices: one, or several.
-      device_type: replace only the visible devices of this type.
+      devices: one device, or several.
+      device_type: if it is set, only the visible devices of this type are replaced.
     """
     chosen = [devices] if isinstance(devices, (PhysicalDevice, str)) else list(devices)
     for device in chosen:
@@ -110,18 +110,18 @@ def _check(device: Any, device_type: str | None = None) -> None:
 
 
 class VirtualDeviceConfiguration(NamedTuple):
-    """A part of a physical device.
+    """One of the devices into which a physical device is divided.
 
     Args:
-      memory_limit: in MiB, for a part of a GPU, or None for the CPU.
+      memory_limit: the memory limit in MiB for a GPU, or None for the CPU.
     """
 
     memory_limit: float | None = None
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:
-    """Return the value that `set_memory_growth` set for a GPU; False by default. Raises ValueError
-    for other devices.
+    """Return the value that was set by `set_memory_growth` for a GPU, by default False. Raises
+    ValueError for any other device.
     """
     _check(device)
     if device.device_type != "GPU":
@@ -132,9 +132,9 @@ def get_memory_growth(device: PhysicalDevice) -> bool:
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     """Set `GPUOptions.allow_growth` of new sessions without a config.
 
-    All visible GPUs must have the same value when a session is created. gpugraph reserves memory as
-    it is needed whether or not growth is on. Raises ValueError for a device that is not a GPU, or
-    that `set_virtual_device_configuration` has split.
+    All visible GPUs must have the same value when a session is created. gpugraph always reserves
+    memory as it is needed, whatever the value is. Raises ValueError if the device is not a GPU, or
+    was divided by `set_virtual_device_configuration`.
     """
     _check(device)
     if device in _parts:
@@ -147,9 +147,9 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
 def get_virtual_device_configuration(
     device: PhysicalDevice,
 ) -> list[VirtualDeviceConfiguration] | None:
-    """Return the parts of a physical device, or None if it is not split.
+    """Return the devices into which a physical device is divided, or None if it is not divided.
 
-    Raises ValueError for an object that is not a physical device of this machine.
+    Raises ValueError if `device` is not a physical device of this machine.
     """
     _check(device)
     return _parts.get(device)
@@ -158,13 +158,14 @@ def get_virtual_device_configuration(
 def set_virtual_device_configuration(
     device: PhysicalDevice, virtual_devices: Sequence[VirtualDeviceConfiguration]
 ) -> None:
-    """Split a physical device in new sessions without a config.
+    """Divide a physical device into several devices in new sessions without a config.
 
-    Raises ValueError if a part violates this, or `device` is not a device of this machine.
+    Raises ValueError if the memory limits are invalid, or if `device` is not a device of this
+    machine.
 
     Args:
-      virtual_devices: the parts. Each part of a GPU requires a memory limit in MiB; a part of the
-        CPU must have none.
+      virtual_devices: the devices into which it is divided. For a GPU, each must have a memory
+        limit in MiB. For the CPU, none may have one.
     """
     _check(device)
     limits = [part.memory_limit for part in virtual_devices]
@@ -176,8 +177,8 @@ def set_virtual_device_configuration(
 
 
 def forget() -> None:
-    """Undo all settings of this module: all devices are visible, none is split, and memory growth
-    is off.
+    """Undo all settings of this module. Then all devices are visible, none is divided, and memory
+    growth is off.
     """
     _visible.clear()
     _growth.clear()

@@ -7,17 +7,17 @@ _settings: dict[str, bool | str] = {}
 
 
 def get_device_policy() -> str:
-    """Return the value that `set_device_policy` set; "silent" by default."""
+    """Return the value that was set by `set_device_policy`, by default "silent"."""
     return str(_settings.get("policy", "silent"))
 
 
 def set_device_policy(device_policy: str | None) -> None:
-    """Store how eager execution treats inputs on another device. Has no effect.
+    """Store how eager execution treats inputs on another device. This has no effect.
 
-    Raises ValueError for any other value.
+    Raises ValueError if the value is not one of those listed.
 
     Args:
-      device_policy: "explicit", "warn", "silent", "silent_for_int32" or None, the default.
+      device_policy: "explicit", "warn", "silent", "silent_for_int32", or None for the default.
     """
     if device_policy not in _POLICIES:
         known = ", ".join(map(repr, _POLICIES))
@@ -26,10 +26,10 @@ def set_device_policy(device_policy: str | None) -> None:
 
 
 def get_synchronous_execution() -> bool:
-    """Return the value that `set_synchronous_execution` set; True by default."""
+    """Return the value that was set by `set_synchronous_execution`, by default True."""
     return bool(_settings.get("synchronous", True))
 
 
 def set_synchronous_execution(enable: bool | None) -> None:
-    """Store whether eager execution waits for each op; None means True. Has no effect."""
+    """Store whether eager execution waits for each op. None means True. This has no effect."""
     _settings["synchronous"] = enable is None or bool(enable)

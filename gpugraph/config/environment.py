@@ -1,7 +1,8 @@
-"""The environment variables that gpugraph reads: one table, one parser (docs/switches.md).
+"""The environment variables that gpugraph reads, in one table, with functions that parse their
+values (docs/switches.md).
 
 An invalid value of one of gpugraph's variables raises an InvalidArgumentError that lists the valid
-values. The variables of CUDA, TensorFlow and the desktop keep their usual meaning.
+values. Variables of CUDA, TensorFlow and the desktop keep their usual meaning.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ class EnvironmentVariable(NamedTuple):
 
     Args:
       meaning: the meaning of its value, for the documentation.
-      values: the valid values, with the meaning of each; empty if any value is valid.
-      default: the value if the variable is not set, or empty.
+      values: the valid values, with the meaning of each. It is empty if any value is valid.
+      default: the value if the variable is not set. It is empty if there is no default.
     """
 
     meaning: str
@@ -141,9 +142,10 @@ VARIABLES: Mapping[str, EnvironmentVariable] = {
 
 
 def setting(name: str) -> str:
-    """Return the value of a variable of the table, or its default if it is not set or empty.
+    """Return the value of a variable of the table. If the variable is not set or is empty, return
+    its default.
 
-    Raises InvalidArgumentError for a value that is not in its table of values.
+    Raises InvalidArgumentError if the value is not among the valid values.
     """
     variable = VARIABLES[name]
     value = os.environ.get(name) or variable.default
@@ -156,7 +158,7 @@ def setting(name: str) -> str:
 
 
 def seconds(name: str) -> float:
-    """Return the value of a variable that is a time, in seconds.
+    """Return the value of a variable that holds a time in seconds.
 
     Raises InvalidArgumentError unless it is a number from 0 to `threading.TIMEOUT_MAX`.
     """
@@ -170,12 +172,12 @@ def seconds(name: str) -> float:
 
 
 def whole_number(name: str, unit: str) -> int:
-    """Return the value of a variable that is a number.
+    """Return the value of a variable that holds a count.
 
-    Raises InvalidArgumentError unless it is an integer, 0 or more.
+    Raises InvalidArgumentError unless it is an integer that is at least 0.
 
     Args:
-      unit: a plural noun, for the error.
+      unit: a plural noun for the counted things, for the error.
     """
     value = setting(name)
     if value.isascii() and value.isdecimal():
@@ -201,7 +203,9 @@ def change_setting(name: str, value: str) -> None:
 
 
 def put_first_in_python_path(folder: str) -> None:
-    """Put a folder first in PYTHONPATH, for future child processes, unless it is listed already."""
+    """Put a folder first in PYTHONPATH, for future child processes. If PYTHONPATH already contains
+    the folder, do nothing.
+    """
     before = os.environ.get("PYTHONPATH", "")
     if folder not in before.split(os.pathsep):
         os.environ["PYTHONPATH"] = f"{folder}{os.pathsep}{before}" if before else folder
@@ -213,8 +217,8 @@ def is_on(name: str) -> bool:
 
 
 def thread_count() -> int:
-    """Return the number of threads a kernel may use: GPUGRAPH_THREADS, or else the number of
-    processors.
+    """Return the number of threads that a kernel may use, which is GPUGRAPH_THREADS or, by default,
+    the number of processors.
 
     Raises InvalidArgumentError if GPUGRAPH_THREADS is not a positive integer.
     """

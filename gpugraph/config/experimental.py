@@ -1,8 +1,8 @@
 """Settings of the whole process, under the names of `tf.config.experimental`.
 
-Settings of devices and of eager execution are in `device_settings` and `eager_settings`. This
-module has the settings on which compiled plans depend. When one of these settings changes, sessions
-are notified and compile their plans again, so that runs need not read the settings.
+The settings of devices and of eager execution are in `device_settings` and `eager_settings`. This
+module contains the settings on which compiled plans depend. When one of them changes, this module
+notifies all sessions, which compile their plans again. So runs need not read the settings.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class Watcher(Protocol):
     """An object, such as a session, with state that depends on the settings."""
 
     def settings_changed(self) -> None:
-        """Rebuild the state that depends on the settings; called after a setting has changed."""
+        """Rebuild the state that depends on the settings. This method is called after a setting has
+        changed.
+        """
 
 
 _watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()
@@ -44,21 +46,21 @@ _settings = {"tensor_float_32": False}
 
 
 def watch(watcher: Watcher) -> None:
-    """Call `watcher.settings_changed()` after each change of a setting, as long as `watcher`
-    exists.
+    """Arrange for `watcher.settings_changed()` to be called after each change of a setting, as long
+    as `watcher` exists.
     """
     with _lock:
         _watchers.add(watcher)
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Allow GPUs to round float32 to TF32 in matrix products. Off by default.
+    """Set whether GPUs may round float32 to TF32 in matrix products. By default they may not.
 
     GPUs with TF32 tensor cores (Ampere and later) then compute products several times as fast. TF32
     has 10 bits of mantissa.
 
-    The name is from TensorFlow 2.4, where it is on by default. Existing plans of sessions are
-    compiled again. Raises TypeError if `enabled` is not a bool.
+    The name is from TensorFlow 2.4, where TF32 is enabled by default. Existing plans of sessions
+    are compiled again. Raises TypeError if `enabled` is not a bool.
     """
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be True or False, but is {enabled!r}")

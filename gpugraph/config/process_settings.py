@@ -1,8 +1,8 @@
 """The settings of the whole process, which apply to sessions without a ConfigProto.
 
-`tf.config.threading`, `tf.config.optimizer`, `tf.config.experimental` and `tf.debugging` change
-them. As in TensorFlow, a session with a ConfigProto uses only that, and a session keeps the
-settings of the time when it was created.
+Functions of `tf.config.threading`, `tf.config.optimizer`, `tf.config.experimental` and
+`tf.debugging` change these settings. As in TensorFlow, a session with a ConfigProto ignores them,
+and a session keeps the settings from the time when it was created.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ parts: list[Callable[[ConfigProto], None]] = []
 
 
 def session_config() -> ConfigProto:
-    """Return a new ConfigProto with the current settings, for a session that has none."""
+    """Return a new ConfigProto with the current settings, for a session without a config."""
     config = ConfigProto()
     for name, value in _numbers.items():
         setattr(config, name, value)
@@ -49,14 +49,15 @@ def forget() -> None:
 
 
 def get_soft_device_placement() -> bool:
-    """Return whether new sessions without a config run an op on another device if the op's device
-    has no kernel for it. False by default.
+    """Return whether an op in a new session without a config uses another device if its own device
+    has no kernel for it. By default it does not.
     """
     return bool(_numbers.get("allow_soft_placement", False))
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Set whether new sessions without a config run ops elsewhere if their device has no kernel.
+    """Set whether an op in a new session without a config uses another device if its own device has
+    no kernel for it.
 
     Raises TypeError if `enabled` is not a bool.
     """
@@ -64,8 +65,8 @@ def set_soft_device_placement(enabled: bool) -> None:
 
 
 def get_log_device_placement() -> bool:
-    """Return whether new sessions without a config print the device of each op. False by
-    default.
+    """Return whether new sessions without a config print the device of each op. By default they do
+    not.
     """
     return bool(_numbers.get("log_device_placement", False))
 
@@ -79,8 +80,8 @@ def set_log_device_placement(enabled: bool) -> None:
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """Return the number of threads that run ops at the same time; 0, the default: gpugraph
-    chooses.
+    """Return the number of threads that run ops at the same time. With 0, the default, gpugraph
+    chooses the number.
     """
     return _numbers.get("inter_op_parallelism_threads", 0)
 
@@ -94,7 +95,9 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """Return the number of threads that one op may use; 0, the default: gpugraph chooses."""
+    """Return the number of threads that one op may use. With 0, the default, gpugraph chooses the
+    number.
+    """
     return _numbers.get("intra_op_parallelism_threads", 0)
 
 
@@ -107,7 +110,9 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
 
 
 def get_jit() -> bool:
-    """Return whether new sessions without a config fuse ops even where that saves no time."""
+    """Return whether new sessions without a config have the `OptimizerOptions.global_jit_level`
+    ON_1.
+    """
     return bool(_jit) and _jit[0] in (OptimizerOptions.ON_1, OptimizerOptions.ON_2)
 
 

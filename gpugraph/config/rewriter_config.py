@@ -30,19 +30,24 @@ def _unused_toggles() -> tuple[Field[int], Field[int], Field[int]]:
 
 
 class AutoParallelOptions(Message):
-    """Options for training replicas of a graph in parallel. They have no effect here."""
+    """Options for training several replicas of a graph in parallel. They have no effect here."""
 
     enable, num_replicas = boolean(), integer()
 
 
 class ScopedAllocatorOptions(Message):
-    """Fields: enable_op, the op types that are merged into one; if empty, CollectiveReduce."""
+    """Options of `RewriterConfig.scoped_allocator_optimization`.
+
+    Fields:
+      enable_op: the op types whose ops are merged. If it is empty, only CollectiveReduce ops are
+        merged.
+    """
 
     enable_op = list_of(to_str)
 
 
 class VerifierConfig(Message):
-    """How graphs are checked between rewrites. The fields have no effect here."""
+    """Options for checking graphs between rewrites. The fields have no effect here."""
 
     DEFAULT, ON, OFF = 0, 1, 2
     Toggle = EnumType("Toggle", DEFAULT=DEFAULT, ON=ON, OFF=OFF)
@@ -63,30 +68,34 @@ class CustomGraphOptimizer(Message):
 class RewriterConfig(Message):
     """The graph rewrites to apply, with a field for each rewrite.
 
+    Each of the first six fields is ON, OFF, AGGRESSIVE (which has the effect of ON here), or
+    DEFAULT, with which OptimizerOptions decides. Fields that are not listed are TensorFlow's and
+    have no effect here. `Session.explain` reports those of them that are set.
+
     Fields:
       constant_folding: replace values that follow from constants and known shapes by constants.
       arithmetic_optimization: remove ops that cancel each other, or that change nothing.
       common_subgraph_elimination: merge ops that compute the same value.
-      dependency_optimization: do not run ops that are only control inputs and change nothing.
-      remapping: fuse a convolution, the addition of a bias and an activation; on GPUs, also a
-        matrix product and the ops that follow it, and attention.
-      loop_optimization: in a loop, rematerialize values for the gradient instead of stashing them.
+      dependency_optimization: do not run ops that have no effect and are only control inputs.
+      remapping: fuse a convolution, the addition of a bias and an activation. On GPUs, also fuse a
+        matrix product with the ops that follow it, and the ops of attention.
+      loop_optimization: in a loop, recompute values for the gradient instead of storing them on
+        stacks.
       disable_meta_optimizer: apply none of the rewrites above.
       memory_optimization: with HEURISTICS or RECOMPUTATION_HEURISTICS, gradients recompute cheap
-        parts of the forward pass, whose values are then not stored. With HEURISTICS or
-        SWAPPING_HEURISTICS tensors of GPUs are moved to the host between an early and a late use,
-        if other work hides the copies. With MANUAL or any of the values above, inputs that ops list
-        in their attr `_swap_to_host` are also moved, and ops with the attr `_recompute_hint` are
-        recomputed.
-      memory_optimizer_target_node_name_scope: the scope of gradients; `gradients/` if empty.
+        ops of the forward pass, whose values are then not stored. With HEURISTICS or
+        SWAPPING_HEURISTICS, tensors of GPUs are moved to the host between an early and a late use,
+        if computation hides the copies. With MANUAL or any of the values above, inputs that ops
+        list in their attr `_swap_to_host` are also moved, and ops with the attr `_recompute_hint`
+        are recomputed.
+      memory_optimizer_target_node_name_scope: the name scope of gradients. If it is empty, the
+        scope is `gradients/`.
       scoped_allocator_optimization: if ON, CollectiveReduce ops of one group over several processes
-        are merged into one (`docs/cluster.md`); scoped_allocator_opts lists the op types.
-      recomputation_limit_mb: a field that TensorFlow lacks. Recompute only if the arenas of a run
-        would need more MiB than this. If recomputing cheap parts is not enough, recompute
-        everything between checkpoints.
-    Each of the first six fields is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT, which
-    follows OptimizerOptions. The other fields are TensorFlow's and have no effect here;
-    `Session.explain` reports the ones that are set.
+        are merged into one (`docs/cluster.md`).
+      scoped_allocator_opts: the op types that this merges.
+      recomputation_limit_mb: a field that TensorFlow does not have. Values are recomputed only if
+        the arenas of a run would otherwise need more MiB than this. If recomputing cheap ops is not
+        enough, all ops between checkpoints are recomputed.
     """
 
     DEFAULT, ON, OFF, AGGRESSIVE = _TOGGLE.values()

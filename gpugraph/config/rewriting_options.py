@@ -1,4 +1,4 @@
-"""`tf.config.optimizer`: how the graphs of sessions without a config are rewritten."""
+"""`tf.config.optimizer`: the rewrites of graphs in sessions without a config."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ _SWITCHES = (
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """Return the options that were set, with `disable_model_pruning` and `disable_meta_optimizer`,
-    which are False by default.
+    """Return the options that were set, and the options `disable_model_pruning` and
+    `disable_meta_optimizer`, which are False by default.
     """
     always = {"disable_model_pruning": False, "disable_meta_optimizer": False}
     return {**always, **rewriters}
 
 
 def set_experimental_options(options: Mapping[str, Any]) -> None:
-    """Set fields of the RewriterConfig of new sessions without a config; keep the other fields.
+    """Set fields of the RewriterConfig of new sessions without a config. Fields that are not in
+    `options` are not changed.
 
-    Raises TypeError for a value of another type.
+    Raises TypeError if a value has the wrong type.
 
     Args:
-      options: True or False for a rewriter such as "constant_folding", for "disable_model_pruning"
-        and "disable_meta_optimizer"; a number for "min_graph_nodes". Other names have no effect.
+      options: maps names to values. The value is True or False for a rewriter, such as
+        "constant_folding", and for "disable_model_pruning" and "disable_meta_optimizer". It is a
+        number for "min_graph_nodes". Any other name has no effect.
     """
     checked: dict[str, Any] = {}
     for name, value in options.items():

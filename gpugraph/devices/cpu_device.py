@@ -1,5 +1,5 @@
-"""The CPU device: NumPy kernels on host memory, from the preferred factory of the allocator
-registry.
+"""The CPU device, which runs NumPy kernels on host memory. The preferred factory of the allocator
+registry creates its allocator.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REPORTED_LIMIT = 256 << 20
 
 
 class CPUDevice(HostDevice):
-    """A CPU device with its own allocator."""
+    """A CPU device with a separate allocator."""
 
     shares_memory = True
 
@@ -35,15 +35,15 @@ class CPUDevice(HostDevice):
         )
 
     def constant(self, value: NDArray[Any]) -> NDArray[Any] | None:
-        """Return `value`, a Const's array, if it is C-contiguous, so that kernels can use it in
-        place; else None.
+        """Return `value`, the array of a Const, if it is C-contiguous, so that kernels can use it
+        in place. Otherwise return None.
         """
         return value if value.flags.c_contiguous else None
 
 
 def _of_host_memory(allocator: Allocator) -> Allocator:
     """Return the allocator unchanged. Raises InvalidArgumentError if it does not implement
-    `host_region`, which gives access to the bytes at an address.
+    `host_region`, which returns the bytes at an address.
     """
     inner = allocator
     while (
@@ -61,7 +61,7 @@ def _of_host_memory(allocator: Allocator) -> Allocator:
 
 
 class CPUDeviceFactory:
-    """Creates `device_count["CPU"]` CPU devices, by default one."""
+    """The factory of CPU devices. It creates `device_count["CPU"]` devices, by default one."""
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[CPUDevice]:
         """Create the CPU devices of a session."""
@@ -70,10 +70,10 @@ class CPUDeviceFactory:
 
 
 class GPUCompatibleCPUDeviceFactory(CPUDeviceFactory):
-    """Creates the CPU devices of a process with GPUs. The devices are like those of
-    `CPUDeviceFactory`.
+    """The factory of the CPU devices of a process with GPUs.
 
-    It differs only in its priority, since GPU devices can copy from any host memory.
+    It differs from `CPUDeviceFactory` only in its priority. The devices are the same, since GPU
+    devices can copy from any host memory.
     """
 
 

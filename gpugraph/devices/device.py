@@ -1,9 +1,9 @@
-"""Devices: a memory space, and the execution of kernels in it.
+"""Devices: a device has a memory space, and executes kernels in it.
 
-A device owns an allocator, and its arrays are views of memory from that allocator. It binds kernels
+A device owns an allocator, and its arrays are views of memory from this allocator. It binds kernels
 to arrays, copies arrays to and from the host, and tests whether an array is in its memory.
-`HostDevice` does this with NumPy in host memory. The CPU and virtual GPUs are such devices. Other
-devices derive from `Device`.
+`HostDevice` implements these functions with NumPy in host memory. The CPU and virtual GPUs are host
+devices. Other devices derive from `Device`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 class DeviceAttributes(NamedTuple):
-    """A device's full name, type, memory limit in bytes, incarnation (a random number that
-    identifies it in rendezvous keys) and description.
+    """The description of a device: its full name, type, memory limit in bytes, incarnation and
+    description. The incarnation is a random number that identifies the device in rendezvous keys.
     """
 
     name: str
@@ -41,11 +41,11 @@ class DeviceAttributes(NamedTuple):
 
 
 class Block:
-    """An array and the allocation that it views.
+    """An array and the allocation of which it is a view.
 
     The memory is deallocated once: by `release`, or when the last reference to the block is
-    dropped. So memory that several plans hold, such as the memory of a variable, is freed when the
-    last of them drops it.
+    dropped. So if several plans hold the memory, such as the memory of a variable, it is freed when
+    the last of them drops it.
     """
 
     __slots__ = ("address", "array", "device")
@@ -56,7 +56,9 @@ class Block:
         self.array = array
 
     def read(self) -> Any:
-        """Wait for all work that is enqueued on the device, and return a host copy of the array."""
+        """Wait for all commands that are enqueued on the device, and return a host copy of the
+        array.
+        """
         return self.device.read(self.array)
 
     def write(self, value: Any) -> None:
@@ -86,6 +88,11 @@ class Device(ABC):
 
     Args:
       name: the full name, such as `/job:j/replica:r/task:t/device:TYPE:0`.
+
+    Attributes:
+      has_kernels: whether the device has a launcher, `kernels`, that may bind steps instead of the
+        method `bind`. It is true for CUDA and emulated GPUs.
+      shared_bytes: the maximum shared memory of a block in bytes, for kernels of the launcher.
     """
 
     has_kernels = False
@@ -114,7 +121,7 @@ class Device(ABC):
 
     @abstractmethod
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return the C-ordered array of this shape and dtype at `address`. For an array without
+        """Return the C-ordered array of this shape and dtype at `address`. If the array has no
         bytes, the address is None.
         """
 
@@ -132,7 +139,9 @@ class Device(ABC):
 
     @abstractmethod
     def read(self, array: Any) -> NDArray[Any]:
-        """Wait for all work that is enqueued on this device, and return a host copy of an array."""
+        """Wait for all commands that are enqueued on this device, and return a host copy of an
+        array.
+        """
 
     @abstractmethod
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
@@ -142,8 +151,8 @@ class Device(ABC):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
     ) -> Callable[[], Any]:
-        """Return a callable that runs `kernel` on `arrays`, the inputs of the kernel followed by
-        its outputs.
+        """Return a callable that runs `kernel` on `arrays`, which are the inputs of the kernel
+        followed by its outputs.
         """
 
     def constant(self, value: NDArray[Any]) -> Any:
@@ -153,30 +162,31 @@ class Device(ABC):
         return None
 
     def refusals(self) -> Any:
-        """Return an object for the error flags of one plan's kernels. Return None for a device
-        without `kernels`.
+        """Return an object for the error flags of one plan's kernels. For a device without
+        `kernels`, return None.
 
         Its method `check()` raises the error of a flag that is set. `wait()` first waits for all
-        enqueued work. `release()` frees the flags.
+        enqueued commands. `release()` frees the flags.
         """
         return None
 
     def fetching(self, array: Any) -> Any:
-        """Return an object that fetches an array asynchronously in each run. If the array is
-        fetched by `read`, return None.
+        """Return an object that fetches an array asynchronously in each run. If the device does not
+        support this, return None. The array is then fetched by `read`.
 
-        Its `begin` is a step's callable that enqueues the copy. `read()` waits for the copy and
-        returns it. `release()` frees its memory.
+        The object's `begin` is the callable of a step that enqueues the copy. `read()` waits for
+        the copy and returns it. `release()` frees its memory.
         """
         return None
 
     def swapping(self, array: Any, target: Any) -> Any:
-        """Return an object that copies an array to host memory and back while other work runs. Only
-        devices with `kernels` support this.
+        """Return an object that copies an array to host memory and back while other commands run.
+        Only devices with `kernels` support this.
 
-        Its methods: `leave` begins the copy to the host, and `left` makes later work wait for that;
-        `come` begins the copy back, to `target`, and `back` makes later work wait for that;
-        `finish` waits after a failed run, and `release` frees the host memory.
+        The object has these methods: `leave` begins the copy to the host, and `left` makes later
+        commands wait for this copy. `come` begins the copy back to `target`, and `back` makes later
+        commands wait for this copy. `finish` waits after a failed run, and `release` frees the host
+        memory.
         """
         return None
 
@@ -185,8 +195,8 @@ class Device(ABC):
         return ""
 
     def give_regions_back(self) -> None:
-        """Return regions without allocations from the allocator to the system, if it is a BFC
-        allocator.
+        """Return regions that have no allocations to the system. Do nothing unless the allocator is
+        a BFC allocator.
         """
         allocator = self.allocator
         while isinstance(allocator, AllocatorWrapper):
@@ -195,7 +205,7 @@ class Device(ABC):
             allocator.deallocate_free_regions()
 
     def synchronize(self) -> None:  # noqa: B027 - not every device has something to wait for
-        """Wait until all enqueued work has been executed."""
+        """Wait until all enqueued commands have been executed."""
 
     def close(self) -> None:  # noqa: B027 - or to release
         """Release the device's resources, except its allocations."""
@@ -204,13 +214,12 @@ class Device(ABC):
         """Allocate a block of `num_bytes` without an array. Return None if there is not enough
         memory.
 
-        If the first attempt fails, `reclaim` releases idle plans.
-
-        Return None for a new block.
+        If the first attempt fails, `reclaim` releases idle plans, and the allocation is repeated.
 
         Args:
-          block: an existing block without memory, which receives the memory. The block owns the
-            memory as soon as it is allocated, so an interrupt can't leak it.
+          block: an existing block without memory, which receives the memory; or None for a new
+            block. The block owns the memory as soon as it is allocated, so that an interrupt can't
+            leak it.
           owner: the owner's name, for messages.
         """
         block = Block(self, None, None) if block is None else block
@@ -231,11 +240,11 @@ class Device(ABC):
     def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
         """Allocate a new array and return its block.
 
-        Raises ResourceExhaustedError, with the owner, shape, limit and largest free block, if there
-        is not enough memory.
+        If there is not enough memory, raises ResourceExhaustedError with the owner, shape, limit
+        and largest free block.
 
         Args:
-          owner: a node's name, for messages.
+          owner: the name of a node, for messages.
         """
         if dtype.base_dtype in OBJECTS:
             return Block(self, None, np.empty(shape, object))
@@ -255,11 +264,11 @@ class Device(ABC):
 
 
 def _nothing_to_reclaim() -> None:
-    """Do nothing: the default of `Device.reclaim` for a device that is in no session."""
+    """Do nothing. This is the default of `Device.reclaim`, for a device that is in no session."""
 
 
 class HostDevice(Device):
-    """A device in host memory, which runs the NumPy `Call` of each kernel."""
+    """A device in host memory. It runs the NumPy `Call` of each kernel."""
 
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
         """Return the NumPy array at `address`."""
@@ -271,7 +280,7 @@ class HostDevice(Device):
 
     def owns(self, array: NDArray[Any]) -> bool:
         """Return whether the array is in memory of this device's allocator. Return True for arrays
-        of strings or without elements.
+        that hold strings or are empty.
         """
         if array.size == 0 or array.dtype == object:
             return True
@@ -289,8 +298,8 @@ class HostDevice(Device):
             array[()] = value  # for a scalar, a quarter of np.copyto's time
 
     def writing(self, array: NDArray[Any]) -> Callable[[Any], None]:
-        """Return a callable that assigns its argument to the array. To save time, it is NumPy's own
-        method where possible.
+        """Return a callable that assigns its argument to the array. If possible, this is one of
+        NumPy's own methods, which is faster.
         """
         return partial(array.__setitem__, ... if array.dtype.hasobject else ())
 
@@ -302,7 +311,7 @@ class HostDevice(Device):
         self, source: Device, array: NDArray[Any], target: NDArray[Any]
     ) -> Callable[[], Any]:
         """Return a callable that copies `array` on `source` into `target`. Between host devices it
-        assigns; otherwise it calls `read` and `write`.
+        assigns directly. Otherwise it calls `read` and `write`.
         """
         if not isinstance(source, HostDevice):
             return lambda: self.write(target, source.read(array))
@@ -311,17 +320,17 @@ class HostDevice(Device):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[NDArray[Any]]
     ) -> Callable[[], Any]:
-        """Bind the kernel's NumPy `Call` to the arrays after calling `check_memory`."""
+        """Call `check_memory`, then bind the kernel's NumPy `Call` to the arrays."""
         self.check_memory(context, arrays)
         return reference(kernel).bind(context, arrays)
 
     def check_memory(self, context: KernelContext, arrays: Sequence[NDArray[Any]]) -> None:
-        """Do nothing. A device with its own memory space overrides this to refuse arrays in other
-        memory.
+        """Do nothing. A device that has its own memory space overrides this method to reject arrays
+        in other memory.
         """
 
     def refuse_foreign(self, name: str, arrays: Sequence[NDArray[Any]]) -> None:
-        """Raise InternalError if an array is in another device's memory.
+        """Raise InternalError if an array is in the memory of another device.
 
         Args:
           name: the step's name.

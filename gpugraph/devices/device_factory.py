@@ -1,7 +1,7 @@
 """The registry of device factories, and the creation of a session's devices.
 
-A factory's `create_devices(options, name_prefix)` returns its devices in order. Each device type
-has one factory: the registered factory with the highest priority. The priorities also order the
+A factory's `create_devices(options, name_prefix)` returns its devices in order. The registered
+factory with the highest priority is the factory of a device type. The priorities also order the
 device types for placement: a GPU (210) is preferred to the CPU (70).
 """
 
@@ -29,8 +29,8 @@ class _Entry(NamedTuple):
 
 
 class DeviceFactory:
-    """The process-wide registry of device factories, with a factory and its priority for each
-    device type.
+    """The process-wide registry of device factories. It contains a factory and its priority for
+    each device type.
     """
 
     _entries: dict[str, _Entry] = {}  # noqa: RUF012
@@ -38,11 +38,11 @@ class DeviceFactory:
 
     @classmethod
     def register(cls, device_type: str, factory: SupportsCreateDevices, priority: int = 50) -> None:
-        """Register a factory for `device_type`, unless the type has a factory with a higher
+        """Register a factory for `device_type`. Do nothing if the type has a factory with a higher
         priority.
 
-        Raises AlreadyExistsError if the device type has a factory with the same priority. Raises
-        InvalidArgumentError for an empty type, a negative priority, or a factory without
+        Raises AlreadyExistsError if the type has a factory with the same priority. Raises
+        InvalidArgumentError if the type is empty, the priority is negative, or the factory has no
         `create_devices`.
         """
         if not device_type or priority < 0 or not hasattr(factory, "create_devices"):
@@ -83,8 +83,8 @@ class DeviceFactory:
 
     @classmethod
     def device_types(cls) -> list[str]:
-        """Return the device types that have a factory, by preference in placement: by priority,
-        then by name.
+        """Return the device types that have a factory, in the order in which placement prefers
+        them: by priority, then by name.
         """
         entries = cls._entries
         return sorted(
@@ -95,7 +95,7 @@ class DeviceFactory:
     def add_devices(cls, options: SessionOptions, name_prefix: str) -> list[Device]:
         """Create all devices for these options, the CPUs first.
 
-        Raises NotFoundError if there is no CPU factory, or it creates no device. Raises
+        Raises NotFoundError if there is no CPU factory, or if it creates no device. Raises
         AlreadyExistsError if two devices have the same name.
         """
         cpu = cls.get_factory("CPU")

@@ -24,14 +24,14 @@ def list_local_devices(session_config: ConfigProto | None = None) -> list[Device
 
 
 def unusable_gpus() -> tuple[str, ...]:
-    """Return a sentence with the reason for each visible GPU that can't be used. Return nothing if
-    no GPU can be used.
+    """Return, for each visible GPU that can't be used, a sentence with the reason. If no GPU can be
+    used, return an empty tuple.
     """
     return detect().left_out
 
 
 class _Devices:
-    """The source of the devices that `tf.config` lists (`DeviceSource`)."""
+    """The `DeviceSource` that supplies the devices for `tf.config`."""
 
     def gpu_ordinals(self) -> Sequence[int]:
         return [gpu.ordinal for gpu in detect().gpus]

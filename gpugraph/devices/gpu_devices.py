@@ -2,9 +2,9 @@
 
 A virtual GPU is a device of type GPU with its own memory space and memory limit on the host.
 Programs are placed, partitioned and planned for it as for a CUDA GPU. Binding a kernel to arrays in
-another device's memory raises an error. So placement and memory use can be tested without a GPU. A
-virtual GPU runs the NumPy `Call` of each kernel, so its results are equal to the CPU's, bit for
-bit. An emulated GPU runs CUDA kernels on the host.
+the memory of another device raises an error. So placement and memory use can be tested without a
+GPU. A virtual GPU runs the NumPy `Call` of each kernel, so its results are equal to the CPU's bit
+by bit. An emulated GPU runs CUDA kernels on the host.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ _PROCESS_LIMIT = 16384
 
 
 def _is_emulating() -> bool:
-    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs instead of virtual GPUs. Raises
-    InvalidArgumentError for an invalid value.
+    """Return whether GPUGRAPH_VIRTUAL_GPUS requests emulated GPUs instead of virtual GPUs. Raises
+    InvalidArgumentError if its value is invalid.
     """
     return setting("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 
 
 def _limits_of_process() -> list[int]:
-    """Return the memory limits in MiB of the virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests
-    for sessions whose options request none. Raises InvalidArgumentError for an invalid value.
+    """Return the memory limits in MiB of the virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests.
+    They apply to sessions whose options request no such GPUs. Raises InvalidArgumentError if its
+    value is invalid.
     """
     return [_PROCESS_LIMIT] * whole_number(COUNT_SETTING, "GPUs")
 
@@ -69,13 +70,16 @@ class VirtualGPUDevice(HostDevice):
 
 
 class GPUDeviceFactory:
-    """Creates the virtual GPUs of `gpu_options.virtual_gpus`, or the emulated ones of
-    `emulated_gpus` (each a list of limits in MiB); if neither is set, as many virtual GPUs as
-    GPUGRAPH_VIRTUAL_GPU_COUNT requests; else the CUDA GPUs.
+    """The factory of all GPU devices.
 
-    `device_count["GPU"]` limits their number. Raises InvalidArgumentError if virtual or emulated
-    GPUs are combined with other options for the number or memory of GPUs. If there is no GPU, such
-    options are ignored, as in TensorFlow.
+    It creates the virtual GPUs of `gpu_options.virtual_gpus` or the emulated GPUs of
+    `emulated_gpus`. Each is a list of memory limits in MiB. If neither is set, it creates the
+    number of virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests. If that is not set either, it
+    creates the CUDA GPUs.
+
+    `device_count["GPU"]` limits the number of these GPUs. Raises InvalidArgumentError if virtual or
+    emulated GPUs are combined with other options for the number or memory of GPUs. If there is no
+    GPU, such options are ignored, as in TensorFlow.
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:
@@ -98,9 +102,7 @@ class GPUDeviceFactory:
 
 
 def _emulated(machine: HostMachine, name: str, index: int, limit: int) -> Device:
-    """Create an emulated GPU. Its total memory is `limit` plus 64 MiB, which the driver itself
-    uses.
-    """
+    """Create an emulated GPU. Its total memory is `limit` plus 64 MiB for the driver itself."""
     driver = HostDriver(index, machine, total_bytes=limit + (64 << 20))
     return CudaDevice(name, index, driver, limit)
 
@@ -124,8 +126,8 @@ def _refuse_conflicts(options: GPUOptions) -> None:
 
 
 def no_gpu_reason(options: SessionOptions) -> str:
-    """Return why a session with these options has no GPU, for placement errors. If it has a GPU,
-    return an empty string.
+    """Return the reason why a session with these options has no GPU, for placement errors. If it
+    has a GPU, return "".
     """
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'

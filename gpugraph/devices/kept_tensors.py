@@ -11,7 +11,7 @@ from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 
 
 class SupportsRead(Protocol):
-    """The memory of a tensor that can be read."""
+    """The interface of a tensor's memory that can be read."""
 
     def read(self) -> Any:
         """Return a host copy of the tensor."""
@@ -26,8 +26,8 @@ class NewHandle(bytes):
 
 
 class KeptTensors:
-    """The tensors that one session keeps between runs. The memory of a tensor is freed when its
-    entry is removed.
+    """The tensors that one session keeps between runs. When the entry of a tensor is removed, its
+    memory is freed.
     """
 
     def __init__(self) -> None:
@@ -43,14 +43,16 @@ class KeptTensors:
         return handle
 
     def keep(self, handle: NewHandle) -> None:
-        """Keep the tensor of a new handle until it is deleted. Do nothing if it is kept already."""
+        """Keep the tensor of a new handle until it is deleted. Do nothing if the tensor is already
+        kept.
+        """
         block, handle.block = handle.block, None
         if block is not None:
             self._blocks[handle.decode()] = block
 
     def read(self, handle: str) -> Any:
         """Return a copy of a kept tensor on the host. Raises InvalidArgumentError if this session
-        has no such handle, or its tensor was deleted.
+        does not have the handle, or if its tensor was deleted.
         """
         block = self._blocks.get(handle)
         if block is None:
@@ -58,14 +60,14 @@ class KeptTensors:
         return block.read()
 
     def delete(self, handle: str) -> None:
-        """Free the tensor of a handle. Raises InvalidArgumentError if this session has no such
-        handle, or its tensor was deleted.
+        """Free the tensor of a handle. Raises InvalidArgumentError if this session does not have
+        the handle, or if its tensor was deleted.
         """
         if self._blocks.pop(handle, None) is None:
             raise unknown_handle(handle)
 
     def discard(self, handle: str) -> None:
-        """Free the tensor of a handle; do nothing if no tensor has this handle."""
+        """Free the tensor of a handle. Do nothing if no tensor has this handle."""
         self._blocks.pop(handle, None)
 
     def clear(self) -> None:

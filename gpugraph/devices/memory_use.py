@@ -15,15 +15,15 @@ class MemoryUse(AllocatorStats):
     """The counters of a device's allocator in bytes, and the owners of its memory.
 
     Args:
-      owners: allocated bytes by owner, in descending order. An owner is the name of a variable or
-        an op or, for a plan, `a run of FETCHES`.
+      owners: the number of allocated bytes by owner, in descending order. An owner is the name of a
+        variable or an op or, for a plan, `a run of FETCHES`.
     """
 
     owners: dict[str, int] = field(default_factory=dict)
 
 
 def memory_use(device: Device) -> MemoryUse:
-    """Return the allocator's counters and the owners of a device at this moment."""
+    """Return the current counters of a device's allocator, and the owners of its memory."""
     stats = device.allocator.get_stats()
     owners: Counter[str] = Counter()
     for num_bytes, owner in list(device.owners.values()):
@@ -34,7 +34,7 @@ def memory_use(device: Device) -> MemoryUse:
 
 def give_back_idle(devices: Sequence[Device], reclaim: Callable[[], object]) -> int:
     """Call `reclaim`, which releases idle plans, and return free regions of the devices to the
-    system. Return the number of bytes by which the reserved memory has decreased.
+    system. Return the decrease of the reserved memory in bytes.
     """
     before = _reserved(devices)
     reclaim()

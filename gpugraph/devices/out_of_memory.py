@@ -31,26 +31,28 @@ _SHORT_TYPES = {"float16": "half", "float32": "float", "float64": "double"}
 
 
 class HeldMemory(NamedTuple):
-    """A line of the message: a number of bytes, and a description of the tensor that holds them."""
+    """A line of the message: a number of bytes, and a description of the tensor that occupies
+    them.
+    """
 
     num_bytes: int
     text: str
 
 
 class MemorySpace(Protocol):
-    """The properties of a device (or of pinned memory) that the message requires."""
+    """The properties of a device, or of pinned memory, that the message needs."""
 
     name: str
     allocator: Allocator
     owners: dict[int, tuple[int, str]]
 
     def memory_note(self) -> str:
-        """Return text to be added to the message."""
+        """Return text that is added to the message."""
 
 
 @dataclass
 class PlainSpace:
-    """A memory space that is not a device, with a name and an allocator."""
+    """A memory space that is not a device. It has a name and an allocator."""
 
     name: str
     allocator: Allocator
@@ -62,7 +64,7 @@ class PlainSpace:
 
 
 class StepMemory(NamedTuple):
-    """The memory that a step would need, for a step that is refused before it runs.
+    """The memory that a step would need. It describes a step that is rejected before it runs.
 
     Args:
       place: the first op for which memory does not suffice, with the user's line.
@@ -78,12 +80,12 @@ class StepMemory(NamedTuple):
 
 
 def tensor_words(shape: Sequence[int | None] | None, dtype: DType) -> str:
-    """Return the shape and dtype of a tensor as TensorFlow's message describes them."""
+    """Return the shape and dtype of a tensor in the words of TensorFlow's message."""
     return f"tensor with shape{shape_text(shape)} and type {short_type(dtype)}"
 
 
 def short_type(dtype: DType) -> str:
-    """Return a dtype's name in TensorFlow's runtime, such as float, half, double, int32."""
+    """Return the name of a dtype in TensorFlow's runtime, such as float, half, double or int32."""
     return _SHORT_TYPES.get(dtype.base_dtype.name, dtype.base_dtype.name)
 
 
@@ -101,12 +103,12 @@ def largest_hole(device: MemorySpace) -> int | None:
 def out_of_memory(
     device: MemorySpace, num_bytes: int, requested: str, owner: str, step: StepMemory | None = None
 ) -> ResourceExhaustedError:
-    """Return the error for an allocation of `num_bytes` that failed on a device.
+    """Return the error for an allocation of `num_bytes` that has failed on a device.
 
     Args:
-      requested: a description of the requested memory, such as `tensor_words`.
-      owner: the op that requested it.
-      step: the memory that the step needs, if the whole step is refused.
+      requested: a description of the requested memory, such as the result of `tensor_words`.
+      owner: the op that has requested it.
+      step: the memory that the step needs, if the whole step is rejected.
     """
     stats = device.allocator.get_stats()
     hole = largest_hole(device)
@@ -134,8 +136,8 @@ def out_of_memory(
 
 
 def _heading(held: Sequence[HeldMemory]) -> str:
-    """Return the line above the list of holders. It has the fraction of the held memory that the
-    list covers.
+    """Return the line above the list of holders. It states the fraction of the occupied memory that
+    the list covers.
     """
     total = sum(holder.num_bytes for holder in held)
     named = sum(holder.num_bytes for holder in held[:MAX_HOLDERS])

@@ -1,19 +1,20 @@
-"""Run memory: memory that the runs of several plans time-share. One block holds their arenas, and
-pools hold their scratch memory.
+"""Run memory: memory that the runs of several plans time-share. One block contains their arenas,
+and pools contain their scratch memory.
 
     plan A  [ weights' gradients ][ activations ]      run A, run B, run A ...
     plan B  [ activations ]                            one block, as large as A's arena
 
 A plan's steps are bound to addresses. So plans that run alternately are bound to one block per
 device, which has the size of their largest arena. A run acquires the `RunMemory` for its duration.
-Nothing in an arena or in scratch memory outlives a run; data that lives longer (variables,
-constants, captured graphs) has separate memory. A run that finds the memory in use does not wait:
-its plan is moved to other memory.
+Nothing in an arena or in scratch memory outlives a run. Data that lives longer (variables,
+constants, captured graphs) has separate memory. If a run finds the memory in use, it does not wait.
+Its plan is moved to other memory instead.
 
-A plan whose arena is larger than the block gets a new block. If the old blocks are not small
-compared to the new block, the plans in them are dropped; they are compiled again into the new block
-at their next run. So all plans together occupy the size of the largest arena, plus at most
-`LEFT_OVER` bytes or 1 / `LEFT_OVER_PART` of the largest arena, whichever is more.
+If the arena of a plan is larger than the block, the plan gets a new block. If the old blocks are
+not small compared with the new block, the plans in them are dropped. When these plans run the next
+time, they are compiled again for the new block. So all plans together occupy the size of the
+largest arena, plus at most `LEFT_OVER` bytes or 1 / `LEFT_OVER_PART` of the largest arena,
+whichever is more.
 """
 
 from __future__ import annotations
@@ -46,14 +47,15 @@ another thread compiles a plan into the block.
 
 
 class SharedBlock(Block):
-    """A block with several users. Its memory is freed when the last user leaves the block or is
-    deleted.
-
-    is_left: whether the last user has left; after that, no user can be added. is_given_up: whether
-    its plans must be compiled again into another block.
+    """A block with several users. When the last user leaves the block or is deleted, its memory is
+    freed.
 
     Args:
-      number: the blocks are numbered in order of creation.
+      number: the number of the block. Blocks are numbered in the order of their creation.
+
+    Attributes:
+      is_left: whether the last user has left. After that, no user can be added.
+      is_given_up: whether the plans of this block must be compiled again for another block.
     """
 
     __slots__ = ("__weakref__", "is_given_up", "is_left", "num_bytes", "number", "users")
@@ -67,8 +69,8 @@ class SharedBlock(Block):
         self.is_left = False
 
     def lease(self, user: str, num_bytes: int) -> Lease | None:
-        """Add a user of `num_bytes` of the block and return its lease. Return None if the last user
-        has left the block.
+        """Add a user that needs `num_bytes` of the block, and return its lease. If the last user
+        has already left the block, return None.
         """
         lease = Lease(self, user, num_bytes)
         with _USERS:
@@ -79,7 +81,9 @@ class SharedBlock(Block):
         return lease
 
     def leave(self, lease: Lease) -> None:
-        """Remove a user. If an interrupt (Ctrl-C) ended a call, it may be called again."""
+        """Remove a user. If an interrupt (Ctrl-C) has ended a call of this method, it may be called
+        again.
+        """
         with _USERS:
             self.users.pop(lease, None)
             self.is_left = not self.users
@@ -89,7 +93,7 @@ class SharedBlock(Block):
             self.note_users()
 
     def note_users(self) -> None:
-        """Record the owners of the memory for messages. This method does nothing; a subclass
+        """Record the owners of the memory for messages. This method does nothing. A subclass
         overrides it if the owners depend on the block's users.
         """
 
@@ -112,7 +116,7 @@ class ArenaBlock(SharedBlock):
 
 
 class Lease:
-    """One user's share of a `SharedBlock`, returned by `SharedBlock.lease`.
+    """The right of one user to use a `SharedBlock`. `SharedBlock.lease` returns it.
 
     Args:
       user: a name for messages.
@@ -122,23 +126,27 @@ class Lease:
         self.block, self.user, self.num_bytes = block, user, num_bytes
 
     def release(self) -> None:
-        """Leave the block. When the last user's lease is released, the block is freed."""
+        """Leave the block. If this is the last user's lease, the block is freed."""
         self.block.leave(self)
 
 
 class RunMemory:
     """The memory that plans time-share.
 
-    holder: `{0: plan}` while a run of the plan has the memory. A plan has acquired the memory if
-    `holder.setdefault(0, plan) is plan`: this is one atomic call, and faster than a lock.
-
     Args:
       why: the reason for sharing the memory, for the reports of plans.
+
+    Attributes:
+      holder: `{0: plan}` while a run of the plan uses the memory. A plan has acquired the memory if
+        `holder.setdefault(0, plan) is plan`. This is one atomic call, and faster than a lock.
     """
 
     def __init__(self, why: str, give_up: Callable[[ArenaBlock], None] | None = None) -> None:
-        """give_up: a function that drops the plans in a block. The block's memory is freed
-        immediately, or when the current runs of these plans end.
+        """Create the memory, without any blocks.
+
+        Args:
+          give_up: a function that drops the plans in a block. The block's memory is freed
+            immediately, or when the current runs of these plans end.
         """
         self.why = why
         self.holder: dict[int, Any] = {}
@@ -147,8 +155,8 @@ class RunMemory:
         self._give_up = give_up
 
     def lease(self, device: Device, num_bytes: int, user: str) -> Lease | None:
-        """Return a lease of part of the device's block for an arena of `num_bytes`. If there is not
-        enough memory, return None. The block is replaced if it is too small.
+        """Return a lease of the device's block for an arena of `num_bytes`. If the block is too
+        small, it is replaced. If there is not enough memory, return None.
         """
         block = self._largest(device)
         lease = block.lease(user, num_bytes) if block and block.num_bytes >= num_bytes else None
@@ -181,7 +189,7 @@ class RunMemory:
 
     def _shrink(self, device: Device, num_bytes: int) -> None:
         """Give up blocks, the largest first, until the total size of the remaining blocks is small
-        compared to `num_bytes`.
+        compared with `num_bytes`.
         """
         most = max(LEFT_OVER, num_bytes // LEFT_OVER_PART)
         blocks = self._on(device)
@@ -196,12 +204,12 @@ class RunMemory:
 
 
 class ScratchPool:
-    """Blocks of scratch memory on one device. Steps share the buffers, as the steps run one after
-    the other.
+    """Blocks of scratch memory on one device. Steps share the blocks, because steps run one after
+    another.
 
-    A step gets the smallest sufficient block that it does not use already. If there is no such
-    block, a new block is allocated, a little larger than needed. So all plans together hold about
-    as much scratch memory as the step that needs the most.
+    A step gets the smallest block that is large enough and that it does not use already. If there
+    is no such block, a new block is allocated, which is a little larger than needed. So all plans
+    together hold about as much scratch memory as the step that needs the maximum.
     """
 
     def __init__(self, device: Device) -> None:
@@ -212,7 +220,7 @@ class ScratchPool:
     def lease(self, num_bytes: int, but: Collection[Block], owner: str) -> Lease:
         """Return a lease of a block with at least `num_bytes`.
 
-        Raises ResourceExhaustedError, with the owner, if there is not enough memory.
+        If there is not enough memory, raises ResourceExhaustedError with the owner.
 
         Args:
           but: blocks that the step already uses, which must not be returned.

@@ -1,9 +1,8 @@
-"""Session resources: variables, kernel states and constants on devices, which exist longer than a
-run.
+"""Session resources: variables, kernel states and constants on devices, which outlive a run.
 
-A `VariableState` is a named array on one device, with the information whether it is initialized.
-Plans are bound to its memory. If the variable gets memory of another shape, plans that are bound to
-the old memory become stale.
+A `VariableState` is a named array on one device. It also records whether the variable is
+initialized. Plans are bound to its memory. If the variable gets memory of another shape, plans that
+are bound to the old memory become stale.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ class VariableState:
         return self.block.array
 
     def reserve(self, shape: tuple[int, ...]) -> Block:
-        """Return memory of this shape for the variable, allocating it if necessary. If this memory
-        is new, plans that are bound to the old memory become stale.
+        """Return memory of this shape for the variable. If the variable has no such memory,
+        allocate it. In this case, plans that are bound to the old memory become stale.
 
         The old memory is freed when the last of these plans is released.
         """
@@ -83,7 +82,7 @@ class VariableState:
             other.device.write(other.reserve(tuple(source.shape)).array, source)
 
     def release(self) -> None:
-        """Drop the memory; the variable is then uninitialized."""
+        """Drop the memory. After that, the variable is uninitialized."""
         self.initialized = False
         self.block = None
 
@@ -127,9 +126,9 @@ class Resources:
     def for_session(self) -> Resources:
         """Return the resources for another session on the same devices.
 
-        Both sessions share variables, constants, and objects with a container and a name, such as
-        queues. Kernel states and kept tensors are separate. The other session uses the functions of
-        this session until it defines functions itself.
+        The two sessions share variables, constants, and objects with a container and a name, such
+        as queues. Kernel states and kept tensors are separate. The other session uses the functions
+        of this session until it defines functions itself.
         """
         other = Resources()
         other.lock, other.access = self.lock, self.access
@@ -140,8 +139,8 @@ class Resources:
         return other
 
     def end_session(self) -> None:
-        """Drop the resources that no other session shares: kept tensors, kernel states and unused
-        constants.
+        """Drop the resources that other sessions do not share: kept tensors, kernel states and
+        unused constants.
         """
         with self.lock:
             self.kept.clear()
@@ -201,14 +200,14 @@ class Resources:
                 watcher.stale = True
 
     def home(self, container: str, name: str) -> str | None:
-        """Return the name of the device with the variable's memory. If there is no such variable,
-        return None.
+        """Return the name of the device that holds the variable's memory. If there is no such
+        variable, return None.
         """
         state = self.variables.get((container, name))
         return state.device.name if state is not None else None
 
     def state(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return the state of a kernel, by the name of its node. The first call creates it by
+        """Return the state of a kernel, by the name of its node. The first call creates it with
         `make`.
         """
         with self.lock:
@@ -219,7 +218,7 @@ class Resources:
             return self.states[key]
 
     def go_to(self, key: str, position: Any) -> None:
-        """Let the state of a kernel, which may not exist yet, continue at a position."""
+        """Make the state of a kernel continue at a position. The state need not exist yet."""
         with self.lock:
             if key in self.states:
                 self.states[key].go_to(position)
@@ -228,7 +227,7 @@ class Resources:
 
     def shared_object(self, container: str, name: str, make: Callable[[], Any]) -> Any:
         """Return the object, such as a queue, that all nodes with this container and name share.
-        The first call creates it by `make`.
+        The first call creates it with `make`.
         """
         with self.lock:
             key = (container or "localhost", name)
@@ -237,9 +236,9 @@ class Resources:
             return self.shared[key]
 
     def constant(self, device: Device, value: Any, dtype: DType, owner: str) -> Any:
-        """Return a copy of `value` in the device's memory, which all plans share.
+        """Return a copy of `value` in the device's memory. All plans share the copy.
 
-        The copy is freed when the object `value` no longer exists, that is, when no graph and no
+        The copy is freed when the object `value` no longer exists, which is when no graph and no
         plan refers to it.
 
         Args:
@@ -257,8 +256,8 @@ class Resources:
             return self.constants[key][1].array
 
     def release_unused(self) -> None:
-        """Free the copies of constants that no longer exist. Weak reference callbacks only record
-        these copies, because a callback must not free memory.
+        """Free the copies of constants that no longer exist. Callbacks of weak references only
+        record these copies, because a callback must not free memory.
         """
         with self.lock:
             while self._unused:
@@ -268,7 +267,8 @@ class Resources:
 
     @uninterrupted
     def clear(self, containers: Sequence[str] | None = None) -> None:
-        """Drop the variables and shared objects of these containers; with None, all resources.
+        """Drop the variables and shared objects of these containers. If `containers` is None, drop
+        all resources.
 
         `"localhost"` is TensorFlow's name for the default container.
         """

@@ -1,14 +1,14 @@
 """Variable access: mutual exclusion of concurrent runs that use the same resource variables.
 
-A plan's reads and writes of variables are known before it runs. A run of the plan enters the
-session's table with these two sets. It waits while another run in the table uses one of the
-variables, unless both runs only read the variable. So no update of a resource variable is lost, and
-no run reads a partly written value. TensorFlow achieves this with one lock per variable. In
-addition, the values that a run reads do not change until the run ends. Runs are admitted in the
-order of their arrival, but a run may overtake runs with which it does not collide. While a step
-waits for other runs, its run leaves the table (`WaitingRun`).
+The variables that a plan reads and writes are known before it runs. A run of the plan enters the
+session's table with these two sets. If another run in the table uses one of the variables, the run
+waits, unless both runs only read this variable. So no update of a resource variable is lost, and no
+run reads a partly written value. TensorFlow achieves this with one lock per variable. In addition,
+the values that a run reads do not change until the run ends. Runs are admitted in the order of
+their arrival, but a run may overtake runs with which it does not collide. While a step waits for
+other runs, its run leaves the table (`WaitingRun`).
 
-Reference variables are not protected in this way; their ops have `use_locking`.
+Reference variables are not protected in this way. Their ops have `use_locking`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SLICE_S = 0.05  # seconds between checks whether a waiting run was cancelled
 
 
 class AccessTable:
-    """The runs that use resource variables now, and the runs that wait for variables."""
+    """The runs that currently use resource variables, and the runs that wait for them."""
 
     def __init__(self) -> None:
         self.lock = new_lock()
@@ -38,8 +38,10 @@ class AccessTable:
 
 
 class RunAccess:
-    """One plan's access to resource variables. reads, writes: the ids of the `VariableState`s that
-    the plan reads and writes. A plan has only one run at a time.
+    """The access of one plan to resource variables. A plan has only one run at a time.
+
+    Attributes:
+      reads, writes: the ids of the `VariableState`s that the plan reads and writes.
     """
 
     __slots__ = ("around", "reads", "table", "writes")
@@ -53,9 +55,10 @@ class RunAccess:
         ] = ()  # runs of this thread that this run interrupts, in a signal handler
 
     def collides(self, other: RunAccess) -> bool:
-        """Return whether this run and the other run must not overlap. They collide if both runs use
-        a variable and at least one of them writes it. If this run interrupts the other run, they do
-        not collide.
+        """Return whether this run and the other run must not overlap.
+
+        They collide if both runs use a variable and at least one of them writes it. If this run
+        interrupts the other run, they do not collide.
         """
         return other not in self.around and not (
             self.writes.isdisjoint(other.writes)
@@ -64,8 +67,8 @@ class RunAccess:
         )
 
     def enter(self, check: Callable[[str], None]) -> None:
-        """Wait until no earlier run collides with this run, then enter the table. Meanwhile `check`
-        is called repeatedly; it raises an error to end the wait.
+        """Wait until no earlier run collides with this run, then enter the table. `check` is called
+        repeatedly during the wait. It raises an error to end the wait.
         """
         table = self.table
         with table.lock:
@@ -89,8 +92,8 @@ class RunAccess:
             raise
 
     def leave(self) -> None:
-        """Leave the table, and admit waiting runs that no longer collide. Do nothing if this run is
-        not in the table.
+        """Leave the table, and admit the waiting runs that no longer collide. Do nothing if this
+        run is not in the table.
         """
         table = self.table
         with table.lock:

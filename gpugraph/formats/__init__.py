@@ -1,1 +1,3 @@
-"""TensorFlow's file formats and messages, converted to and from values, independent of graphs."""
+"""TensorFlow's file formats and messages, and conversions between them and values. This package
+does not depend on graphs.
+"""

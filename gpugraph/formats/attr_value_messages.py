@@ -1,9 +1,9 @@
-"""Values of attrs as AttrValue messages, and back.
+"""Conversion of the values of attrs to AttrValue messages and back.
 
 A value is plain Python: a number, a string, a `DType`, a `TensorShape`, an array, or a list of one
 of these. A function is a NameAttrList message, or an object that creates one. The attr's kind, such
-as `"list(int)"`, determines the field of the AttrValue. If the kind is unknown, as for attrs
-without a signature (`_class`), it is derived from the value.
+as `"list(int)"`, determines the field of the AttrValue. If the kind is unknown, because the attr is
+in no signature (such as `_class`), it is derived from the value.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ KINDS = {field: kind for kind, field in _FIELDS.items()}
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Return the bytes from which `as_text` decoded a string."""
+    """Return the bytes from which `as_text` has decoded a string."""
     return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
 
 
 def as_text(content: bytes) -> str:
-    """Return bytes as a string; invalid UTF-8 is escaped by surrogates, which is reversible."""
+    """Return bytes as a string. Invalid UTF-8 is escaped as surrogates, which is reversible."""
     return content.decode("utf-8", "surrogateescape")
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of attr that fits a value. Return `"list()"` for an empty list."""
+    """Return the kind of attr that can hold a value. For an empty list, return `"list()"`."""
     if isinstance(value, (list, tuple)):
         return f"list({kind_of(value[0]) if value else ''})"
     for types, kind in (
@@ -72,10 +72,10 @@ _MESSAGES: dict[str, Callable[[Any], Any]] = {
 
 
 def write_attr(message: Any, value: Any, kind: str = "") -> None:
-    """Store a value in the AttrValue `message`. Raises TypeError for a value that no attr can hold.
+    """Store a value in the AttrValue `message`. Raises TypeError if no attr can hold the value.
 
     Args:
-      kind: the attr's kind; derived from the value if empty.
+      kind: the attr's kind. If it is empty, it is derived from the value.
     """
     kind = kind or kind_of(value)
     if kind in _PLAIN:
@@ -103,8 +103,8 @@ def read_attr_value(message: Any) -> Any:
 
     Strings in lists are returned as bytes.
 
-    Raises ValueError or TypeError for invalid dtypes, shapes and tensors, and for a placeholder,
-    which may only occur in a function's body.
+    Raises ValueError or TypeError if a dtype, shape or tensor is invalid. Also raises ValueError
+    for a placeholder, which may only occur in a function's body.
     """
     field = message.WhichOneof("value")
     if field is None:
@@ -121,7 +121,7 @@ def read_attr_value(message: Any) -> Any:
 
 
 def plain_attr(value: Any) -> Any:
-    """Return the value in an AttrValue, with a string as `str`.
+    """Return the value in an AttrValue. If it is a string, return it as `str`.
 
     A value that is not a message is returned unchanged.
     """

@@ -1,9 +1,9 @@
 """CRC-32C of bytes, plain and masked as in TensorFlow's files.
 
 A checksum is the remainder of a division of polynomials over bits. Without native code, two sparse
-multiples of CRC-32C's polynomial make it fast. To reduce the bytes by such a multiple, each block
-is XORed into the bytes at a few fixed distances after it. NumPy and Python's integers do this at
-the speed of memory.
+multiples of CRC-32C's polynomial make the division fast. To reduce the bytes by such a multiple,
+each block is XORed into the bytes at a few fixed distances after it. NumPy and Python's integers do
+this at the speed of memory.
 
 If a C compiler and the processor's CRC instruction are available, native code is used
 (`provide_native`).
@@ -46,8 +46,8 @@ NativeCrc = Callable[[int, int, int], int]
 
 
 class _Native:
-    """The native function for checksums. It is requested again until it is available, or known
-    never to become available.
+    """The native function for checksums. It is requested repeatedly until it is available, or until
+    it is known that it never will be.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,9 @@ class _Native:
         self._left = _WORTH_COMPILING_IN_SUM
 
     def look_after(self, size: int) -> NativeCrc | None:
-        """Call `look` if the total of `size` and the sizes of earlier calls makes it worthwhile."""
+        """Call `look` if the total number of bytes, including the `size` bytes of this call, makes
+        native code worthwhile.
+        """
         self._left -= size
         if self._left > 0:
             return None
@@ -64,13 +66,16 @@ class _Native:
         return self.look()
 
     def provide(self, find: Callable[[], tuple[NativeCrc | None, bool]]) -> None:
-        """Set the function that finds the native function. It returns the function or None, and
-        whether a later call may return another result.
+        """Set the function that finds the native function.
+
+        Args:
+          find: returns the native function or None, and whether a later call may return another
+            result.
         """
         self._find = find
 
     def look(self) -> NativeCrc | None:
-        """Return the native function, or None if it is not available now."""
+        """Return the native function, or None if it is not available yet."""
         if self.function is None and self._find is not None:
             self.function, may_come = self._find()
             if not may_come:
@@ -87,10 +92,11 @@ called for large data, until it reports that the native function will never be a
 
 
 def crc32c(data: Any, crc: int = 0) -> int:
-    """Return the CRC-32C of `data`, continued from `crc`, the checksum of the preceding bytes.
+    """Return the CRC-32C of `data`. `crc` is the checksum of the preceding bytes. By default there
+    are none.
 
     Args:
-      data: bytes or any contiguous buffer, such as a NumPy array, of which the bytes are used.
+      data: bytes or any contiguous buffer. The bytes of a NumPy array are used.
     """
     source = memoryview(data)
     if source.nbytes > _BY_TABLE:
@@ -135,9 +141,9 @@ def _crc32c_by_numpy(source: memoryview, crc: int) -> int:
 
 
 def mask_crc(crc: int) -> int:
-    """Return a checksum as files store it, masked.
+    """Return the masked form of a checksum, which files store.
 
-    A CRC detects errors poorly in data that contains unmasked CRCs.
+    Masking is necessary because a CRC detects errors poorly in data that contains CRCs.
     """
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & _ALL
 
@@ -149,7 +155,7 @@ def unmask_crc(masked: int) -> int:
 
 
 def masked_crc32c(data: Any) -> int:
-    """Return the masked checksum of `data`, as files store it."""
+    """Return the masked checksum of `data`, which files store."""
     return mask_crc(crc32c(data))
 
 
@@ -165,17 +171,17 @@ def _byte_table() -> tuple[int, ...]:
 
 
 def _enter(scratch: Any, crc: int) -> None:
-    """XOR the state of `crc` into the first four bytes. A checksum that starts from 0 then
-    continues it.
+    """XOR the state of `crc` into the first four bytes. A checksum that starts from 0 is then a
+    continuation of `crc`.
     """
     scratch[:4] ^= np.frombuffer((crc ^ _ALL).to_bytes(4, "little"), np.uint8)
 
 
 def _folded(scratch: Any) -> Any:
-    """Reduce an array of bytes or words in place. Return its remaining end, which has the same
-    remainder.
+    """Reduce an array of bytes or words in place, and return the few elements at its end that
+    remain. They have the same remainder as the array had.
 
-    Elements are treated as powers of x, so at most 5685 of them remain.
+    Each element is the coefficient of a power of x, so at most 5685 elements remain.
     """
     degree, exponents = _FEW_TERMS
     lags = [degree - exponent for exponent in exponents]
@@ -191,9 +197,10 @@ def _folded(scratch: Any) -> Any:
 
 
 def _folded_in_chunks(source: memoryview, crc: int) -> Any:
-    """Return fewer bytes that have the same remainder as `source`, continued from `crc`.
+    """Return fewer bytes that have the same remainder as `source`, where `crc` is the checksum of
+    the preceding bytes.
 
-    Its 64-bit words are reduced; the bytes after the last word are appended.
+    The 64-bit words of `source` are reduced. The bytes after the last word are appended.
     """
     whole = len(source) // 8 * 8
     words = np.frombuffer(source[:whole], np.uint64)
@@ -212,8 +219,8 @@ def _folded_in_chunks(source: memoryview, crc: int) -> Any:
 def _folded_integer(
     value: int, bits: int, degree: int, exponents: tuple[int, ...]
 ) -> tuple[int, int]:
-    """Reduce an integer to one with fewer bits and the same remainder. Return it and its number of
-    bits.
+    """Reduce an integer to one that has fewer bits and the same remainder. Return the new integer
+    and its number of bits.
 
     Args:
       bits: the number of bits of `value`, a multiple of 8.

@@ -1,9 +1,9 @@
 """Parsing and writing of `Example` and `SequenceExample` messages without protobuf.
 
-An Example maps names to features, each a list of strings, floats or integers. A list of numbers is
-either packed in one run of bytes or has a tag before each value; NumPy reads both forms. If a name
-or a list occurs twice, the last one counts. Malformed bytes raise ValueError; lengths in them are
-checked.
+An Example maps names to features. A feature is a list of strings, floats or integers. A list of
+numbers is either packed in one run of bytes or has a tag before each value. NumPy reads both forms.
+If a name or a list occurs several times, the last occurrence is used. Malformed bytes raise
+ValueError, and all lengths are checked.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ _EMPTY = ExampleFeature(NOTHING, ())
 
 
 def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
-    """Return the varint at `position`, and the position after it. Raises ValueError if it passes
-    `end`.
+    """Return the varint at `position`, and the position after it. Raises ValueError if it extends
+    beyond `end`.
     """
     value = shift = 0
     while position < end and shift < 7 * _LONGEST:
@@ -64,7 +64,7 @@ def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
 def _parts(content: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
     """Yield (number, start, end) of each length-delimited field between two positions.
 
-    Other fields are skipped. Raises ValueError for malformed bytes.
+    Other fields are skipped. Raises ValueError if the bytes are malformed.
     """
     position = start
     while position < end:
@@ -106,7 +106,7 @@ def _plain_entries(content: bytes) -> dict[bytes, Span] | None:
     """Return the spans of an Example whose bytes have the form that protobuf writes.
 
     In this form there is one `Features` message, and each of its entries has a key and then a
-    value. For other bytes, return None or raise IndexError or ValueError; the caller then uses a
+    value. For other bytes, return None or raise IndexError or ValueError. The caller then uses a
     general parser.
     """
     end = len(content)
@@ -143,7 +143,11 @@ def sequence_features(content: bytes) -> tuple[dict[bytes, Span], dict[bytes, Sp
 
 
 def _maps(content: bytes, field: int) -> dict[bytes, Span]:
-    """Return the spans of all entries of the map in field `field` of a message, by key."""
+    """Return the spans of all entries of a map, by key.
+
+    Args:
+      field: the number of the message's field that holds the map.
+    """
     return {
         name: span
         for number, start, end in _parts(content, 0, len(content))
@@ -223,7 +227,8 @@ def _read_integers(content: bytes, start: int, end: int) -> Any:
 
 
 def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
-    """Yield the bytes of the values in a list of numbers: packed, tagged one by one, or both.
+    """Yield the bytes of the values in a list of numbers. The values may be packed or tagged one by
+    one, even within one list.
 
     Args:
       tag: the tag of a single value.
@@ -247,8 +252,8 @@ def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
 
 
 def varints(content: bytes) -> Any:
-    """Return the varints in a run of bytes as an int64 vector. Raises ValueError for a malformed
-    one.
+    """Return the varints in a run of bytes as an int64 vector. Raises ValueError if a varint is
+    malformed.
     """
     if len(content) <= _MAX_BY_PYTHON:
         numbers, position = [], 0
@@ -274,8 +279,8 @@ def _numbers(groups: Any, ends: Any) -> Any:
     """Return the numbers of consecutive varints as int64.
 
     Args:
-      groups: their bytes.
-      ends: the positions of each number's last byte.
+      groups: the bytes of the varints.
+      ends: the position of the last byte of each varint.
     """
     lengths = np.diff(ends, prepend=-1)
     longest = lengths.max()
@@ -295,7 +300,7 @@ _READERS = {BYTES: _read_strings, FLOATS: _read_floats, INTEGERS: _read_integers
 
 
 def feature_bytes(kind: int, values: Any) -> bytes:
-    """Return a serialized Feature with a list of strings, floats or integers; numbers are packed.
+    """Return a serialized Feature with a list of strings, floats or integers. Numbers are packed.
 
     Args:
       kind: BYTES, FLOATS or INTEGERS.
@@ -311,7 +316,11 @@ def feature_bytes(kind: int, values: Any) -> bytes:
 
 
 def example_bytes(features: dict[str, bytes]) -> bytes:
-    """Return a serialized Example; `features` maps names to serialized features."""
+    """Return a serialized Example.
+
+    Args:
+      features: maps names to serialized features.
+    """
     entries = (
         bytes_field(1, bytes_field(1, name.encode()) + bytes_field(2, feature))
         for name, feature in features.items()

@@ -1,14 +1,14 @@
-"""The locations of features in a batch of Examples, computed for all examples together by NumPy.
+"""The locations of features in a batch of Examples. NumPy computes them for all examples together.
 
 Examples usually have the form that protobuf writes: one `Features` message. Each entry in it is a
 name followed by a feature, and each feature is one list. NumPy then reads the n-th entries of all
 examples in one step:
 
-    example 0    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | 0a size ... example 1
-    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | ... ^ one position for each
-    example: all sizes, tags and ends of a step are checked
+    example 0    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | 0a size ...
+    example 1    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | ...
+                 ^ one position for each example: all sizes, tags and ends of a step are checked
 
-Other forms raise `Irregular`; the caller then parses the examples one by one (`example_bytes`).
+Other forms raise `Irregular`. The caller then parses the examples one by one (`example_bytes`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FEW = 8  # with fewer examples left, parsing one by one is faster
 
 
 class Irregular(ValueError):
-    """The bytes do not have the form in which protobuf writes an Example.
+    """The bytes do not have the form that protobuf writes for an Example.
 
     They may be a valid Example in another form.
     """
@@ -60,11 +60,13 @@ def _sizes(content: Any, positions: Any) -> tuple[Any, Any]:
 
 
 class Column(NamedTuple):
-    """One feature of each example: the kind of its list (0 if it is missing) and its location.
+    """One feature of each example. All fields are arrays with one element per example.
 
     Args:
-      features, starts: the positions where the feature's content and its list's content start.
-      ends: where both end. Arrays with one element per example.
+      kinds: the kind of the feature's list, or 0 if the example does not have the feature.
+      features: the position where the content of the feature starts.
+      starts: the position where the content of the list starts.
+      ends: the position where the feature and its list end.
     """
 
     kinds: Any
@@ -76,7 +78,7 @@ class Column(NamedTuple):
 class ExampleColumns:
     """The locations of the features `keys` in a batch of serialized Examples.
 
-    Raises Irregular for Examples whose form differs from the form that protobuf writes.
+    Raises Irregular if an Example does not have the form that protobuf writes.
     """
 
     def __init__(self, examples: Sequence[bytes], keys: Sequence[bytes]) -> None:
@@ -112,8 +114,8 @@ class ExampleColumns:
         """Read one entry of each remaining example. Return the positions of the following entries.
 
         Args:
-          rows: the numbers of these examples.
-          positions, ends: where the entry starts, and where the example ends.
+          rows: the numbers of the remaining examples.
+          positions, ends: the positions where the entry starts, and where the example ends.
         """
         content = self._bytes
         sizes, starts = _sizes(content, positions + 1)
@@ -137,8 +139,8 @@ class ExampleColumns:
     def _packed(self, column: Column) -> tuple[Any, Any]:
         """Return the start and size of the content of each list that has exactly one field.
 
-        The content is the run of a packed list of numbers, or a single string. For an empty list or
-        a missing feature the size is 0. Raises Irregular for other lists.
+        The content is the run of a packed list of numbers, or a single string. If a list is empty
+        or a feature is missing, the size is 0. Raises Irregular for any other list.
         """
         some = column.starts < column.ends
         sizes = np.zeros_like(column.starts)
@@ -163,7 +165,9 @@ class ExampleColumns:
         return self._slices(starts[some], column.ends[some])
 
     def floats(self, column: Column) -> tuple[Any, Any]:
-        """Return the floats of all examples, concatenated, and their number in each example."""
+        """Return the floats of all examples, concatenated, and the number of floats in each
+        example.
+        """
         starts, sizes = self._packed(column)
         _require(sizes % 4 == 0)
         if sizes.size and (sizes == sizes[0]).all() and sizes[0] <= _SHORT:
@@ -173,7 +177,9 @@ class ExampleColumns:
         return np.frombuffer(run, "<f4"), sizes // 4
 
     def integers(self, column: Column) -> tuple[Any, Any]:
-        """Return the integers of all examples, concatenated, and their number in each example."""
+        """Return the integers of all examples, concatenated, and the number of integers in each
+        example.
+        """
         starts, sizes = self._packed(column)
         run = b"".join(self._slices(starts, column.ends))
         last = np.frombuffer(run, np.uint8) < 0x80

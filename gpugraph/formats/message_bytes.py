@@ -1,7 +1,8 @@
 """Serialization of protobuf messages, field by field, without protobuf.
 
-A field is its number and wire type in a varint, then its value: a varint, 4 or 8 bytes, or a length
-and that many bytes. This module is for messages that a run writes by the thousand.
+A field consists of its number and wire type in a varint, followed by its value, which is a varint,
+4 or 8 bytes, or a length and this number of bytes. This module is for messages that a run writes in
+large numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ _MASK = (1 << 64) - 1
 
 
 def varint(value: int) -> bytes:
-    """Encode an integer as a varint (groups of 7 bits); a negative one as its 64 bits."""
+    """Encode an integer as a varint (groups of 7 bits). A negative integer is encoded as its 64
+    bits.
+    """
     value &= _MASK
     groups = bytearray()
     while value > 0x7F:
@@ -29,18 +32,18 @@ def varint(value: int) -> bytes:
 
 
 def bytes_field(number: int, content: bytes) -> bytes:
-    """Encode a field of a string, bytes or a message, even if it is empty."""
+    """Encode a field that is a string, bytes or a message. It is not omitted if it is empty."""
     return varint(number << 3 | LENGTH) + varint(len(content)) + content
 
 
 def int_field(number: int, value: int) -> bytes:
-    """Encode an integer field; 0 is omitted, since readers take an absent field as 0."""
+    """Encode an integer field. 0 is omitted, since readers interpret an absent field as 0."""
     return varint(number << 3 | VARINT) + varint(value) if value else b""
 
 
 def float_field(number: int, value: float) -> bytes:
-    """Encode a float field, even if the value is 0; values out of the range of float32 become
-    infinite.
+    """Encode a float field. It is not omitted if the value is 0. Values out of the range of float32
+    become infinite.
     """
     try:
         content = _FOUR.pack(value)
@@ -50,13 +53,13 @@ def float_field(number: int, value: float) -> bytes:
 
 
 def double_field(number: int, value: float) -> bytes:
-    """Encode a double field; +0 is omitted, since readers take an absent field as 0."""
+    """Encode a double field. +0 is omitted, since readers interpret an absent field as 0."""
     content = _EIGHT.pack(value)
     return varint(number << 3 | EIGHT_BYTES) + content if content != bytes(8) else b""
 
 
 def doubles_field(number: int, values: Sequence[float]) -> bytes:
-    """Encode a packed field of doubles; nothing for an empty list."""
+    """Encode a packed field of doubles. For an empty list, return nothing."""
     return bytes_field(number, struct.pack(f"<{len(values)}d", *values)) if len(values) else b""
 
 
@@ -78,8 +81,8 @@ def _read_varint(content: bytes, start: int) -> tuple[int, int]:
 def fields_of(content: bytes) -> Iterator[tuple[int, int, bytes, int, int]]:
     """Yield (number, wire type, content, start, end) of each field of a message.
 
-    start, end: positions of the whole field. The content of a varint is its encoded bytes. Raises
-    ValueError for bytes that are not a message.
+    `start` and `end` are the positions of the whole field. The content of a varint is its encoded
+    bytes. Raises ValueError if the bytes are not a message.
     """
     position = 0
     while position < len(content):

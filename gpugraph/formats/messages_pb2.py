@@ -1,6 +1,6 @@
 """TensorFlow's messages by their names: `messages_pb2.GraphDef`, `messages_pb2.DT_FLOAT`.
 
-They are classes of protobuf, which is imported on first access.
+They are classes of protobuf, which is imported when a name is first accessed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _FUNCTIONS = (
 
 
 def __getattr__(name: str) -> Any:
-    """Return a message class, an enumeration, the number of an enumeration's value, or a function.
+    """Return a message class, an enumeration, the number of an enumeration's value, or a function
+    of `message_classes`.
 
-    The functions are those of `message_classes`. Raises AttributeError for a name that TensorFlow's
-    messages do not have.
+    Raises AttributeError if TensorFlow's messages do not have the name.
     """
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,7 +17,7 @@ _READ_AT_ONCE = 256 << 10
 
 
 class TFRecordCompressionType:
-    """The compressions of a file: none, zlib, or gzip."""
+    """The compression types of a file: none, zlib or gzip."""
 
     NONE = 0
     ZLIB = 1
@@ -27,14 +27,15 @@ class TFRecordCompressionType:
 class TFRecordOptions:
     """The compression of a file of records.
 
-    Raises ValueError for any other value.
+    Raises ValueError if an argument has an invalid value.
 
     Args:
       compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`.
       flush_mode: zlib's mode for `flush`.
       window_bits, compression_level, mem_level, compression_strategy: zlib's parameters for
-        writing. input_buffer_size, output_buffer_size and compression_method are ignored: the
-        buffers' size is fixed, and zlib has one method.
+        writing.
+      input_buffer_size, output_buffer_size, compression_method: ignored, because the size of the
+        buffers is fixed, and zlib has only one method.
     """
 
     compression_type_map: ClassVar[dict[int, str]] = {
@@ -83,7 +84,9 @@ class TFRecordOptions:
         raise ValueError(f'Not a valid compression_type: "{options}"')
 
     def compressor(self) -> Any:
-        """Return zlib's compressor for these options, or None without compression."""
+        """Return zlib's compressor for these options. If the file is not compressed, return
+        None.
+        """
         kind = self.get_compression_type_string(self)
         if not kind:
             return None
@@ -103,13 +106,15 @@ def _window(kind: str, bits: int) -> int:
 
 
 class _Compressed:
-    """A writable file that compresses the written bytes, unless `compressor` is None."""
+    """A writable file that compresses the written bytes. If `compressor` is None, it writes them
+    unchanged.
+    """
 
     def __init__(self, target: BinaryIO, compressor: Any) -> None:
         self._target, self._compressor = target, compressor
 
     def write(self, content: Any) -> None:
-        """Compress bytes and write the output that the compressor has available."""
+        """Compress bytes, and write the output that the compressor has produced so far."""
         made_smaller = self._compressor is not None
         self._target.write(self._compressor.compress(content) if made_smaller else content)
 
@@ -117,7 +122,7 @@ class _Compressed:
 class TFRecordWriter:
     """A new file of records, which the constructor opens.
 
-    A context manager; methods raise FailedPreconditionError after `close`.
+    The writer is a context manager. After `close`, methods raise FailedPreconditionError.
 
     Args:
       options: `TFRecordOptions`, or a compression type.
@@ -143,7 +148,7 @@ class TFRecordWriter:
         return self._file
 
     def write(self, record: Any) -> None:
-        """Append a record, bytes or a string (in UTF-8)."""
+        """Append a record, which is bytes or a string. A string is encoded in UTF-8."""
         target = self._opened()
         content = record.encode() if isinstance(record, str) else record
         with system_errors(self._path):
@@ -158,7 +163,7 @@ class TFRecordWriter:
             target.flush()
 
     def close(self) -> None:
-        """Complete and close the file; do nothing if it is closed already."""
+        """Complete and close the file. Do nothing if it is already closed."""
         if self._file is None:
             return
         target, self._file = self._file, None
@@ -174,9 +179,10 @@ class TFRecordWriter:
 
 
 class InflatedFile:
-    """A reader that decompresses a file: `read(n)` returns at most n bytes, and none at the end.
+    """A reader that decompresses a file. `read(n)` returns at most n bytes, and no bytes at the
+    end.
 
-    Raises DataLossError for bytes in another format, and for a truncated file.
+    Raises DataLossError if the file has another format or is truncated.
 
     Args:
       kind: "ZLIB", "GZIP", or "" for an uncompressed file.
@@ -224,11 +230,11 @@ class InflatedFile:
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     """Yield the records of a file.
 
-    If there is no file, the first iteration raises NotFoundError. Raises DataLossError for a
-    damaged or truncated record.
+    If there is no file, the first iteration raises NotFoundError. Raises DataLossError if a record
+    is damaged or truncated.
 
     Args:
-      options: `TFRecordOptions` or a compression type; it must be the compression with which the
+      options: `TFRecordOptions` or a compression type. It must be the compression with which the
         file was written.
     """
     kind, name = TFRecordOptions.get_compression_type_string(options), os.fsdecode(path)

@@ -1,7 +1,7 @@
 """Serialization of TensorFlow's messages `Summary` and `Event` without protobuf.
 
-The bytes are equal to those that protobuf writes: fields are sorted by number. The declarations are
-in `messages/training_messages.py`.
+The bytes are equal to the bytes that protobuf writes, in which fields are sorted by number. The
+declarations are in `messages/training_messages.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TAG, _SIMPLE, _IMAGE, _HISTOGRAM, _AUDIO, _NODE_NAME, _TENSOR, _METADATA = 1, 2
 
 
 class SummaryValue(NamedTuple):
-    """One serialized value of a summary, its tag, and whether it has a SummaryMetadata."""
+    """One serialized value of a summary, with its tag, and whether it has a SummaryMetadata."""
 
     content: bytes
     tag: str = ""
@@ -47,8 +47,8 @@ def histogram_summary(
     """Return a Summary of one histogram.
 
     Args:
-      statistics: minimum, maximum, number, sum and sum of squares of the values.
-      limits: upper ends of the buckets.
+      statistics: the minimum, maximum, number, sum, and sum of squares of the values.
+      limits: the upper ends of the buckets.
       counts: the number of values in each bucket.
     """
     parts = [double_field(number, value) for number, value in enumerate(statistics, 1)]
@@ -57,17 +57,22 @@ def histogram_summary(
 
 
 def image_summary(tag: bytes, height: int, width: int, channels: int, png: bytes) -> bytes:
-    """Return a Summary of one image; `png` is the content of its PNG file."""
+    """Return a Summary of one image.
+
+    Args:
+      png: the content of the image's PNG file.
+    """
     sizes = int_field(1, height) + int_field(2, width) + int_field(3, channels)
     return _value(tag, bytes_field(_IMAGE, sizes + bytes_field(4, png)))
 
 
 def audio_summary(tag: bytes, rate: float, channels: int, frames: int, wav: bytes) -> bytes:
-    """Return a Summary of one recording; `wav` is the content of its WAV file.
+    """Return a Summary of one recording.
 
     Args:
-      rate: in Hz.
+      rate: the sample rate in Hz.
       frames: the number of samples per channel.
+      wav: the content of the recording's WAV file.
     """
     sizes = float_field(1, rate) + int_field(2, channels) + int_field(3, frames)
     content = sizes + bytes_field(4, wav) + bytes_field(5, b"audio/wav")
@@ -77,7 +82,9 @@ def audio_summary(tag: bytes, rate: float, channels: int, frames: int, wav: byte
 def tensor_summary(tag: bytes, tensor: bytes, metadata: bytes, node_name: bytes = b"") -> bytes:
     """Return a Summary of one tensor.
 
-    `tensor` is a serialized TensorProto, `metadata` a SummaryMetadata.
+    Args:
+      tensor: a serialized TensorProto.
+      metadata: a serialized SummaryMetadata.
     """
     name_field = bytes_field(_NODE_NAME, node_name) if node_name else b""
     content = name_field + bytes_field(_TENSOR, tensor) + bytes_field(_METADATA, metadata)
@@ -87,8 +94,8 @@ def tensor_summary(tag: bytes, tensor: bytes, metadata: bytes, node_name: bytes 
 def tensor_message(
     dtype: int, shape: Sequence[int], strings: Sequence[bytes] | None, content: bytes = b""
 ) -> bytes:
-    """Return a serialized TensorProto of strings, or of the bytes `content` if `strings` is
-    None.
+    """Return a serialized TensorProto of strings. If `strings` is None, the TensorProto contains
+    the bytes `content` instead.
     """
     sizes = b"".join(bytes_field(2, int_field(1, size)) for size in shape)
     if strings is not None:
@@ -99,7 +106,7 @@ def tensor_message(
 
 
 def summary_values(summary: bytes) -> Iterator[SummaryValue]:
-    """Yield the values of a serialized Summary. Raises ValueError for malformed bytes."""
+    """Yield the values of a serialized Summary. Raises ValueError if the bytes are malformed."""
     for number, kind, content, _, _ in fields_of(summary):
         if number == _VALUE and kind == LENGTH:
             tag, has_metadata = "", False
@@ -111,7 +118,9 @@ def summary_values(summary: bytes) -> Iterator[SummaryValue]:
 
 
 def without_metadata(value: bytes) -> bytes:
-    """Return a serialized value without its metadata, which a file has only once for a tag."""
+    """Return a serialized value without its metadata. A file contains the metadata of a tag only
+    once.
+    """
     fields = fields_of(value)
     return b"".join(value[start:end] for number, *_, start, end in fields if number != _METADATA)
 
@@ -136,15 +145,17 @@ def event_message(wall_time: float, step: int, kind: str, content: bytes) -> byt
     """Return a serialized Event.
 
     Args:
-      wall_time: in seconds since 1970.
-      kind, content: a key of EVENT_FIELDS and the serialized value of that field.
+      wall_time: the time in seconds since 1970.
+      kind, content: a key of EVENT_FIELDS, and the serialized value of that field.
     """
     fields = double_field(1, wall_time) + int_field(2, step)
     return fields + bytes_field(EVENT_FIELDS[kind], content)
 
 
 def tagged_run_metadata(tag: str, run_metadata: bytes) -> bytes:
-    """Return a TaggedRunMetadata: the serialized RunMetadata of a run, under the name `tag`."""
+    """Return a TaggedRunMetadata, which contains the serialized RunMetadata of a run under the name
+    `tag`.
+    """
     return bytes_field(1, tag.encode()) + bytes_field(2, run_metadata)
 
 
@@ -156,7 +167,7 @@ def plugin_metadata(
     Args:
       plugin: the TensorBoard plugin that shows the values.
       display_name, description: the texts that the plugin shows with the values.
-      content: the plugin's message about the values.
+      content: a message about the values, whose format the plugin defines.
     """
     settings = bytes_field(2, content) if content else b""
     parts = bytes_field(1, bytes_field(1, plugin.encode()) + settings) if plugin else b""
@@ -166,5 +177,7 @@ def plugin_metadata(
 
 
 def file_version_event(wall_time: float) -> bytes:
-    """Return the Event that every event file starts with: the version of the file format."""
+    """Return the Event with which every event file starts. It contains the version of the file
+    format.
+    """
     return event_message(wall_time, 0, "file_version", b"brain.Event:2")

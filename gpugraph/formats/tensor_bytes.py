@@ -1,4 +1,4 @@
-"""Serialization of arrays as TensorProto messages, and back, without protobuf."""
+"""Conversion between arrays and serialized TensorProto messages, without protobuf."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ them.
 
 
 def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
-    """Return a serialized TensorProto: numbers as raw bytes, or one field per string.
+    """Return a serialized TensorProto. Numbers are stored as raw bytes, strings as one field each.
 
-    Raises TypeError for a dtype that a TensorProto can't hold as bytes.
+    Raises TypeError if a TensorProto can't hold the dtype as bytes.
 
     Args:
-      shape: replaces the array's shape.
+      shape: a shape that replaces the array's shape, or None.
     """
     sizes = array.shape if shape is None else shape
     dims = b"".join(bytes_field(2, int_field(1, size)) for size in sizes)
@@ -57,7 +57,7 @@ def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
 def read_tensor_bytes(message: bytes) -> tuple[Any, DType]:
     """Return the array of a serialized TensorProto, and its dtype.
 
-    Raises ValueError for malformed bytes.
+    Raises ValueError if the bytes are malformed.
     """
     dtype, raw = 0, b""
     sizes: list[int] = []
@@ -110,7 +110,7 @@ def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, 
 
     Args:
       parts: (wire type, content) of all fields, by number.
-      raw: `tensor_content`, which may hold strings.
+      raw: the content of `tensor_content`, which may contain strings.
     """
     if dtype is dtypes.string:
         texts = [content for _, content in parts.get(_STRINGS, ())]
@@ -134,7 +134,9 @@ def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, 
 
 
 def decoded_strings(raw: bytes, count: int) -> list[bytes]:
-    """Decode `count` strings from TensorFlow's raw bytes: lengths as varints, then the texts."""
+    """Decode `count` strings from TensorFlow's raw bytes, which contain all lengths as varints,
+    followed by all strings.
+    """
     if count > len(raw):
         raise ValueError(f"{len(raw)} bytes are too few for {count} strings")
     groups = np.frombuffer(raw, np.uint8)
@@ -152,14 +154,17 @@ def decoded_strings(raw: bytes, count: int) -> list[bytes]:
 
 
 def encoded_strings(texts: list[bytes]) -> bytes:
-    """Encode strings as TensorFlow's raw bytes: all lengths as varints, then all texts."""
+    """Encode strings as TensorFlow's raw bytes, which contain all lengths as varints, followed by
+    all strings.
+    """
     return b"".join([*(varint(len(text)) for text in texts), *texts])
 
 
 def _filled(values: Any, count: int) -> Any:
-    """Extend the values to `count` by repeating the last value, or by zeros if there are no values.
+    """Extend the values to `count` elements by repeating the last value. If there are no values,
+    use zeros.
 
-    Raises ValueError for too many values, and for few values that would expand to a huge array.
+    Raises ValueError if there are too many values, or if a few values would expand to a huge array.
     """
     if values.size == count:
         return values

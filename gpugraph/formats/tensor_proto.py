@@ -1,8 +1,9 @@
-"""Arrays as TensorProto messages, and back: the form of constants in files.
+"""Conversion between arrays and TensorProto messages, which hold the constants in files.
 
-An array of several numbers of the usual dtypes is stored as raw bytes in `tensor_content`. Other
-values are in the field for their dtype, whose last value is repeated for all remaining elements.
-float16 and bfloat16 are bit patterns in `half_val`, and a complex number is a pair of values.
+If an array has several numbers of a common dtype, it is stored as raw bytes in `tensor_content`.
+Any other array is stored in the field for its dtype. The last value of the field is repeated for
+all remaining elements. float16 and bfloat16 are bit patterns in `half_val`, and a complex number is
+a pair of values.
 """
 
 from __future__ import annotations
@@ -69,7 +70,10 @@ _NEVER_AS_BYTES = frozenset(
 def tensor_proto_of(array: NDArray[Any], dtype: DType, shape: Sequence[int]) -> Any:
     """Return a TensorProto of `shape` with the array's values; strings are an array of bytes.
 
-    An array with fewer elements than `shape` is extended by its last value.
+    If the array has fewer elements than `shape`, it is extended by its last value.
+
+    Args:
+      as_values: whether the values are never stored as raw bytes, regardless of their number.
 
     Raises:
       ValueError: the content is larger than 2 GiB, protobuf's limit.
@@ -122,7 +126,7 @@ def is_tensor_proto(value: Any) -> bool:
 def proto_value_count(tensor: Any) -> int | None:
     """Return the number of values in the field for a TensorProto's dtype.
 
-    Return None if the TensorProto has raw bytes.
+    Returns None if the TensorProto has raw bytes.
     """
     if tensor.tensor_content:
         return None
@@ -132,11 +136,12 @@ def proto_value_count(tensor: Any) -> int | None:
 
 
 def make_ndarray(tensor: Any) -> NDArray[Any]:
-    """Return a new array with the dtype, shape and values of a TensorProto; strings are bytes.
+    """Return a new array with the dtype, shape and values of a TensorProto. Strings are returned as
+    bytes.
 
     Raises:
-      TypeError: it is not a TensorProto, or its dtype is a resource, a variant, or unknown.
-      ValueError: the shape is not known, or does not fit the values.
+      TypeError: `tensor` is not a TensorProto, or its dtype is a resource, a variant, or unknown.
+      ValueError: the shape is not fully known, or does not match the values.
     """
     if not is_tensor_proto(tensor):
         raise TypeError(f"make_ndarray needs a TensorProto, but got {tensor!r:.200}")
@@ -153,7 +158,9 @@ def _unsupported(tensor: Any, dtype: DType) -> TypeError:
 
 
 def tensor_array(tensor: Any) -> NDArray[Any]:
-    """Return an array as `make_ndarray` does; elements of dtype variant are `Variant` objects."""
+    """Return an array as `make_ndarray` does, but also support the dtype variant, whose elements
+    are `Variant` objects.
+    """
     dtype = as_dtype(tensor.dtype).base_dtype
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     if tensor.tensor_shape.unknown_rank or min(sizes, default=0) < 0:
@@ -188,10 +195,10 @@ def _variant(message: Any) -> Variant:
 
 
 def _filled(values: NDArray[Any], sizes: list[int]) -> NDArray[Any]:
-    """Return the values in the given shape, extended by the last value, or by zero if there are no
-    values.
+    """Return the values in the given shape, extended by the last value. If there are no values, use
+    zeros.
 
-    Raises ValueError for too many values, and for several values that would expand to a large
+    Raises ValueError if there are too many values, or if several values would expand to a large
     array.
     """
     count = prod(sizes)

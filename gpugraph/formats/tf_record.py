@@ -1,4 +1,4 @@
-"""TFRecord: records in a file, each with its length and checksums.
+"""TFRecord: the format of files of records. Each record has a length and checksums.
 
 A record is stored as its length (8 bytes), the masked CRC-32C of the length, its bytes, and the
 masked CRC-32C of the bytes.
@@ -24,7 +24,11 @@ _READ_AT_ONCE = 16 << 20
 
 
 def write_record(target: Any, record: Any) -> int:
-    """Write a record, bytes or a buffer, to a binary file. Return the number of bytes written."""
+    """Write a record to a binary file. Return the number of bytes written.
+
+    Args:
+      record: bytes or a buffer.
+    """
     length = _LENGTH.pack(memoryview(record).nbytes)
     target.write(length + _CRC.pack(masked_crc32c(length)))
     target.write(record)
@@ -35,13 +39,14 @@ def write_record(target: Any, record: Any) -> int:
 def read_records(source: Any, name: Any) -> Iterator[bytes]:
     """Yield the records from the current position of a binary file to its end.
 
-    Raises DataLossError, with the record's offset, for a wrong checksum, for an end within a
-    record, and for a record that is far larger than the compressed bytes read. Memory is allocated
-    only for bytes that the file has, whatever length a record claims.
+    Raises DataLossError, with the record's offset, if a checksum is wrong, if the file ends within
+    a record, or if a record is far larger than the compressed bytes read. Memory is allocated only
+    for bytes that the file has, even if a record claims a greater length.
 
     Args:
-      source: an object whose `read(n)` returns at most n bytes, and none at the end. `consumed`, if
-        it exists and is not None, is the number of compressed bytes that it has read.
+      source: an object whose `read(n)` returns at most n bytes, and no bytes at the end. If it has
+        an attribute `consumed` that is not None, this is the number of compressed bytes that it has
+        read.
       name: the path for errors.
     """
     offset, ahead = 0, _ReadAhead(source)
@@ -57,9 +62,10 @@ def read_records(source: Any, name: Any) -> Iterator[bytes]:
 
 
 class _ReadAhead:
-    """A file of which some bytes were read ahead, for native code that finds the records in them.
+    """A file from which bytes were read in advance, so that native code can find the records in
+    them.
 
-    Without native code nothing is read ahead.
+    If there is no native code, no bytes are read in advance.
     """
 
     def __init__(self, source: Any) -> None:
@@ -67,7 +73,7 @@ class _ReadAhead:
 
     @property
     def consumed(self) -> int | None:
-        """The number of compressed bytes that were read, or None for other files."""
+        """The number of compressed bytes that were read, or None if the file is not compressed."""
         return getattr(self._source, "consumed", None)
 
     def read(self, size: int) -> bytes:
@@ -79,7 +85,9 @@ class _ReadAhead:
         return part
 
     def whole_records(self) -> list[bytes]:
-        """Return undamaged records that are next, if there are any; there may be more."""
+        """Return the next records, as long as they are undamaged and were read in advance. More
+        records may follow.
+        """
         scan = _scanner()
         if scan is None:
             return []
@@ -100,7 +108,7 @@ _SCANNED, _MOST_RECORDS = 256 << 10, 16 << 10
 
 
 class _Scanner:
-    """The native scanner, which is requested until it is available."""
+    """The native scanner of records. It is requested repeatedly until it is available."""
 
     def __init__(self) -> None:
         self._function: RecordScanner | None = None
@@ -111,7 +119,7 @@ class _Scanner:
         self._find = find
 
     def __call__(self) -> RecordScanner | None:
-        """Return the scanner, or None."""
+        """Return the scanner, or None if it is not available yet."""
         if self._function is None and self._find is not None:
             self._function = self._find()
         return self._function
@@ -124,10 +132,10 @@ provide_scanner = _scanner.provide
 def read_record(source: Any, name: Any, offset: int) -> bytes | None:
     """Return the record at the current position. Return None at the end of the file.
 
-    Raises DataLossError as `read_records` does; the position is then somewhere in the record.
+    Raises DataLossError as `read_records` does. The position is then somewhere in the record.
 
     Args:
-      offset: the position in bytes from the start, for errors.
+      offset: the position in bytes from the start of the file, for errors.
     """
     head = _read(source, _HEAD, name, offset)
     if not head:
@@ -151,9 +159,9 @@ def read_record(source: Any, name: Any, offset: int) -> bytes | None:
 
 
 def _read(source: Any, size: int, name: Any, offset: int) -> bytes:
-    """Return the next `size` bytes, or fewer at the end.
+    """Return the next `size` bytes. If the file has fewer bytes left, return these.
 
-    Memory is only allocated for existing bytes.
+    Memory is only allocated for bytes that exist.
 
     Raises DataLossError if compressed bytes expand beyond the limit of `most_inflated`.
     """
@@ -172,7 +180,9 @@ def _read(source: Any, size: int, name: Any, offset: int) -> bytes:
 
 
 def _pointer_text(head: bytes, source: Any) -> str:
-    """Return a remark if the file that starts with `head` is a Git LFS pointer, otherwise ""."""
+    """Return an explanation if the file that starts with `head` is a Git LFS pointer, otherwise
+    "".
+    """
     return pointer_text(head + source.read(_READ_AT_ONCE)) if BEGINNING.startswith(head) else ""
 
 

@@ -4,7 +4,7 @@ change.
 The client graph (`Graph`, `Operation`, `Tensor`; scopes, collections, default stacks) only grows.
 It holds the signature of each op and the user's line that created it, but no arrays and no devices.
 The runtime graph (`RuntimeGraph`, `Node`, `Edge`) is copied from the client graph for a run. This
-module re-exports the names that other packages need; it defines nothing.
+module defines nothing. It imports the names that other packages need.
 """
 
 from gpugraph.graph.client.client_graph import Graph as Graph

@@ -1,8 +1,9 @@
 """Conversion of the attr values that a program passes to the kind that the op declares.
 
-An attr of kind `"int"` becomes a 64-bit int, one of kind `"list(int)"` a list of them, and so on. A
-value that can't be converted raises TypeError with the message of TensorFlow's op_def_library.py:
-"Expected int for argument". No other module checks attr values.
+The value of an attr of kind `"int"` becomes a 64-bit int, the value of an attr of kind
+`"list(int)"` becomes a list of 64-bit ints, and so on. A value that can't be converted raises
+TypeError with the message of TensorFlow's op_def_library.py: "Expected int for argument". No other
+module checks attr values.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> Any:
     """Convert `value` to the attr's kind and check it against the attr's bounds.
 
-    Raises TypeError for a value of another kind or a dtype that the op does not accept. Raises
-    ValueError for a number or string that the attr does not allow, an invalid shape, or a list that
-    is too short.
+    Raises TypeError if the value has another kind, or is a dtype that the op does not accept.
+    Raises ValueError if the attr does not permit a number or string, if a shape is invalid, or if a
+    list is too short.
 
     Args:
-      function: the name of the Python function that the program called, for error messages.
+      function: the name of the Python function that the program has called, for error messages.
     """
     kind = attr.kind
     if kind.startswith("list("):
@@ -60,7 +61,7 @@ def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> An
 
 
 def _check_text(attr: AttrDef, text: str, op_type: str) -> None:
-    """Raise ValueError for a string that the attr does not accept."""
+    """Raise ValueError if the attr does not accept the string."""
     if attr.allowed and text not in attr.allowed:
         raise ValueError(
             f"Attr '{attr.name}' of '{op_type}' Op passed string '{text}' not in: "
@@ -69,15 +70,15 @@ def _check_text(attr: AttrDef, text: str, op_type: str) -> None:
 
 
 def quoted(texts: Sequence[str]) -> str:
-    """Return strings in the form in which messages list them: `"SAME", "VALID"`."""
+    """Return strings as one text, in the notation that messages use: `"SAME", "VALID"`."""
     return ", ".join(f'"{text}"' for text in texts)
 
 
 def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> None:
-    """Raise TypeError for a dtype that the type attr does not accept.
+    """Raise TypeError if the type attr does not accept the dtype.
 
     Args:
-      argument: the name of the parameter that the dtype comes from, for the message.
+      argument: the name of the parameter that determines the dtype, for the message.
     """
     if attr.allowed and dtype not in attr.allowed:
         names = ", ".join(element_type.name for element_type in attr.allowed)
@@ -92,7 +93,7 @@ def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> N
 def whole_number(name: str, value: Any) -> int:
     """Convert `value` to a 64-bit int.
 
-    Raises TypeError for a value that is not a number, and ValueError for a number out of range.
+    Raises TypeError if the value is not a number, and ValueError if the number is out of range.
     """
     if isinstance(value, (str, bytes)) or getattr(value, "ndim", 0) != 0:
         raise _unexpected("int", name, value)
@@ -108,7 +109,7 @@ def whole_number(name: str, value: Any) -> int:
 def real_number(name: str, value: Any) -> float:
     """Convert `value` to a float.
 
-    Raises TypeError for a value that is not a number, and ValueError for an int that is too large.
+    Raises TypeError if the value is not a number, and ValueError if it is an int that is too large.
     """
     if not isinstance(value, numbers.Real):
         raise _unexpected("float", name, value)
@@ -119,9 +120,9 @@ def real_number(name: str, value: Any) -> float:
 
 
 def text_of(name: str, value: Any) -> str:
-    """Convert a string or bytes to a string; invalid UTF-8 is escaped by surrogates.
+    """Convert a string or bytes to a string. Invalid UTF-8 is escaped as surrogates.
 
-    Raises TypeError for any other value, and ValueError for a string that can't be encoded.
+    Raises TypeError for any other value, and ValueError if a string can't be encoded.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
@@ -178,7 +179,7 @@ def complete_attrs(
 ) -> dict[str, Any]:
     """Return `attrs` with all defaults, and with the attrs that the inputs' dtypes determine.
 
-    Raises ValueError for attrs that are missing and for inputs that don't match the signature.
+    Raises ValueError if attrs are missing, or if inputs don't match the signature.
 
     Args:
       types: the dtypes of all input tensors, with lists flattened.
@@ -205,8 +206,8 @@ def complete_attrs(
 def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) -> int:
     """Return the number of tensors in one argument of an op.
 
-    If no attr gives the length of a list, and the op has no other list, the list gets all tensors
-    that are left over from the other arguments.
+    If no attr determines the length of a list, and the op has no other list, the list consists of
+    all tensors that the other arguments leave over.
     """
     if not arg.is_list:
         return 1
@@ -222,8 +223,8 @@ def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) ->
 
 
 def _bind_arg(op_def: OpDef, arg: ArgDef, types: Sequence[DType], known: dict[str, Any]) -> None:
-    """Add to `known` the attrs that one argument's tensors determine. Raises ValueError for a
-    mismatch.
+    """Add to `known` the attrs that the tensors of one argument determine. Raises ValueError if the
+    tensors don't match the argument.
 
     Args:
       types: the dtypes of the tensors in this argument.

@@ -1,4 +1,6 @@
-"""`tf.autograph`: Python functions with `if`, `while` and `for` on tensors, as graphs."""
+"""`tf.autograph`: conversion of Python functions with `if`, `while` and `for` on tensors to
+functions that build graphs.
+"""
 
 from gpugraph.api.autograph import autograph_experimental as autograph_experimental
 from gpugraph.building.autograph.autograph_functions import (

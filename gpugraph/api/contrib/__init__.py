@@ -1,4 +1,4 @@
-"""The modules of `tf.contrib` that gpugraph has, such as `framework`, `layers` and `slim`."""
+"""The modules of `tf.contrib` that gpugraph provides, such as `framework`, `layers` and `slim`."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`tf.contrib.autograph`: the older path of `tf.autograph`, with the names of its modules."""
+"""`tf.contrib.autograph`: an older path to the names of `tf.autograph` and of its modules."""
 
 from gpugraph.building.autograph.function_conversion import (
     convert as convert, converted_call as converted_call, do_not_convert as do_not_convert,

@@ -1,4 +1,6 @@
-"""Datasets with the names of TensorFlow 1.4 to 1.12."""
+"""`tf.contrib.data`: datasets and their transformations, under their names in TensorFlow 1.4 to
+1.12.
+"""
 
 from gpugraph.api.data.data_experimental import *
 from gpugraph.library.data.contrib_transformations import (

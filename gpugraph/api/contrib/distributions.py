@@ -1,4 +1,4 @@
-"""`tf.contrib.distributions`: the distributions of `tf.distributions`, and many more."""
+"""`tf.contrib.distributions`: the distributions of `tf.distributions` and many others."""
 
 from gpugraph.api.contrib import bijectors as bijectors
 from gpugraph.library.bijectors.elementwise_bijectors import softplus_inverse as softplus_inverse

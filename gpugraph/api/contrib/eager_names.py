@@ -1,4 +1,6 @@
-"""`tf.contrib.eager`: the names that work in graph mode, such as `defun` and `py_func`."""
+"""`tf.contrib.eager`: those of its names that also work in graph mode, such as `defun` and
+`py_func`.
+"""
 
 from gpugraph.building.compatibility.tensorflow_versions import (
     enable_eager_execution as enable_eager_execution,

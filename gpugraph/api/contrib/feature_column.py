@@ -1,4 +1,4 @@
-"""Feature columns of sequences, under their original names."""
+"""`tf.contrib.feature_column`: feature columns of sequences, under their original names."""
 
 from gpugraph.library.feature_column.column_functions import (
     sequence_categorical_column_with_hash_bucket as sequence_categorical_column_with_hash_bucket,

@@ -1,4 +1,4 @@
-"""`tf.contrib.nn`: functions of neural networks that are not in `tf.nn`."""
+"""`tf.contrib.nn`: functions for neural networks that are not in `tf.nn`."""
 
 from gpugraph.library.contrib.nn_functions import (
     alpha_dropout as alpha_dropout,

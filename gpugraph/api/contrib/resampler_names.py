@@ -1,4 +1,4 @@
-"""`tf.contrib.resampler`: values of images at positions between pixels."""
+"""`tf.contrib.resampler`: sampling of images at positions between pixels."""
 
 from gpugraph.library.contrib.images import (
     resampler as resampler,

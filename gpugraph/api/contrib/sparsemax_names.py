@@ -1,4 +1,6 @@
-"""`tf.contrib.sparsemax`: sparsemax, which is like softmax but gives exact zeros, and its loss."""
+"""`tf.contrib.sparsemax`: sparsemax, a variant of softmax that can return exact zeros, and its
+loss.
+"""
 
 from gpugraph.library.contrib.nn_functions import (
     sparsemax as sparsemax,

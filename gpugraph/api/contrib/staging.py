@@ -1,4 +1,6 @@
-"""`tf.contrib.staging`: buffers that load the next step's inputs while a step runs."""
+"""`tf.contrib.staging`: buffers through which the inputs of the next step are loaded while a step
+runs.
+"""
 
 from gpugraph.ops.queues.staging_classes import (
     MapStagingArea as MapStagingArea, StagingArea as StagingArea,

@@ -1,4 +1,4 @@
-"""`tf.contrib.training`: hyperparameters, train ops, placement of variables on devices."""
+"""`tf.contrib.training`: hyperparameters, train ops, and placement of variables on devices."""
 
 from gpugraph.library.contrib.layers import (
     add_gradients_summaries as add_gradients_summaries, clip_gradient_norms as clip_gradient_norms,

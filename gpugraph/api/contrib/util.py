@@ -1,4 +1,6 @@
-"""`tf.contrib.util`: constant values of tensors, and the op types that a GraphDef needs."""
+"""`tf.contrib.util`: the constant values of tensors, and the list of op types that a GraphDef
+needs.
+"""
 
 from gpugraph.base import nest as nest
 from gpugraph.formats.tensor_proto import make_ndarray as make_ndarray

@@ -1,5 +1,5 @@
-"""`tf.data.experimental`: additional transformations of datasets, and functions of datasets and
-iterators.
+"""`tf.data.experimental`: additional transformations of datasets, and functions that take a dataset
+or an iterator.
 """
 
 from gpugraph.library.data import (

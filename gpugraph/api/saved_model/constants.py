@@ -1,4 +1,4 @@
-"""`tf.saved_model.constants`: the names of files and collections of SavedModels."""
+"""`tf.saved_model.constants`: the names of a SavedModel's files and collections."""
 
 from gpugraph.library.saved_models.model_names import (
     ASSETS_DIRECTORY as ASSETS_DIRECTORY, ASSETS_KEY as ASSETS_KEY,

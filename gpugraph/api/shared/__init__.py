@@ -1,3 +1,3 @@
-"""Lists of names that `tf` and one of its modules have in common. Both import them from here, by
-`import *`.
+"""Lists of names that exist both in `tf` and in one of its modules. `tf` and the module import them
+from here by `import *`.
 """

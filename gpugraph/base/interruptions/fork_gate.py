@@ -1,8 +1,8 @@
 """A gate that is closed while the process forks: no run of a plan starts or continues during the
 fork.
 
-A child gets the memory in its state at the fork. If another thread were writing data at that
-moment, in native code or in NumPy, the data would stay partly written in the child.
+A forked child starts with a copy of the memory. If another thread were writing data at that moment,
+in native code or in NumPy, the data would stay partly written in the child.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 
 class ForkGate:
     """A gate that makes runs wait while the process forks. A run checks `is_closed` before it
-    starts. If it is set, the run calls `wait`.
+    starts. If the gate is closed, the run calls `wait`.
     """
 
     __slots__ = ("is_closed", "lock")
@@ -22,7 +22,9 @@ class ForkGate:
         self.lock = threading.RLock()
 
     def close(self) -> None:
-        """Close the gate at the start of a fork; `lock` is held until the fork ends."""
+        """Close the gate at the start of a fork. The forking thread holds `lock` until the fork
+        ends.
+        """
         self.lock.acquire()
         self.is_closed = True
 

@@ -1,24 +1,25 @@
 """Deferred signal handlers: no handler runs in the middle of an uninterrupted call.
 
 Python runs a signal's handler between any two bytecode instructions. If the handler raises an
-exception, it propagates from there: from the middle of an update, or from between a change of
-memory and its bookkeeping. This module therefore wraps every Python-level handler of every signal,
-whether the program sets it before or after the import. While the main thread is inside an
-uninterrupted function (a run, a change of an allocator, the replacement of a file), the wrapper
-only records the signal. The handler runs when the outermost such function returns
-(`deliver_signals`), as it would run after a call into C. It may then raise any exception, or run a
-session.
+exception, that exception can interrupt an update halfway, or separate a change of memory from its
+bookkeeping. This module therefore wraps every Python-level handler of every signal, whether the
+program sets it before or after the import. While the main thread is inside an uninterrupted
+function (a run, a change of an allocator, the replacement of a file), the wrapper only records the
+signal. The handler runs when the outermost uninterrupted function returns (`deliver_signals`), just
+as Python delays a handler until a call into C returns. The handler may then raise any exception, or
+run a session.
 
 A run may take a long time, and may call Python functions of the user. Handlers run immediately
-inside those (`call_interruptibly`). A run polls for pending signals (`poll_signals`) at points
-where it checks whether to continue (`plan/run_clock.py`). Python's own SIGINT handler, which only
-raises KeyboardInterrupt, runs immediately. Other handlers run after they have waited for a second.
-They are delayed because they may read variables, which are only consistent between runs.
+inside these Python functions (`call_interruptibly`). A run polls for pending signals
+(`poll_signals`) at points where it checks whether to continue (`plan/run_clock.py`). Python's own
+SIGINT handler, which only raises KeyboardInterrupt, runs immediately. At such a point, any other
+handler runs only if its signal has been pending for a second. The delay exists because a handler
+may read variables, which are only consistent between runs.
 
 If a signal arrives again before its handler has run, the handler runs only once, as with the
 system's own pending signals. A second Ctrl-C at least a second after the first raises
-KeyboardInterrupt immediately. Exceptions that are injected by other means than signal handlers (by
-`PyThreadState_SetAsyncExc` or trace functions) can't be deferred.
+KeyboardInterrupt immediately. Exceptions that `PyThreadState_SetAsyncExc` or a trace function
+injects can't be deferred.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ _is_installed = False
 def defers_signals(
     on_signal: Callable[[FrameType], object] | None = None,
 ) -> Callable[[_Function], _Function]:
-    """Mark a function as uninterrupted. Its caller must call `deliver_signals` if any is `PENDING`.
+    """Mark a function as uninterrupted.
+
+    The caller of the function must call `deliver_signals` afterwards if `PENDING` is not empty.
 
     Args:
       on_signal: called with the frame of the running function whenever a signal arrives.
@@ -79,7 +82,7 @@ def defers_signals(
 def uninterrupted(function: _Function) -> _Function:
     """Return a function during which no signal handler runs.
 
-    Handlers of signals that arrived during a call run when the call has ended.
+    If a signal arrives during a call, its handler runs when the call has ended.
     """
     defers_signals()(function)
 
@@ -95,7 +98,9 @@ def uninterrupted(function: _Function) -> _Function:
 
 
 def uninterrupted_finalizer(function: _Function) -> _Function:
-    """Defer signal handlers in a `__del__`, where Python would drop the exceptions they raise."""
+    """Defer signal handlers in a `__del__` method. Python would drop the exceptions that handlers
+    raise there.
+    """
     defers_signals()(function)
     _FINALIZERS.add(function.__code__)
     return function
@@ -150,9 +155,10 @@ def poll_signals(at_once: bool) -> None:
 
 def install_handlers() -> None:
     """Wrap the program's signal handlers: the handlers that are set already, and all handlers that
-    it sets later.
+    the program sets later.
 
-    Handlers that are set already can only be wrapped in the main thread: call this there once.
+    Handlers that are set already can only be wrapped from the main thread, so the main thread must
+    call this once.
     """
     global _is_installed
     if _is_installed:
@@ -167,7 +173,7 @@ def install_handlers() -> None:
 
 
 def is_main_thread() -> bool:
-    """Return whether the calling thread is the thread that runs signal handlers."""
+    """Return whether the calling thread is the main thread, where Python runs signal handlers."""
     return threading.current_thread() is threading.main_thread()
 
 
@@ -201,7 +207,7 @@ def _get(number: int) -> Any:
 
 def _handle(number: int, frame: FrameType | None) -> None:
     """Run the program's handler of this signal, or defer it. Python calls this function for every
-    signal.
+    signal that has a handler in Python.
     """
     around = _uninterrupted_frames(frame)
     if not around or _insists(number):

@@ -1,4 +1,4 @@
-"""Open sizes: sizes of tensors that a compilation keeps as variables (see `size_traces`)."""
+"""Open sizes: sizes of tensors that remain variables in a compiled plan (see `size_traces`)."""
 
 from gpugraph.base.sizes.size_arrays import (
     as_whole_numbers as as_whole_numbers,

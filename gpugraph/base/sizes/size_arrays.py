@@ -1,5 +1,5 @@
-"""Arrays that hold the values of shapes in a compilation: integers, and Sizes where a size
-is open.
+"""Arrays that hold sizes during a compilation. An element is an integer, or a `Size` if the size is
+open.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from gpugraph.base.sizes.size_traces import Size
 
 
 def size_array(sizes: Any, numpy_type: Any) -> Any:
-    """Return an array of one size or of a tuple of sizes; its dtype is object if any size
-    is open.
+    """Return an array of one size or of a tuple of sizes. Its dtype is object if any size is open,
+    else `numpy_type`.
     """
     items = sizes if isinstance(sizes, tuple) else (sizes,)
     array = np.array(items, object if is_open(items) else numpy_type)
@@ -22,12 +22,12 @@ def size_array(sizes: Any, numpy_type: Any) -> Any:
 
 
 def has_open_sizes(array: Any) -> bool:
-    """Return whether an element of an array is a Size."""
+    """Return whether any element of an array is a Size."""
     return array.dtype == object and any(type(item) is Size for item in array.flat)
 
 
 def as_whole_numbers(array: Any, numpy_type: Any) -> Any:
-    """Return an array of dtype object as an array of `numpy_type` if no element is a Size;
-    otherwise unchanged.
+    """Convert an array of dtype object to `numpy_type` unless it contains a Size. Return any other
+    array unchanged.
     """
     return array if has_open_sizes(array) else array.astype(numpy_type)

@@ -14,7 +14,7 @@ def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
 
 
 def whole(size: Any) -> Any:
-    """Return a Size unchanged; convert any other value to an int."""
+    """Return a Size unchanged. Convert any other value to an int."""
     return size if type(size) is Size else int(size)
 
 
@@ -24,12 +24,14 @@ def is_open(sizes: Iterable[Any]) -> bool:
 
 
 def range_length(bounds: slice, size: Any) -> Any:
-    """Return the number of indices of a slice of an axis of this size."""
+    """Return the number of indices that a slice selects on an axis of this size."""
     return range_bounds(bounds, size)[1]
 
 
 def range_bounds(bounds: slice, size: Any) -> tuple[Any, Any, int]:
-    """Return the first index, the number of indices and the step of a slice of an axis."""
+    """Return the first index, the number of indices, and the step that a slice selects on an axis
+    of this size.
+    """
     step = 1 if bounds.step is None else bounds.step
     if not is_open((bounds.start, bounds.stop, size)):
         indices = range(*bounds.indices(size))
@@ -50,8 +52,9 @@ def range_bounds(bounds: slice, size: Any) -> tuple[Any, Any, int]:
 
 
 def _within(position: Any, low: Any, high: Any, size: Any) -> Any:
-    """Return a slice's bound as a position from the start, clipped to `low` and `high`. A negative
-    bound counts from the end.
+    """Return a slice's bound as a position from the start of the axis, clipped to `low` and `high`.
+
+    A negative bound is relative to the end of the axis.
     """
     if position < 0:
         position = position + size

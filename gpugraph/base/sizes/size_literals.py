@@ -1,4 +1,4 @@
-"""Whether a Size may be used as an int in this thread."""
+"""A setting of each thread: whether a Size may be used as an int."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ LITERALS = _Literals()
 
 @contextmanager
 def literals_refused() -> Iterator[None]:
-    """Raise OpenSizeError in this thread where a Size is used as an int, instead of recording a
-    condition: generated code would contain the number, and hold for one value of the size alone.
+    """Raise OpenSizeError if this thread uses a Size as an int inside the block.
+
+    Otherwise a Size records a condition and returns its value. Inside the block, that value would
+    become part of generated code, which would then be valid for a single value of the size.
     """
     before, LITERALS.are_refused = LITERALS.are_refused, True
     try:

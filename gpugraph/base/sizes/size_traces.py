@@ -5,12 +5,12 @@
     batch * length + 1                   a Size: 321 here, computed again for other inputs
     if length > 1: ...                   taken as it is here; the trace records the condition
 
-Wherever passes compute with sizes, a `Size` can take the place of an int. Arithmetic yields Sizes
-in a normal form, so that equal expressions are equal without a condition. If the outcome of a
-comparison depends on the inputs, it is decided by their first values, and the outcome becomes a
-condition. The value of a Size also becomes a condition where an int is required (`__index__`). So
-the result of a compilation with Sizes is valid for all inputs that meet every condition. For other
-inputs `SizeTrace.values` returns None.
+Passes can compute with a `Size` wherever they compute with an int. Arithmetic yields Sizes in a
+normal form, so that equal expressions are equal without a condition. If the outcome of a comparison
+depends on the inputs, the trace returns the outcome for the first inputs, and records it as a
+condition. Where an int is required (`__index__`), the trace returns the value for the first inputs,
+and records that value as a condition. So the result of a compilation with Sizes is valid for all
+inputs that meet every condition. For other inputs `SizeTrace.values` returns None.
 """
 
 from __future__ import annotations
@@ -43,8 +43,11 @@ class SizeTrace:
     """
 
     def __init__(self, inputs: Sequence[int], reported: Mapping[str, int] | None = None) -> None:
-        """inputs: the values of the input sizes in the first run, each at least 0. reported: by
-        name, sizes that kernels have reported in an earlier run (`report`).
+        """Create a trace.
+
+        Args:
+          inputs: the values of the input sizes in the first run, each at least 0.
+          reported: the sizes that kernels have reported in an earlier run (`report`), by name.
         """
         self.reported = reported or {}
         self.conditions: dict[tuple[str, Terms, Terms, bool], None] = {}
@@ -66,7 +69,9 @@ class SizeTrace:
         return SizeValues(self._hints)
 
     def report(self, name: str) -> Any:
-        """Return the Size that a kernel reports in each run, or None."""
+        """Return the Size of a value that a kernel reports in each run. Return None if an earlier
+        run has not reported it.
+        """
         number = self._reports.get(name)
         if number is None:
             if name not in self.reported:
@@ -79,7 +84,7 @@ class SizeTrace:
 
     @property
     def report_names(self) -> Set[str]:
-        """The names of the reported sizes in use."""
+        """The names of the reported sizes that the trace uses."""
         return self._reports.keys()
 
     def reports_in(self, size: Any) -> set[str]:
@@ -95,7 +100,7 @@ class SizeTrace:
 
     @property
     def names(self) -> list[str]:
-        """The names of the atoms in texts: `s0`, ... for inputs, `q0`, ... for operations."""
+        """The names of the atoms in messages: `s0`, ... for inputs, `q0`, ... for operations."""
         names = [f"s{number}" for number in range(len(self._atoms))]
         for place, number in enumerate(self.operations.values()):
             names[number] = f"q{place}"
@@ -106,7 +111,14 @@ class SizeTrace:
     def values(
         self, inputs: Sequence[int], reported: Mapping[str, int] | None = None
     ) -> SizeValues | None:
-        """Return the values of all Sizes. Return None unless they meet all conditions."""
+        """Return the values of all Sizes for these inputs. Return None if the inputs violate a
+        condition.
+
+        Args:
+          inputs: the values of the input sizes.
+          reported: the reported sizes by name; None means the values that the trace was created
+            with.
+        """
         atoms = list(inputs)
         reported = self.reported if reported is None else reported
         try:
@@ -129,8 +141,8 @@ class SizeTrace:
         """Collect the conditions that are recorded inside the block, separately from the trace's
         own conditions.
 
-        Yield the dict that receives them. Conditions that the trace already has are removed from it
-        at the end.
+        Yield a dict that receives them. At the end of the block, conditions that the trace had
+        before are removed from the dict.
         """
         before, self.conditions = self.conditions, {}
         try:
@@ -141,7 +153,7 @@ class SizeTrace:
             self.conditions = before
 
     def apply(self, name: str, left: Any, right: Any) -> Any:
-        """Return, as a Size, the result of an operation that no polynomial expresses, such as a
+        """Return a Size for the result of an operation that no polynomial expresses, such as a
         division.
         """
         key = (name, _terms(left), _terms(right))
@@ -161,7 +173,7 @@ class SizeTrace:
         return outcome
 
     def of(self, terms: dict[tuple[int, ...], int]) -> Any:
-        """Return the Size of a polynomial; an int if it is constant."""
+        """Return a polynomial as a Size, or as an int if it is constant."""
         normal = tuple(sorted((monomial, n) for monomial, n in terms.items() if n))
         if not normal:
             return 0
@@ -171,10 +183,11 @@ class SizeTrace:
 
 
 class Size:
-    """A size that depends on the inputs of its trace; used like an int.
+    """A size that depends on the inputs of its trace and can be used like an int.
 
     Attributes:
-      terms: the polynomial over the trace's atoms (inputs and results of `SizeTrace.apply`).
+      terms: the polynomial over the trace's atoms, which are the inputs and the results of
+        `SizeTrace.apply`.
       hint: the value for the trace's first inputs.
     """
 
@@ -367,7 +380,9 @@ def _is_less(one: Any, other: Any) -> bool:
 
 
 def _divided(size: Size, by: Any) -> Any:
-    """Return the quotient. It is a polynomial if the division is exact for all inputs."""
+    """Return the quotient of a size and a divisor. If the division is exact for all inputs, the
+    quotient is a polynomial.
+    """
     terms = _terms(by)
     if len(terms) == 1:
         (monomial, times), quotient = terms[0], {}

@@ -23,7 +23,7 @@ def text_of(terms: Terms, names: Sequence[str]) -> str:
     """Return a polynomial as text.
 
     Args:
-      names: of its atoms.
+      names: the names of its atoms.
     """
     products = [
         " * ".join([*([str(n)] if n != 1 or not monomial else []), *(names[i] for i in monomial)])
@@ -36,7 +36,8 @@ class SizeValues:
     """The values of a trace's Sizes for one set of inputs.
 
     Args:
-      atoms: the values of the inputs, then those of the operations of `SizeTrace.apply`.
+      atoms: the values of the inputs, followed by the results of the operations of
+        `SizeTrace.apply`.
     """
 
     def __init__(self, atoms: Sequence[int]) -> None:
@@ -48,5 +49,5 @@ class SizeValues:
         return size if terms is None else value_of(terms, self.atoms)
 
     def shape(self, sizes: Iterable[Any]) -> tuple[Any, ...]:
-        """Return the values of a shape."""
+        """Return the values of the sizes of a shape."""
         return tuple([self.of(size) for size in sizes])

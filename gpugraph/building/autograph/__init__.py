@@ -1,1 +1,3 @@
-"""AutoGraph: functions whose statements depend on tensors, converted to build graphs."""
+"""AutoGraph: conversion of functions whose statements depend on tensors to functions that build
+graphs.
+"""

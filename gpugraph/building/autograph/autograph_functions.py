@@ -23,15 +23,17 @@ def to_graph(
 ) -> Any:
     """Return the converted form of a function, method or class.
 
-    Its `if`, `while` and `for` statements, `and`, `or`, `not` and conditional expressions become
-    `tf.cond` and `tf.while_loop` where they depend on tensors. A method becomes a function with the
-    object as its first argument; the methods of a class are converted in a subclass.
+    Its `if`, `while` and `for` statements, its `and`, `or` and `not` operators, and its conditional
+    expressions become ops such as `tf.cond` and `tf.while_loop` where they depend on tensors. A
+    method becomes a function with the object as its first argument; the methods of a class are
+    converted in a subclass.
 
     Raises ConversionError, a ValueError, if the source code is not available or contains statements
-    that can't be converted. Raises ModuleNotFoundError without the package diastatic-malt.
+    that can't be converted. Raises ModuleNotFoundError if the package diastatic-malt is not
+    installed.
 
     Args:
-      recursive: whether the functions that it calls are converted too.
+      recursive: whether the functions that `entity` calls are converted too.
       experimental_optional_features: None, a `tf.autograph.experimental.Feature`, or several.
       arg_values, arg_types: ignored.
     """
@@ -66,7 +68,8 @@ def to_code(
     indentation: str = "  ",
     experimental_optional_features: Any = None,
 ) -> str:
-    """Return the source code of `to_graph(entity)`; parameters and errors as there.
+    """Return the source code of `to_graph(entity)`. The parameters and errors are those of
+    `to_graph`.
 
     Args:
       indentation: ignored.
@@ -77,16 +80,16 @@ def to_code(
 
 
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
-    """Set how much a conversion logs: 0 nothing, 10 everything.
+    """Set the amount of logging by conversions, from 0 (nothing) to 10 (everything).
 
-    The default is the environment variable AUTOGRAPH_VERBOSITY.
+    The default is the value of the environment variable AUTOGRAPH_VERBOSITY.
 
     Args:
-      alsologtostdout: whether messages are printed too.
+      alsologtostdout: whether messages are also printed to the standard output.
     """
     set_log_level(level, alsologtostdout)
 
 
 def trace(*args: Any) -> None:
-    """Print the arguments when the graph is built."""
+    """Print the arguments while the graph is built."""
     print(*args)

@@ -1,7 +1,7 @@
 """Operators of converted functions that choose between branches: `if`, `and`, `or`, `assert`.
 
-Each function receives functions in place of the statements. If the condition is a tensor, both
-branches are called and become branches of a `tf.cond`. Otherwise the Python statement runs.
+Each function receives the statements of the branches as functions. If the condition is a tensor,
+both branches are called and become branches of a `tf.cond`. Otherwise the Python statement runs.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ def if_stmt(
     """Run an `if` statement.
 
     Args:
-      get_state, set_state: access to the variables that a branch assigns, in the order of
-        `symbol_names`. The first `nouts` of them are used after the statement.
+      body, orelse: the statements of the two branches, as functions.
+      get_state, set_state: functions that return and assign the variables that a branch assigns, in
+        the order of `symbol_names`.
+      nouts: the number of variables that are used after the statement. They come first in
+        `symbol_names`.
     """
     if not is_dense_tensor(cond):
         body() if cond else orelse()
@@ -82,7 +85,7 @@ def _staged_if(
 
 
 def scalar_condition(cond: Any, statement: str) -> Any:
-    """Return a condition as a scalar tensor. Raises ValueError unless it is one bool."""
+    """Return a condition as a scalar tensor. Raises ValueError unless it is a single bool."""
     cond = convert_to_tensor(cond)
     if cond.dtype.base_dtype is not bool_type:
         raise ValueError(
@@ -100,7 +103,7 @@ def scalar_condition(cond: Any, statement: str) -> Any:
 
 
 def _check_defined(outputs: State, names: Sequence[str], branch: str) -> None:
-    """Raise ValueError if the branch did not assign all variables."""
+    """Raise ValueError if the branch has not assigned every variable, or has assigned None."""
     if any(isinstance(value, UndefinedReturnValue) for value in outputs):
         raise ValueError(
             f"A value must also be returned from the {branch} branch. If a value is returned from "
@@ -119,7 +122,7 @@ def _check_defined(outputs: State, names: Sequence[str], branch: str) -> None:
 
 
 def _check_alike(outputs: State, others: State, names: Sequence[str]) -> None:
-    """Raise TypeError if the structures or dtypes of a variable differ between the branches."""
+    """Raise TypeError if the structure or dtype of a variable differs between the branches."""
     for name, one, two in zip(names, outputs, others):
         try:
             assert_same_structure(one, two)
@@ -144,7 +147,7 @@ def _check_alike(outputs: State, others: State, names: Sequence[str]) -> None:
 
 
 def as_plain_tensor(value: Any) -> Any:
-    """Return a Python number or string as a tensor, any other value unchanged."""
+    """Convert a Python number or string to a tensor. Return any other value unchanged."""
     return convert_to_tensor(value) if isinstance(value, _PLAIN) else value
 
 
@@ -175,7 +178,7 @@ def not_(value: Any) -> Any:
 
 
 def and_(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
-    """Return `first() and second()`; the second is evaluated only if the first is true."""
+    """Return `first() and second()`. `second` is only evaluated if `first` is true."""
     value = first()
     if is_tensor(value):
         return tf_cond(convert_to_tensor(value), second, lambda: value)
@@ -183,7 +186,7 @@ def and_(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
 
 
 def or_(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
-    """Return `first() or second()`; the second is evaluated only if the first is false."""
+    """Return `first() or second()`. `second` is only evaluated if `first` is false."""
     value = first()
     if is_tensor(value):
         return tf_cond(convert_to_tensor(value), lambda: value, second)
@@ -203,7 +206,9 @@ def not_eq(one: Any, two: Any) -> Any:
 
 
 def assert_stmt(expression: Any, message: Callable[[], Any]) -> Any:
-    """Run an `assert` statement; for a tensor, return the operation that fails in a run."""
+    """Run an `assert` statement. If the expression is a tensor, return an operation that fails in a
+    run if the tensor is false.
+    """
     if is_tensor(expression):
         data = message()
         return Assert(expression, data if isinstance(data, list) else [data])

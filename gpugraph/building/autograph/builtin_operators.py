@@ -1,4 +1,6 @@
-"""Python's builtin functions in converted functions: on tensors they become ops."""
+"""The replacements of Python's builtin functions in converted functions. On tensors they create
+ops.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _OTHERS: dict[str, list[tuple[type, Callable[..., Any]]]] = {"enumerate": [], "z
 
 
 def register_builtin(name: str, kind: type, function: Callable[..., Any]) -> None:
-    """Make `function` the builtin `enumerate` or `zip` of objects of a class."""
+    """Register `function` as the replacement of the builtin `name` (`enumerate` or `zip`) for
+    objects of the class `kind`.
+    """
     _OTHERS[name].append((kind, function))
 
 
@@ -97,7 +101,7 @@ def _rows(tensor: Tensor) -> Any:
 
 
 def print_(*objects: Any, **kwargs: Any) -> Any:
-    """Print; if one of the objects is a tensor, return an op that prints when it runs."""
+    """Print the objects. If one of them is a tensor, return an op that prints when it runs."""
     unknown = tuple(set(kwargs) - {"sep", "end", "file", "flush"})
     if unknown:
         raise ValueError(f"invalid keyword arguments: {unknown}")
@@ -118,7 +122,7 @@ def print_(*objects: Any, **kwargs: Any) -> Any:
 
 
 def range_(first: Any, stop: Any = UNSPECIFIED, step: Any = UNSPECIFIED) -> Any:
-    """Return `range(...)`. If one of the numbers is a tensor, return the result of `tf.range`."""
+    """Return `range(...)`. If one of the arguments is a tensor, return the result of `tf.range`."""
     numbers = [value for value in (first, stop, step) if value is not UNSPECIFIED]
     if not any(map(is_tensor, numbers)):
         return range(*numbers)
@@ -130,7 +134,7 @@ def range_(first: Any, stop: Any = UNSPECIFIED, step: Any = UNSPECIFIED) -> Any:
 
 
 def _alike(one: Any, two: Any) -> tuple[Tensor, Tensor]:
-    """Return both values as tensors of the dtype of the value that is a tensor."""
+    """Return both values as tensors. If only one is a tensor, convert the other to its dtype."""
     dtype = (one if is_tensor(one) else two).dtype.base_dtype
     return convert_to_tensor(one, dtype), convert_to_tensor(two, dtype)
 
@@ -160,7 +164,7 @@ _OVERLOADS: dict[Any, Callable[..., Any]] = {
 
 
 def overload_of(function: Any) -> Callable[..., Any]:
-    """Return the operator that replaces a builtin function, or the function itself."""
+    """Return the replacement of a builtin function, or the function itself if it has none."""
     try:
         return _OVERLOADS.get(function, function)
     except TypeError:  # not hashable
@@ -168,7 +172,9 @@ def overload_of(function: Any) -> Callable[..., Any]:
 
 
 def is_builtin(function: Any) -> bool:
-    """Return whether a callable is written in C, or one of Python's builtin types."""
+    """Return whether a callable is a function written in C, or a Python type that has a replacement
+    here.
+    """
     if inspect.isbuiltin(function):
         return True
     try:
@@ -178,7 +184,9 @@ def is_builtin(function: Any) -> bool:
 
 
 def in_callers_frame(function: Any, args: tuple[Any, ...], scope: Any) -> Any:
-    """Call `eval`, `super`, `globals` or `locals` as if in the body of the function of `scope`."""
+    """Call `eval`, `super`, `globals` or `locals` as if from the body of the function that `scope`
+    belongs to.
+    """
     if function is super:
         if args:
             return super(*args)
@@ -194,7 +202,7 @@ def in_callers_frame(function: Any, args: tuple[Any, ...], scope: Any) -> Any:
 
 
 def _frame_of(scope: Any, is_innermost: bool) -> Any:
-    """Return the innermost or outermost frame whose local variable is this FunctionScope."""
+    """Return the innermost or outermost frame that has this FunctionScope as a local variable."""
     frame, chosen = inspect.currentframe(), None
     while frame is not None:
         if frame.f_locals.get(scope.name) is scope:

@@ -1,4 +1,4 @@
-"""The functions that AutoGraph calls without a conversion."""
+"""Rules for the functions that AutoGraph calls without converting them."""
 
 from __future__ import annotations
 
@@ -47,14 +47,16 @@ def as_artifact(function: Any) -> Any:
 
 
 def is_artifact(function: Any) -> bool:
-    """Return whether a function needs no conversion, because it is the result of one or was
-    excluded.
+    """Return whether a function needs no conversion, because a conversion created it or the user
+    excluded it.
     """
     return hasattr(function, _ARTIFACT)
 
 
 def is_unsupported(function: Any) -> bool:
-    """Return whether a callable is never converted: a class, a cached or wrapped function."""
+    """Return whether a callable is of a kind that is never converted: a class, an `lru_cache`, or a
+    `wrapt` wrapper.
+    """
     if inspect.isclass(function):
         return True
     if isinstance(function, functools._lru_cache_wrapper):

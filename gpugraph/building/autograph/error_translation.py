@@ -35,9 +35,11 @@ class _Line(NamedTuple):
 
 
 class ErrorTrace:
-    """The converted functions through which an error has passed, the innermost first.
+    """The converted functions through which an error has passed, innermost first.
 
-    cause: the error's class and message.
+    Attributes:
+      cause: the error's class and message.
+      lines: the line of the user's code in each of these functions.
     """
 
     def __init__(self, error: Exception) -> None:
@@ -45,7 +47,7 @@ class ErrorTrace:
         self.lines: list[_Line] = []
 
     def message(self) -> str:
-        """Return the text of the error, as TensorFlow writes it."""
+        """Return the text of the error in TensorFlow's format."""
         rows = ["in converted code:", ""]
         for line in reversed(self.lines):
             rows += [f"    {line.file}:{line.number} {line.function}  *", f"        {line.code}"]
@@ -54,10 +56,11 @@ class ErrorTrace:
 
 
 def add_line(error: Exception, trace: TracebackType | None) -> None:
-    """Record the innermost user line of a converted function that an error leaves.
+    """Record, on an error that leaves a converted function, the innermost line of the user's code
+    in that function.
 
     Args:
-      trace: the traceback, from the caller of the converted function on.
+      trace: the traceback, starting at the caller of the converted function.
     """
     record: ErrorTrace | None = getattr(error, METADATA, None)
     if record is None:
@@ -75,9 +78,11 @@ def add_line(error: Exception, trace: TracebackType | None) -> None:
 
 
 def translated(error: Exception) -> Exception:
-    """Return an error of the same class whose message shows the lines of converted functions.
+    """Return an error of the same class whose message shows the lines of the converted functions
+    that it passed.
 
-    An error of a class of the user is returned unchanged.
+    If the class has its own constructor, for example because the user has defined it, return the
+    error unchanged.
     """
     record: ErrorTrace | None = getattr(error, METADATA, None)
     if record is None or not record.lines:

@@ -1,7 +1,7 @@
 """Conversion of functions whose statements depend on tensors, and calls of converted functions.
 
-`converted_call` is in all converted code: it converts the functions that a converted function
-calls, except those of libraries (`conversion_rules`).
+Converted code makes its calls through `converted_call`, which converts the called function unless
+it belongs to a library (`conversion_rules`).
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ _FRAME_FUNCTIONS: tuple[Any, ...] = (eval, super, globals, locals)
 
 @functools.cache
 def _malt() -> Any:
-    """Return our module of malt; ModuleNotFoundError, with the extra's name, if it is missing."""
+    """Return the module that adapts diastatic-malt. Raises ModuleNotFoundError, with the name of
+    the extra, if diastatic-malt is not installed.
+    """
     with package_of_extra(*_PACKAGE):
         return importlib.import_module("gpugraph.building.autograph.malt_transpiler")
 
 
 @functools.cache
 def is_available() -> bool:
-    """Return whether functions can be converted: diastatic-malt is installed."""
+    """Return whether functions can be converted, which requires diastatic-malt."""
     try:
         _malt()
     except ModuleNotFoundError:
@@ -84,7 +86,9 @@ _OPERATORS: dict[Any, str] = {
 
 
 def feature_names(features: Any) -> tuple[str, ...]:
-    """Return the names of `experimental_optional_features`: None, one Feature, or several."""
+    """Return the names of the features in `experimental_optional_features`, which is None, one
+    Feature, or several.
+    """
     if features is None:
         return ()
     if isinstance(features, Feature):
@@ -120,7 +124,7 @@ def converted_call(
     caller_fn_scope: Any = None,
     options: Any = None,
 ) -> Any:
-    """Call `f`, converted if it is a function of the user.
+    """Call `f`. If the conversion rules permit it, convert `f` first.
 
     Args:
       caller_fn_scope: the scope of the converted function that makes the call.
@@ -156,7 +160,7 @@ def converted_call(
 
 
 def _stays(f: Any, options: Any) -> bool:
-    """Return whether a callable is called as it is."""
+    """Return whether a callable must be called without conversion."""
     if conversion_rules.is_artifact(f) or conversion_rules.is_unsupported(f):
         return True
     if not options.user_requested and conversion_rules.is_allowed(f):
@@ -165,7 +169,7 @@ def _stays(f: Any, options: Any) -> bool:
 
 
 def _converted_or_none(f: Any, options: Any) -> Any:
-    """Return the converted function, or None, with a warning, if the conversion fails."""
+    """Return the converted function. If the conversion fails, log a warning and return None."""
     target = f if inspect.isfunction(f) or inspect.ismethod(f) else type(f).__call__
     code = getattr(target, "__code__", None)
     if code is None or code.co_filename == "<string>":
@@ -234,11 +238,13 @@ def do_not_convert(func: Any = None) -> Any:
 
 
 def tf_convert(f: Any, ctx: ControlStatusCtx, convert_by_default: bool = True) -> Any:
-    """Return `f` as a function of the library should call it for the user.
+    """Return `f`, a function that the user has passed to the library, in the form that the library
+    should call.
 
     Args:
-      ctx: the status of AutoGraph where the library was called. It decides on the conversion, or
-        `convert_by_default` if it is unspecified.
+      ctx: the AutoGraph status where the user called the library. It determines whether `f` is
+        converted.
+      convert_by_default: whether `f` is converted if that status is unspecified.
     """
     if conversion_rules.is_artifact(f):
         return f
@@ -250,17 +256,17 @@ def tf_convert(f: Any, ctx: ControlStatusCtx, convert_by_default: bool = True) -
 
 
 def options_to_convert(recursive: bool, features: Any) -> Any:
-    """Return the options of `to_graph`."""
+    """Return the conversion options for `to_graph`."""
     return _malt().options_of(recursive, True, feature_names(features))
 
 
 def conversion_error(entity: Any, error: Exception) -> ConversionError:
-    """Return the error of `to_graph` for an entity that can't be converted."""
+    """Return the error that `to_graph` raises for an entity that can't be converted."""
     return ConversionError(f"converting {entity}: {type(error).__name__}: {error}")
 
 
 def set_log_level(level: int | None, to_stdout: bool) -> None:
-    """Set the verbosity of the conversion's logs, if its package is installed."""
+    """Set the verbosity of the conversion's logs. Do nothing if diastatic-malt is not installed."""
     with nullcontext():
         if is_available():
             _malt().set_log_level(level, to_stdout)

@@ -18,10 +18,13 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class FunctionScope:
-    """A block with the features that a conversion's options request.
+    """A context manager around the body of a converted function. It enters the features that the
+    conversion's options request.
 
-    name: the local variable that holds this object. options, callopts: the options of the
-    conversion, and those for the functions that the body calls.
+    Attributes:
+      name: the name of the local variable that holds this object.
+      options: the options of the conversion.
+      callopts: the options for functions that the body calls.
     """
 
     def __init__(self, function_name: str, scope_name: str, options: Any) -> None:
@@ -54,7 +57,7 @@ class FunctionScope:
         self._stack.__exit__(kind, error, trace)
 
     def ret(self, value: Any, did_return: Any) -> Any:
-        """Return the function's result: None if no `return` statement was reached."""
+        """Return the function's result, or None if no `return` statement was reached."""
         del did_return
         if isinstance(value, UndefinedReturnValue):
             return None
@@ -69,6 +72,6 @@ class FunctionScope:
 def with_function_scope(
     thunk: Callable[[FunctionScope], Any], scope_name: str, options: Any
 ) -> Any:
-    """Return `thunk(scope)`, called in a scope for a lambda function."""
+    """Call `thunk(scope)` in the scope of a lambda function, and return the result."""
     with FunctionScope("lambda_", scope_name, options) as scope:
         return thunk(scope)

@@ -1,7 +1,7 @@
-"""Lists and items in functions that are converted with `Feature.LISTS`.
+"""Lists and their elements in functions that are converted with `Feature.LISTS`.
 
-An empty list becomes a list of tensors, the value of a variant tensor; a list with elements stays
-a Python list.
+A list that is created empty becomes a tensor list, which a variant tensor holds. A list that is
+created with elements stays a Python list.
 """
 
 from __future__ import annotations
@@ -19,29 +19,31 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class ListPopOpts(NamedTuple):
-    """The element type of a list that `pop` is called on, from `set_element_type`."""
+    """The element type of a list on which `pop` is called, as `set_element_type` has declared
+    it.
+    """
 
     element_dtype: Any
     element_shape: Any
 
 
 class ListStackOpts(NamedTuple):
-    """The element type of a list to be stacked, and the function for values that are not lists."""
+    """The element type of a list to be stacked, and a function that is called with any value that
+    is not a list.
+    """
 
     element_dtype: Any
     original_call: Callable[[Any], Any]
 
 
 class GetItemOpts(NamedTuple):
-    """The element type of a list that is read."""
+    """The element type of a list whose element is read."""
 
     element_dtype: Any
 
 
 def new_list(iterable: Any = None) -> Any:
-    """Return a list of the elements: a Python list or, if there are no elements, a list of
-    tensors.
-    """
+    """Return a Python list of the elements or, if there are no elements, an empty tensor list."""
     elements = list(iterable) if iterable else []
     if elements:
         return elements
@@ -49,7 +51,9 @@ def new_list(iterable: Any = None) -> Any:
 
 
 def _is_list(value: Any) -> bool:
-    """Return whether a tensor is a list. Raises ValueError for another tensor."""
+    """Return whether a value is a tensor list. Raises ValueError if it is a tensor of another
+    kind.
+    """
     if not is_tensor(value):
         return False
     if value.dtype.base_dtype is not variant:
@@ -60,7 +64,9 @@ def _is_list(value: Any) -> bool:
 
 
 def list_append(list_: Any, x: Any) -> Any:
-    """Return the list with `x` appended. A Python list is changed in place."""
+    """Append `x` to a list and return the list. A Python list is changed in place, and a tensor
+    list is copied.
+    """
     if isinstance(list_, TensorArray):
         return list_.write(list_.size(), x)
     if not _is_list(list_):
@@ -79,7 +85,11 @@ def list_append(list_: Any, x: Any) -> Any:
 
 
 def list_pop(list_: Any, i: Any, opts: ListPopOpts) -> Any:
-    """Return (the list without its last element or element `i`, that element)."""
+    """Return the list without its last element, and that element.
+
+    Args:
+      i: the index of the element to remove instead of the last one.
+    """
     if isinstance(list_, TensorArray):
         raise ValueError("TensorArray does not support item removal")
     if not _is_list(list_):
@@ -98,7 +108,7 @@ def list_pop(list_: Any, i: Any, opts: ListPopOpts) -> Any:
 
 
 def list_stack(list_: Any, opts: ListStackOpts) -> Any:
-    """Return the elements of a list as the rows of a tensor; a tensor is returned unchanged."""
+    """Return the elements of a list as the rows of a tensor. Return a tensor unchanged."""
     if isinstance(list_, TensorArray):
         return list_.stack()
     if not is_tensor(list_):
@@ -114,7 +124,7 @@ def list_stack(list_: Any, opts: ListStackOpts) -> Any:
 
 
 def get_item(target: Any, i: Any, opts: GetItemOpts) -> Any:
-    """Return `target[i]`. For a string scalar, return its character `i`."""
+    """Return `target[i]`. If `target` is a string scalar, return its character `i`."""
     if isinstance(target, TensorArray):
         return target.read(i)
     if not is_tensor(target):
@@ -132,7 +142,9 @@ def get_item(target: Any, i: Any, opts: GetItemOpts) -> Any:
 
 
 def set_item(target: Any, i: Any, x: Any) -> Any:
-    """Return `target` with element `i` replaced by `x`. A Python object is changed in place."""
+    """Set element `i` of `target` to `x` and return the result. A Python object is changed in
+    place, and a tensor is copied.
+    """
     if isinstance(target, TensorArray):
         return target.write(i, x)
     if not is_tensor(target):
@@ -154,7 +166,7 @@ _UPDATES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def update_item_with_op(target: Any, i: Any, x: Any, op: str) -> Any:
-    """Return `target` after `target[i] += x`, or the same with another operator.
+    """Return `target` after an augmented assignment to its element `i`, such as `target[i] += x`.
 
     Args:
       op: the name of the operator.
@@ -163,7 +175,9 @@ def update_item_with_op(target: Any, i: Any, x: Any, op: str) -> Any:
 
 
 def set_element_type(entity: Any, dtype: Any, shape: Any = None) -> None:
-    """Declare the dtype and the shape of a list's elements to the conversion."""
+    """Declare the dtype and the shape of a list's elements, for the conversion of the enclosing
+    function.
+    """
 
 
 def tensor_list(
@@ -172,9 +186,9 @@ def tensor_list(
     element_shape: Any = None,
     use_tensor_array: bool = False,
 ) -> Any:
-    """Return a list of tensors, a TensorArray or a variant tensor, with these elements.
+    """Return a list of tensors, as a TensorArray or a variant tensor, with these elements.
 
-    Raises ValueError without them.
+    Raises ValueError if `elements` is empty and its dtype or shape is not passed.
 
     Args:
       elements: a list, a tuple or, for a variant tensor, a tensor whose rows are the elements.
@@ -213,7 +227,8 @@ def stack(list_or_tensor: Any, element_dtype: Any = None, strict: bool = True) -
 
     Args:
       element_dtype: required for a variant tensor.
-      strict: whether another value raises ValueError; otherwise it is returned unchanged.
+      strict: whether a value that can't be stacked raises ValueError. Otherwise it is returned
+        unchanged.
     """
 
     def unstackable(value: Any) -> Any:

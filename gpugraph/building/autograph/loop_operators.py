@@ -1,7 +1,8 @@
 """Operators of converted functions that repeat a body: `while` and `for`.
 
-A loop over a tensor, or while a tensor is true, becomes a `tf.while_loop`; other loops run in
-Python. `register_for_loop` adds loops over other objects, such as datasets.
+A `for` loop over a tensor, and a `while` loop whose condition is a tensor, become a
+`tf.while_loop`. All other loops run in Python, except that `register_for_loop` can define loops
+over a class, such as a dataset's.
 """
 
 from __future__ import annotations
@@ -36,7 +37,11 @@ _FOR_LOOPS: list[tuple[type, ForLoop]] = []
 
 
 def register_for_loop(kind: type, loop: ForLoop) -> None:
-    """Make `loop`, with the parameters of `for_stmt`, run the loops over objects of a class."""
+    """Make `loop` run every `for` loop over an object of the class `kind`.
+
+    Args:
+      loop: a function with the parameters of `for_stmt`.
+    """
     _FOR_LOOPS.append((kind, loop))
 
 
@@ -51,9 +56,9 @@ def while_stmt(
     """Run a `while` statement.
 
     Args:
-      get_state, set_state: access to the variables that the loop assigns, in the order of
-        `symbol_names`.
-      opts: the options of `set_loop_options`.
+      get_state, set_state: functions that return and assign the variables that the loop assigns, in
+        the order of `symbol_names`.
+      opts: the options that the loop has set through `set_loop_options`.
     """
     with staged(get_default_graph()):
         is_true = test()
@@ -74,7 +79,7 @@ def staged_while(
     symbol_names: Sequence[str],
     opts: dict[str, Any],
 ) -> None:
-    """Build a `tf.while_loop` for a `while` statement; parameters as in `while_stmt`."""
+    """Build a `tf.while_loop` for a `while` statement. The parameters are those of `while_stmt`."""
     names = list(symbol_names)
     before = tuple(get_state())
     values, shapes = initial_values(body, get_state, set_state, names)
@@ -137,7 +142,9 @@ def _no_iteration(names: Sequence[str]) -> str:
 
 
 def _given_invariants(opts: dict[str, Any], values: Sequence[Any]) -> list[tuple[int, Any]]:
-    """Return (number of the variable, shape) for the invariants of `set_loop_options`."""
+    """Return (index of the loop variable, shape) for each shape invariant that the loop has set
+    through `set_loop_options`.
+    """
     pairs = list(opts.get("shape_invariants", ()))
     return [
         (slot, shape)
@@ -148,7 +155,9 @@ def _given_invariants(opts: dict[str, Any], values: Sequence[Any]) -> list[tuple
 
 
 def _invariants(values: tuple[Any, ...], shapes: Sequence[Any]) -> Any:
-    """Return the shape of each leaf of the loop variables in all iterations."""
+    """Return, for each leaf of the loop variables, the static shape that is valid in all
+    iterations.
+    """
 
     def own_shape(leaf: Any) -> Any:
         if isinstance(leaf, TensorArray):
@@ -172,7 +181,11 @@ def for_stmt(
     symbol_names: Sequence[str],
     opts: dict[str, Any],
 ) -> None:
-    """Run a `for` statement; `extra_test` is false after a `break` or `return` in the body."""
+    """Run a `for` statement.
+
+    Args:
+      extra_test: a function that returns False after a `break` or `return` in the body, or None.
+    """
     arguments = (extra_test, body, get_state, set_state, tuple(symbol_names), opts)
     if is_tensor(iterated):
         (_for_range if is_range_tensor(iterated) else _for_rows)(iterated, *arguments)
@@ -233,7 +246,9 @@ def _for_range(
     symbol_names: Sequence[str],
     opts: dict[str, Any],
 ) -> None:
-    """Build a loop over the numbers of a tf.range, without the tensor of all numbers."""
+    """Build a loop over the numbers of a tf.range, without creating the tensor of all these
+    numbers.
+    """
     start, limit, delta = numbers.op._inputs
     number: Any = start
     target = opts.get("iterate_names")

@@ -1,4 +1,4 @@
-"""`tf.autograph.experimental`: the features of conversions, and the options of loops."""
+"""`tf.autograph.experimental`: the optional features of conversions, and the options of loops."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from gpugraph.building.autograph.tensor_kinds import UNSPECIFIED
 
 
 class Feature(enum.Enum):
-    """Parts of a conversion that are performed on request.
+    """An optional feature of a conversion.
 
-    ALL: all of them. AUTO_CONTROL_DEPS: stateful ops run in the order of the program.
-    ASSERT_STATEMENTS: `assert` on tensors becomes tf.Assert. BUILTIN_FUNCTIONS: accepted; `len`,
-    `range`, `int` and so on are always converted. EQUALITY_OPERATORS: `==` and `!=` of tensors are
-    elementwise. LISTS: lists that start empty become lists of tensors. NAME_SCOPES: the ops of a
-    function are in a name scope of its name.
+    Attributes:
+      ALL: all features.
+      AUTO_CONTROL_DEPS: stateful ops run in program order.
+      ASSERT_STATEMENTS: an `assert` statement on tensors becomes a tf.Assert.
+      BUILTIN_FUNCTIONS: has no effect. `len`, `range`, `int` and other builtin functions are always
+        converted.
+      EQUALITY_OPERATORS: `==` and `!=` of tensors compare elementwise.
+      LISTS: lists that are created empty become tensor lists.
+      NAME_SCOPES: the ops of a function are in a name scope named after it.
     """
 
     ALL = "ALL"
@@ -33,7 +37,7 @@ class Feature(enum.Enum):
 
     @classmethod
     def all_but(cls, exclude: Any) -> tuple[Feature, ...]:
-        """Return all features except `exclude`, one or several."""
+        """Return all features except `exclude`, which is one feature or several."""
         if not isinstance(exclude, (list, tuple, set)):
             exclude = (exclude,)
         return tuple(set(cls.all()) - set(exclude) - {cls.ALL})
@@ -48,16 +52,17 @@ def set_loop_options(
 ) -> None:
     """Set arguments of the `tf.while_loop` that the enclosing loop becomes.
 
-    It must be the first statement in the loop's body, and has no effect on loops in Python.
+    The call must be the first statement in the loop's body. It has no effect on a loop that runs in
+    Python.
 
     Args:
-      shape_invariants: a list of pairs (the tensor that is the variable's value before the loop,
-        its shape in all iterations).
+      shape_invariants: a list of pairs. The first item of a pair is the tensor that is a variable's
+        value before the loop. The second is the static shape of that variable in all iterations.
     """
 
 
 def loop_option_names() -> tuple[str, ...]:
-    """Return the parameters of `set_loop_options`, in order."""
+    """Return the names of the parameters of `set_loop_options`, in order."""
     return (
         "parallel_iterations",
         "back_prop",

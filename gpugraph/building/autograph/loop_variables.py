@@ -1,8 +1,8 @@
 """The variables of a loop of a converted function that becomes a `tf.while_loop`.
 
-A variable that is first assigned in the loop has no value before it. A trial call of the body
-determines its dtype and shape. A zero takes its place, and a run fails if the loop ends without an
-iteration.
+If a variable is first assigned in the loop, it has no value before the loop. A trial call of the
+body then determines its dtype and shape, and its initial value is zero. If the loop ends without an
+iteration, the run fails.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def initial_values(
 ) -> tuple[State, list[Any]]:
     """Return the initial value of each loop variable, and the shape that it may have in the loop.
 
-    The shape is None for a variable that had a value before the loop. Raises ValueError if a
-    variable has none and the body does not assign it.
+    The shape is None for a variable that has a value before the loop. Raises ValueError if a
+    variable has no value before the loop and the body does not assign it.
     """
     values = tuple(get_state())
     if not any(map(is_missing, values)):
@@ -58,7 +58,9 @@ def initial_values(
 
 
 def _as_loop_tensor(value: Any) -> Any:
-    """Return a tensor without a known value for a number: inside the loop it varies."""
+    """Return a placeholder for a number, because its value varies inside the loop. Return any other
+    value unchanged.
+    """
     if not isinstance(value, _NUMBERS):
         return value
     tensor = convert_to_tensor(value)
@@ -78,8 +80,11 @@ def _signature(value: Any) -> Any:
 
 
 def _stand_in(value: Any, later: Any) -> tuple[Any, Any]:
-    """Return (an initial value, its shape in the loop) for a variable without a value before the
-    loop.
+    """Return (initial value, shape in the loop) for a variable. If the variable has no value before
+    the loop, the initial value is zeros.
+
+    Args:
+      later: the dtype and shape of the variable after the trial call.
     """
     if not is_missing(value) or is_missing(later):
         return value, None
@@ -96,7 +101,7 @@ def _stand_in(value: Any, later: Any) -> tuple[Any, Any]:
 
 
 def _check_entry(values: Sequence[Any], names: Sequence[str], failure: Exception | None) -> None:
-    """Raise ValueError if a loop variable has no value before the loop."""
+    """Raise ValueError if a loop variable is undefined or None before the loop."""
     if any(isinstance(value, UndefinedReturnValue) for value in values):
         raise ValueError("return statements are not supported within a TensorFlow loop.")
     undefined = tuple(value.symbol_name for value in values if isinstance(value, Undefined))
@@ -114,10 +119,11 @@ def _check_entry(values: Sequence[Any], names: Sequence[str], failure: Exception
 def check_iteration(
     entry: Sequence[Any], after: Sequence[Any], names: Sequence[str], shapes: Sequence[Any]
 ) -> None:
-    """Raise TypeError or ValueError if a variable changes structure, dtype or shape in the loop.
+    """Raise TypeError or ValueError if a variable changes its structure, dtype or shape in an
+    iteration.
 
     Args:
-      shapes: the shape invariant of each variable, or None for its shape at entry.
+      shapes: the shape invariant of each variable, or None if the shape at entry must not change.
     """
     for name, before, later, invariant in zip(names, entry, after, shapes):
         if later is None:

@@ -1,6 +1,7 @@
-"""The transpiler of diastatic-malt, AutoGraph's conversion of source code, with our operators.
+"""The transpiler of diastatic-malt, a package with AutoGraph's conversion of source code, adapted
+to this package's operators.
 
-It is imported when a function is first converted (`function_conversion`).
+The module is imported when a function is first converted (`function_conversion`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ from gpugraph.building.autograph.loop_options import loop_option_names
 
 
 class _LoopDirectives(directives.DirectivesTransformer):  # type: ignore[misc]
-    """Recognizes our `set_loop_options` and `set_element_type` besides those of malt."""
+    """A transformer that recognizes this package's `set_loop_options` and `set_element_type` in
+    addition to malt's.
+    """
 
     def __init__(self, ctx: Any, loop_options: Any, element_type: Any) -> None:
         super().__init__(ctx)
@@ -41,7 +44,7 @@ class _LoopDirectives(directives.DirectivesTransformer):  # type: ignore[misc]
         self._element_type = element_type
 
     def visit_Expr(self, node: Any) -> Any:
-        """Remove the call of a directive, and record its arguments."""
+        """Remove the call of a directive, and record the arguments of the call."""
         called = getattr(node.value, "func", None)
         if called is not None:
             self.visit(called)
@@ -67,7 +70,9 @@ class _LoopDirectives(directives.DirectivesTransformer):  # type: ignore[misc]
 
 
 class Transpiler(api.PyToPy):  # type: ignore[misc]
-    """Converts functions to functions that call `operators`, the names after `ag__.`."""
+    """A converter of functions. The converted functions call `operators`, which they access as
+    attributes of `ag__`.
+    """
 
     def __init__(self, operators: dict[str, Any], loop_options: Any, element_type: Any) -> None:
         super().__init__()
@@ -84,7 +89,9 @@ class Transpiler(api.PyToPy):  # type: ignore[misc]
         return "tf__" + str(super(api.PyToPy, self).get_transformed_name(node))
 
     def get_extra_locals(self) -> dict[str, Any]:
-        """Return the variables of the converted code: the operators' module."""
+        """Return the additional variables of the converted code: `ag__`, the module of the
+        operators.
+        """
         return self._locals
 
     def transform_ast(self, node: Any, ctx: Any) -> Any:
@@ -115,10 +122,10 @@ class Transpiler(api.PyToPy):  # type: ignore[misc]
 def options_of(
     recursive: bool, user_requested: bool, features: tuple[str, ...], internal: bool = True
 ) -> Any:
-    """Return malt's ConversionOptions;
+    """Return malt's ConversionOptions.
 
     Args:
-      features: names of `Feature`.
+      features: the names of members of `Feature`.
     """
     return converter.ConversionOptions(
         recursive=recursive,
@@ -129,7 +136,7 @@ def options_of(
 
 
 def program_context(options: Any) -> Any:
-    """Return the context of one conversion."""
+    """Return malt's context for one conversion."""
     return converter.ProgramContext(options=options)
 
 

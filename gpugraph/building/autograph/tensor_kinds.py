@@ -1,4 +1,6 @@
-"""The kinds of values by which the operators of converted functions choose: tensors or Python."""
+"""Tests that tell the operators of converted functions whether a value is a tensor, and of which
+kind.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ UNSPECIFIED: Any = object()
 
 
 def is_dense_tensor(value: Any) -> bool:
-    """Return whether `value` is a tensor or a variable, not a sparse one."""
+    """Return whether `value` is a dense tensor or a variable."""
     return is_tensor(value) and not isinstance(value, (SparseTensor, IndexedSlices))
 
 

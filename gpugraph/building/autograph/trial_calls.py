@@ -1,7 +1,7 @@
 """Trial calls of parts of a function, whose operations are removed from the graph again.
 
-Only such a call shows the kind of a loop's condition, and the dtypes of the variables that a loop's
-body assigns.
+Only such a call shows whether a loop's condition is a tensor, and which dtypes the variables have
+that the loop's body assigns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values for those variables of a converted function that have no value yet."""
+"""Placeholders for variables of a converted function that have no value yet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any, NoReturn
 
 
 class Undefined:
-    """The value of a variable before its first assignment; its attributes are undefined too."""
+    """The value of a variable before its first assignment. All its attributes are undefined as
+    well.
+    """
 
     __slots__ = ("symbol_name",)
 
@@ -15,7 +17,7 @@ class Undefined:
         self.symbol_name = symbol_name
 
     def read(self) -> NoReturn:
-        """Raise the error of a variable that is read before it is assigned."""
+        """Raise the UnboundLocalError for a variable that is read before it is assigned."""
         raise UnboundLocalError(f"'{self.symbol_name}' is used before assignment")
 
     def __repr__(self) -> str:
@@ -40,7 +42,9 @@ def ld(value: Any) -> Any:
 
 
 def ldu(load: Callable[[], Any], name: str) -> Any:
-    """Return `load()`, or an Undefined if the attribute, item or variable does not exist."""
+    """Return `load()`. If it fails because the attribute, item or variable does not exist, return
+    an Undefined.
+    """
     try:
         return load()
     except (KeyError, AttributeError, NameError):

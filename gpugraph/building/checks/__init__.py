@@ -1,6 +1,7 @@
-"""Checks of tensors: at graph construction if the values are known then, otherwise in the run.
+"""Checks of tensors. They run at graph construction if the values are known then, and otherwise in
+the run.
 
-This module re-exports; it defines nothing.
+This module defines nothing. It imports names from other modules.
 """
 
 from gpugraph.building.checks.element_assertions import (

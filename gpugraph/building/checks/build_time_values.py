@@ -1,4 +1,4 @@
-"""Functions that the checks share: values that are known at graph construction, parts of
+"""Functions that all checks use: values that are known at graph construction, and text for
 messages.
 """
 
@@ -21,15 +21,19 @@ earlier: a check that fails at graph construction raises there, and the program 
 
 
 def static_value(tensor: Tensor) -> Any:
-    """Return the constant array that `tensor` holds, or None if it is known only in a run."""
+    """Return the constant array that `tensor` holds, or None if its value is known only in a
+    run.
+    """
     return constant_value(tensor) if tensor.op.type in _SEEN_THROUGH else None
 
 
 def prefix(message: str | None) -> str:
-    """Return the program's `message` with a separator, to precede the text of an error."""
+    """Return the user's `message` with a separator after it, to be put before the text of an
+    error.
+    """
     return f"{message}.  " if message else ""
 
 
 def shown_shape(tensor: Tensor) -> str:
-    """Return a tensor's shape in the form that messages use: (2, ?)."""
+    """Return a tensor's static shape in the notation of messages: (2, ?)."""
     return str(tensor.shape)

@@ -1,4 +1,4 @@
-"""Element-wise checks: comparisons of two tensors, and the sign of all elements of one."""
+"""Elementwise checks: comparisons of two tensors, and the sign of all elements of a tensor."""
 
 from __future__ import annotations
 
@@ -32,7 +32,13 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 def _comparison(
     type_name: str, sign: str, compare: Callable[..., Tensor], compare_arrays: Callable[..., Any]
 ) -> Callable[..., Operation]:
-    """Return the function `assert_...` that checks `x sign y` for all elements."""
+    """Return the function named `type_name`, which checks `x sign y` for all elements.
+
+    Args:
+      sign: the comparison operator.
+      compare: the comparison of tensors.
+      compare_arrays: the comparison of NumPy arrays.
+    """
 
     @named(type_name, f"Do as `assert_equal`, for x {sign} y.")
     def check(
@@ -63,8 +69,8 @@ def _comparison(
 
 
 def _values(*arguments: Any) -> list[Any]:
-    """Return the arguments for a name scope as one list; lists among them are flattened by one
-    level.
+    """Return the arguments as one list, for a name scope. An argument that is a list is replaced by
+    its items.
     """
     values: list[Any] = []
     for argument in arguments:
@@ -73,12 +79,14 @@ def _values(*arguments: Any) -> list[Any]:
 
 
 def _shown(name: str, tensor: Tensor) -> list[Any]:
-    """Return a label with the tensor's name, and the tensor: two entries of Assert's data."""
+    """Return two entries for the data of an Assert: a label with the tensor's name, and the
+    tensor.
+    """
     return [f"{name} ({tensor.name}) = ", tensor]
 
 
 def _format(item: Any) -> str:
-    """Return an entry of Assert's data as text, for an error at graph construction."""
+    """Return an entry of an Assert's data as text, for an error at graph construction."""
     if isinstance(item, Tensor):
         known = static_value(item)
         return str(item if known is None else known)
@@ -95,15 +103,15 @@ assert_greater_equal = _comparison("assert_greater_equal", ">=", greater_equal, 
 
 @with_parameters_of(_assert_equal)
 def assert_equal(x: Any, y: Any, data: Any, name: str | None, **options: Any) -> Operation:
-    """Return an operation that fails unless x == y for all elements, after broadcasting; NaN equals
-    nothing.
+    """Return an operation that fails unless x == y for all elements, after broadcasting. NaN is not
+    equal to any value.
 
     Raises InvalidArgumentError at graph construction if both values are constant, otherwise in the
-    run.
+    run. If `x` and `y` are the same object, nothing is checked.
 
     Args:
-      data: tensors that the error shows instead of x and y: the first `summarize` elements of each,
-        by default 3. If `x` and `y` are the same object, nothing is checked.
+      data: tensors that the error shows instead of x and y. It shows the first `summarize` elements
+        of each tensor, 3 by default.
 
     >>> check = tf.assert_equal([1, 2], [1, 2])
     >>> session.run(check)
@@ -126,8 +134,8 @@ def assert_near(
 ) -> Operation:
     """Return an operation that fails in the run unless |x - y| < atol + rtol |y| for all elements.
 
-    `rtol` and `atol` default to 10 times the spacing of floats of x's dtype at 1 (`finfo.eps`).
-    Raises ValueError unless `x` and `y` have a float or complex dtype.
+    `rtol` and `atol` default to 10 times `finfo.eps` of x's dtype. Raises ValueError unless `x` and
+    `y` have a float or complex dtype.
     """
     with name_scope(name, "assert_near", _values(x, y, rtol, atol, data)):
         x = convert_to_tensor(x, name="x")
@@ -149,7 +157,11 @@ def assert_near(
 
 
 def _sign_check(type_name: str, sign: str) -> Callable[..., Operation]:
-    """Return the function `assert_...` that checks `x sign 0` for all elements."""
+    """Return the function named `type_name`, which checks `x sign 0` for all elements.
+
+    Args:
+      sign: the comparison operator.
+    """
     check_order = assert_less_equal if sign.endswith("=") else assert_less
 
     @named(type_name, f"Do as `assert_equal`, for x {sign} 0; an empty tensor passes.")

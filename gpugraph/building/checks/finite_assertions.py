@@ -24,10 +24,14 @@ def verify_tensor_all_finite(
     x: Any = None,
     message: str | None = None,
 ) -> Tensor:
-    """Return the float tensor `t`, with a check that fails the run if `t` has NaNs or infinities.
+    """Return the float tensor `t`, with a check that makes the run fail if `t` contains a NaN or an
+    infinity.
 
-    The run then raises InvalidArgumentError with `msg`. `x` and `message` are other names of `t`
-    and `msg`. Raises ValueError if both names of one argument are used.
+    The run then raises InvalidArgumentError with `msg`. Raises ValueError if an argument is passed
+    under two names.
+
+    Args:
+      x, message: other names of `t` and `msg`.
     """
     value = _either(t, x, "t", "x")
     text = _either(msg, message, "msg", "message")
@@ -45,15 +49,15 @@ def _either(old: Any, new: Any, old_name: str, new_name: str) -> Any:
 
 
 def add_check_numerics_ops() -> Operation:
-    """Return an operation that checks all float tensors that the default graph contains at this
-    time.
+    """Return an operation that checks all float tensors that the default graph contains at the time
+    of the call.
 
-    The run raises InvalidArgumentError for a NaN or an infinity. Each check has the previous check
-    as a control input, so the error names the first tensor, in the order of creation, that contains
-    one.
+    If a tensor contains a NaN or an infinity, the run raises InvalidArgumentError. Each check has
+    the previous check as a control input, so the error names the first tensor, in the order of
+    creation, that contains a NaN or an infinity.
 
-    Raises ValueError if the graph has branches or loops: an op outside of them can't depend on
-    their tensors.
+    Raises ValueError if the graph has branches or loops, because an op outside of them can't depend
+    on their tensors.
     """
     graph = get_default_graph()
     checks: list[Any] = []

@@ -19,7 +19,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 
 
 def _is_ordered(x: Any, compare: Callable[..., Tensor]) -> Tensor:
-    """Return a bool scalar: `compare(x[i], x[i - 1])` for all elements in row-major order."""
+    """Return a bool scalar: whether `compare(x[i], x[i - 1])` is true for each element but the
+    first, in row-major order.
+    """
     flat = reshape(x, [-1])
     if not is_numeric_tensor(flat):
         raise TypeError(f"Expected x to be numeric, instead found: {flat}")
@@ -35,16 +37,17 @@ def _is_ordered(x: Any, compare: Callable[..., Tensor]) -> Tensor:
 def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
     """Return a bool scalar: whether no element, in row-major order, is less than its predecessor.
 
-    Raises TypeError for tensors that are not numeric.
+    Raises TypeError if `x` is not numeric.
     """
     with name_scope(name, "is_non_decreasing", [x]):
         return _is_ordered(x, greater_equal)
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """Return a bool scalar: whether each element, in row-major order, exceeds the previous one.
+    """Return a bool scalar: whether each element, in row-major order, is greater than its
+    predecessor.
 
-    Raises TypeError for tensors that are not numeric.
+    Raises TypeError if `x` is not numeric.
     """
     with name_scope(name, "is_strictly_increasing", [x]):
         return _is_ordered(x, greater)

@@ -32,15 +32,15 @@ def _check_rank(
     data: Any,
     summarize: int | None,
 ) -> Operation:
-    """Check the rank of `x` against `ranks`: immediately if all are known, otherwise by the
-    returned op.
+    """Check the rank of `x` against `ranks`. If all these ranks are known, check them now.
+    Otherwise return an op that checks them in the run.
 
     Args:
-      holds: a function from the known rank of `x` and the known `ranks` to whether the check
+      holds: receives the known rank of `x` and the known `ranks`, and returns whether the check
         passes.
-      condition: a function from the rank of `x` in the run, an int32 scalar, to the bool scalar
-        that is asserted.
-      refusal: a function from the known `ranks` to the text of the ValueError.
+      condition: receives the rank of `x` in the run, an int32 scalar, and returns the bool scalar
+        to be asserted.
+      refusal: receives the known `ranks`, and returns the message of the ValueError.
       data: tensors for the message of the error in the run.
     """
     for rank in ranks:
@@ -71,7 +71,9 @@ def _scope(name: str | None, default: str, x: Any, ranks: Sequence[Any], data: A
 def _one_rank(
     type_name: str, words: str, holds: Callable[[int, int], bool], compare: Callable[..., Tensor]
 ) -> Callable[..., Operation]:
-    """Return the function `assert_...` that compares the rank of a tensor with one other rank."""
+    """Return the function named `type_name`, which compares the rank of a tensor with one given
+    rank.
+    """
 
     @named(
         type_name,
@@ -123,7 +125,11 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Check the rank as `assert_rank` does, but accept any of `ranks`, a list of int32 scalars."""
+    """Return an operation that fails unless the rank of `x` is one of `ranks`, a list of int32
+    scalars.
+
+    If the ranks are known, they are checked now. Raises ValueError if the check fails.
+    """
     with _scope(name, "assert_rank_in", x, ranks, data):
         x = convert_to_tensor(x, name="x")
         tensors = [convert_to_tensor(rank, name="rank") for rank in ranks]

@@ -1,4 +1,6 @@
-"""Checks of shapes against each other: all axes with the same symbol must have the same size."""
+"""Checks of tensors' shapes against a specification, in which all axes with the same symbol must
+have the same size.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ _ANY_SIZE = (None, ".")
 
 
 class _Specified(NamedTuple):
-    """A tensor, its sizes (ints, or tensors if known only in the run), and the shape specified for
-    it.
+    """A tensor, its sizes, and the shape specified for it. A size is an int, or a tensor if it is
+    known only in the run.
     """
 
     tensor: Tensor
@@ -35,19 +37,25 @@ class _Specified(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether the specified shape begins with `...` or "*": any axes may come first."""
+        """Whether the specified shape begins with `...` or "*", so that any number of axes may
+        precede the specified ones.
+        """
         return bool(self.symbols) and self.symbols[0] in _ANY_NUMBER
 
     @property
     def axes(self) -> list[tuple[int, Any]]:
-        """Each specified axis with its symbol; in open shapes the last axis is -1."""
+        """The index and the symbol of each specified axis. If the shape is open, indices are
+        relative to the end: the last axis is -1.
+        """
         if self.is_open:
             return [(-1 - index, symbol) for index, symbol in enumerate(reversed(self.symbols[1:]))]
         return list(enumerate(self.symbols))
 
 
 class _Size(NamedTuple):
-    """The size that an axis must have, and the place where it was specified, for messages."""
+    """The size that an axis must have and, for messages, a description of where it was
+    specified.
+    """
 
     value: Any
     source: str
@@ -62,15 +70,15 @@ def assert_shapes(
 ) -> Operation:
     """Return an operation that fails unless the tensors have the specified shapes.
 
-    Raises ValueError for known sizes that differ and for malformed shapes; otherwise
-    InvalidArgumentError in the run.
+    Raises ValueError if a shape is malformed, or if known sizes differ. If the sizes are known only
+    in the run, the run raises InvalidArgumentError.
 
     Args:
       shapes: a list of (tensor, shape), or a dict of shapes by tensor. A shape is a sequence with
-        an element for each axis: an int; a symbol, which stands for the same size wherever it
-        occurs in `shapes`; or None or "." for any size. A string is a sequence of its characters.
-        If the first element is `...` or "*", the others specify the last axes. A scalar also
-        matches the shape (1,). Tensors whose shape is None are not checked.
+        an element for each axis: an int; a symbol, which represents the same size wherever it
+        occurs in `shapes`; or None or "." for any size. A string is treated as a sequence of its
+        characters. If the first element is `...` or "*", the remaining elements specify the last
+        axes. A scalar also matches the shape (1,). If a shape is None, its tensor is not checked.
     """
     pairs = list(shapes.items() if isinstance(shapes, Mapping) else shapes)
     pairs = [(tensor, sizes) for tensor, sizes in pairs if sizes is not None]
@@ -107,7 +115,8 @@ def _symbols(tensor: Tensor, sizes: Any) -> tuple[Any, ...]:
 
 
 def _sizes(tensor: Tensor) -> Any:
-    """Return the sizes of a tensor: ints where known, otherwise scalars or a vector from the run.
+    """Return the sizes of a tensor: a tuple of ints, with a scalar tensor in place of each unknown
+    size. If the rank is unknown, return a vector that the run computes.
 
     A scalar has the sizes (1,), as if it had one axis.
     """
@@ -135,9 +144,10 @@ def _size_checks(
     summarize: int | None,
     message: str | None,
 ) -> list[Operation]:
-    """Return the checks of each size against an int, or against the first size with its symbol.
+    """Return operations that compare each size with the int specified for it, or with the first
+    size that has the same symbol.
 
-    The checks have the rank checks `ranks` as control inputs.
+    The operations have the rank checks `ranks` as control inputs.
     """
     known: dict[Any, _Size] = {}
     checks = []
@@ -174,7 +184,11 @@ def _size_check(
     summarize: int | None,
     start: str,
 ) -> Operation | None:
-    """Return the operation that checks one size, or None if both sizes are known and equal."""
+    """Return the operation that compares one size with the size `wanted`. If both are known and
+    equal, return None.
+
+    Raises ValueError if both are known and differ.
+    """
     if isinstance(size, int) and isinstance(wanted.value, int):
         if size == wanted.value:
             return None

@@ -1,4 +1,4 @@
-"""Checks of dtypes and of Python's own types, all of them at graph construction."""
+"""Checks of dtypes and of Python types. All of them run at graph construction."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ def is_numeric_tensor(tensor: Any) -> bool:
 
 
 def _label(tensor: Any) -> str:
-    """Return the name of a tensor, or the text of any other value."""
+    """Return the name of a tensor. Return any other value as text."""
     return str(getattr(tensor, "name", tensor))
 
 
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> Any:
-    """Return the float dtype that `tensors` and `dtype` have in common. Without tensors and dtype,
-    return float32.
+    """Return the float dtype that all `tensors` and `dtype` share. If there are neither tensors nor
+    `dtype`, return float32.
 
-    Raises ValueError if the dtypes differ or are not float dtypes. Raises TypeError for an element
-    without a dtype.
+    Raises ValueError if the dtypes differ or are not float dtypes. Raises TypeError if an element
+    of `tensors` has no dtype.
     """
     common = None if dtype is None else as_dtype(dtype).base_dtype
     first = None

@@ -1,4 +1,4 @@
-"""The division of Python 2: the quotient of two integers is an integer, rounded down."""
+"""The division of Python 2, where the quotient of two integers is an integer, rounded down."""
 
 from __future__ import annotations
 

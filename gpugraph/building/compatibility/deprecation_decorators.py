@@ -1,7 +1,7 @@
 """Decorators that programs import from `tensorflow.python.util`, which TensorFlow keeps private.
 
 The deprecation decorators warn once per function, through `tf.logging`. `tf_export` and similar
-decorators change nothing, since nothing is exported here.
+decorators have no effect.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def silence() -> Iterator[None]:
 def _warning(
     function: _Function, is_deprecated: Callable[[dict[str, Any]], str], once: bool, *text: Any
 ) -> _Function:
-    """Wrap a function so that it logs a warning before a deprecated call.
+    """Wrap a function so that a deprecated call logs a warning.
 
     Args:
-      is_deprecated: a function from the arguments, by name, to a description of the deprecated use,
-        empty if nothing is deprecated.
-      once: whether each description is logged only for the first call.
+      is_deprecated: receives the arguments by name, and returns a description of the deprecated
+        use, or "" if nothing is deprecated.
+      once: whether the wrapper logs each description only once.
       text: the date of removal and the instructions, for `_warn`.
     """
     warned: set[str] = set()
@@ -77,11 +77,11 @@ def deprecated(
 ) -> Callable[[_Function], _Function]:
     """Return a decorator that logs a warning when the function is called.
 
-    Raises ValueError for a date in another form.
+    Raises ValueError if `date` is not of the form YYYY-MM-DD.
 
     Args:
-      date: YYYY-MM-DD, the day after which the function is to be removed, or None.
-      instructions: the replacement, for the message.
+      date: the day after which the function is to be removed, or None.
+      instructions: text for the message that tells users which replacement to use.
     """
     _check(date, instructions)
     return lambda function: _warning(function, lambda _: " ", warn_once, date, instructions)
@@ -92,7 +92,7 @@ def deprecated_args(
 ) -> Callable[[_Function], _Function]:
     """Return a decorator that logs a warning if one of the named arguments is passed.
 
-    A pair `(name, value)` also allows the argument to be passed if it equals `value`.
+    For a pair `(name, value)`, passing `value` as the argument `name` logs no warning.
     """
     _check(date, instructions)
     once = kwargs.pop("warn_once", True)
@@ -113,8 +113,8 @@ def deprecated_args(
 def deprecated_arg_values(
     date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: Any
 ) -> Callable[[_Function], _Function]:
-    """Return a decorator that logs a warning if an argument has the value in
-    `deprecated_kwargs`.
+    """Return a decorator that logs a warning if an argument has the value that `deprecated_kwargs`
+    lists for it.
     """
     _check(date, instructions)
 
@@ -128,7 +128,7 @@ def deprecated_arg_values(
 
 
 def _is_equal(given: Any, value: Any) -> bool:
-    """Return whether an argument has a deprecated value. Only None equals None."""
+    """Return whether an argument has a deprecated value. None is equal only to None."""
     if given is None or value is None:
         return given is value
     return bool(given == value)
@@ -162,11 +162,11 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
 
 
 def unchanged(*names: Any, **options: Any) -> Any:
-    """Return the decorated function unchanged; if there are options, return a decorator that does
-    so.
+    """Return the decorated function unchanged. If called with options, return a decorator that does
+    this.
 
-    It replaces decorators that have no effect here, such as `@tf_export("nn.f")` and, without
-    parentheses, `@should_use_result`.
+    This function replaces decorators that have no effect here, such as `@tf_export("nn.f")` and,
+    without parentheses, `@should_use_result`.
     """
     del options
     if len(names) == 1 and callable(names[0]):
@@ -199,7 +199,9 @@ def make_decorator(
 
 
 def unwrap(maybe_tf_decorator: Any) -> tuple[list[Any], Any]:
-    """Return the wrappers around a function, outermost first, and the function."""
+    """Return two values: the wrappers around a function, outermost first, and the function
+    itself.
+    """
     wrappers = []
     while hasattr(maybe_tf_decorator, "__wrapped__"):
         wrappers.append(maybe_tf_decorator)
@@ -216,4 +218,6 @@ def make_all(module_name: str, doc_string_modules: Any = None) -> list[str]:
 def remove_undocumented(
     module_name: str, allowed_exception_list: Any = None, doc_string_modules: Any = None
 ) -> None:
-    """Do nothing: TensorFlow deletes undocumented names from the module; here they stay."""
+    """Do nothing. TensorFlow's function deletes undocumented names from the module; here they
+    remain.
+    """

@@ -1,5 +1,5 @@
-"""Functions by which programs distinguish eager execution from graph mode. Here graph mode is
-always on.
+"""Functions that tell programs whether they run in eager mode or graph mode, which here is always
+graph mode.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def context() -> Context:
 
 @contextlib.contextmanager
 def graph_mode() -> Iterator[None]:
-    """Build operations into a graph inside the `with` block, as everywhere."""
+    """Do nothing inside the `with` block, since operations are always built into a graph."""
     yield
 
 

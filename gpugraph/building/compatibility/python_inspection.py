@@ -1,4 +1,6 @@
-"""Inspection of Python functions, as TensorFlow's `tf_inspect` and `function_utils` offer it."""
+"""Inspection of Python functions through the functions of TensorFlow's `tf_inspect` and
+`function_utils`.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,21 @@ ArgSpec = namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
 
 
 def getfullargspec(obj: Any) -> inspect.FullArgSpec:
-    """Do as `inspect.getfullargspec`, for the function that decorators wrap (`__wrapped__`).
+    """Return the result of `inspect.getfullargspec` for a function. For a decorated function,
+    inspect the function that it wraps (`__wrapped__`).
 
-    There are no annotations: functions of TensorFlow 1 have none, and programs compare the results.
+    The result has no annotations. Programs compare results, and functions of TensorFlow 1 have no
+    annotations.
     """
     spec = inspect.getfullargspec(inspect.unwrap(obj) if callable(obj) else obj)
     return spec._replace(annotations={})
 
 
 def getargspec(obj: Any) -> ArgSpec:
-    """Return the arguments of a function, method or class. For a `partial`, return those of its
-    function.
+    """Return the arguments of a function, method or class. For a `partial`, return the arguments of
+    the function that it calls.
 
-    Raises ValueError for keyword-only arguments, as in older Python.
+    Raises ValueError for keyword-only arguments, as Python's former function of this name did.
     """
     function = obj.func if isinstance(obj, functools.partial) else obj
     if inspect.isclass(function):
@@ -36,9 +40,9 @@ def getargspec(obj: Any) -> ArgSpec:
 
 
 def fn_args(fn: Any) -> tuple[str, ...]:
-    """Return the names of the parameters that a call of `fn` can set.
+    """Return the names of the parameters that a caller of `fn` can set.
 
-    These exclude the `self` of a bound method, keywords that a `partial` binds, `*args` and
+    These exclude the `self` of a bound method, keywords that a `partial` sets, `*args` and
     `**kwargs`.
     """
     return tuple(
@@ -57,8 +61,8 @@ def has_kwargs(fn: Any) -> bool:
 
 
 def get_func_name(func: Any) -> str:
-    """Return the name of a function. For a `partial`, return the name of its function; for other
-    objects, their type as text.
+    """Return the name of a function. For a `partial`, return the name of its function. For any
+    other object, return its type as text.
     """
     if isinstance(func, functools.partial):
         return get_func_name(func.func)

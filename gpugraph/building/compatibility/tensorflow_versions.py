@@ -1,7 +1,7 @@
 """Support for programs that run on several versions of Python and TensorFlow.
 
-Strings and bytes, switches for TensorFlow 2 behaviour (which is off here), dates of forward
-compatibility, and `compat.v1`, which is this package.
+It converts strings and bytes, and defines the switches for TensorFlow 2 behaviour (which is always
+off), the date of forward compatibility, and `compat.v1`, which is this package.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ as_str = as_text
 
 
 def as_str_any(value: Any, encoding: str = "utf-8") -> str:
-    """Return any value as a string: bytes are decoded, other values are converted by `str`."""
+    """Return any value as a string. Bytes are decoded, and all other values are converted by
+    `str`.
+    """
     return as_str(value, encoding) if isinstance(value, bytes) else str(value)
 
 
@@ -77,15 +79,17 @@ _horizon = [datetime.date(2019, 10, 16)]
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Return whether features that were introduced on this day may be used: it is before
-    `_horizon`.
+    """Return whether features that TensorFlow introduced on this day may be used. They may if the
+    day is before the forward compatibility horizon.
     """
     return _horizon[0] > datetime.date(year, month, day)
 
 
 @contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
-    """Set, within the block, the day with which `forward_compatible` compares."""
+    """Replace the forward compatibility horizon inside the block. `forward_compatible` permits
+    features that were introduced before this day.
+    """
     before, _horizon[0] = _horizon[0], datetime.date(year, month, day)
     try:
         yield
@@ -115,8 +119,8 @@ disable_v2_tensorshape = _off("TensorFlow 2's TensorShape, of plain numbers,")
 
 
 def disable_v2_behavior() -> None:
-    """Switch to TensorFlow 1's behaviour; here the only effect is that of
-    `disable_resource_variables`.
+    """Select TensorFlow 1's behaviour. The only effect is to call `disable_resource_variables`,
+    since all other behaviour is TensorFlow 1's already.
     """
     disable_resource_variables()
 
@@ -130,7 +134,7 @@ def enable_eager_execution(
 
 
 def enable_v2_behavior() -> NoReturn:
-    """Raise NotImplementedError: the behaviour is TensorFlow 1's."""
+    """Raise NotImplementedError: gpugraph has only TensorFlow 1's behaviour."""
     _refuse("TensorFlow 2 behaviour", "use enable_resource_variables for those variables")
 
 
@@ -165,5 +169,7 @@ def executing_eagerly_outside_functions() -> bool:
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Return whether `tensor` is a Tensor of a graph; variables and SparseTensors are not."""
+    """Return whether `tensor` is a Tensor of a graph. Return False for variables and
+    SparseTensors.
+    """
     return isinstance(tensor, Tensor)

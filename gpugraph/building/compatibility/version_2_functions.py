@@ -1,7 +1,8 @@
 """TensorFlow 2 functions that are common in programs for version 1: `tf.compat.v2`.
 
 They compute the same results as the functions of the same name in version 1. The order of the
-arguments differs, and each part of a partitioned table has consecutive rows (the strategy "div").
+arguments differs. The rows of a partitioned table are divided into consecutive blocks (the strategy
+"div").
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from gpugraph.ops.sparse import embedding_lookup_sparse
 
 
 class name_scope:
-    """A name scope for the ops created in its `with` block; a number makes the name unique.
+    """A context manager that creates ops in a name scope. If the name is in use, a number is
+    appended to it.
 
     Args:
-      name: a name with a trailing slash re-enters the scope of that name. The constructor raises
-        TypeError if the name is not a string.
+      name: the name of the scope. If it has a trailing slash, the existing scope of that name is
+        entered again. The constructor raises TypeError if the name is not a string.
     """
 
     def __init__(self, name: str) -> None:
@@ -57,8 +59,8 @@ def safe_embedding_lookup_sparse(
 ) -> Tensor:
     """Call `tf.nn.safe_embedding_lookup_sparse` for tables partitioned by "div".
 
-    Return a tensor of shape sparse_ids.shape[:-1] + (columns,), where columns is the size of an
-    embedding. It raises the same errors as that function.
+    Returns a tensor of shape sparse_ids.shape[:-1] + (columns,), where columns is the size of an
+    embedding. Raises the errors of `tf.nn.safe_embedding_lookup_sparse`.
     """
     return embedding_lookup_sparse.safe_embedding_lookup_sparse(
         embedding_weights, sparse_ids, sparse_weights, combiner, default_id, name, "div", max_norm
@@ -77,8 +79,8 @@ def nce_loss(
     remove_accidental_hits: bool = False,
     name: str = "nce_loss",
 ) -> Tensor:
-    """Call `tf.nn.nce_loss` for tables partitioned by "div". Return a loss per row, of the inputs'
-    dtype.
+    """Call `tf.nn.nce_loss` for tables partitioned by "div". Return the loss of each row of
+    `inputs`, in their dtype.
     """
     return nce_and_sampled_softmax.nce_loss(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -99,7 +101,9 @@ def sampled_softmax_loss(
     seed: int | None = None,
     name: str = "sampled_softmax_loss",
 ) -> Tensor:
-    """Call `tf.nn.sampled_softmax_loss` for tables partitioned by "div". Return a loss per row."""
+    """Call `tf.nn.sampled_softmax_loss` for tables partitioned by "div". Return the loss of each
+    row of `inputs`.
+    """
     return nce_and_sampled_softmax.sampled_softmax_loss(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
         remove_accidental_hits, "div", name, seed,
@@ -116,13 +120,13 @@ def conv2d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `tf.nn.conv2d_transpose`; return images of `output_shape`.
+    """Call `tf.nn.conv2d_transpose` and return images of `output_shape`.
 
-    Raises ValueError for sizes that do not fit.
+    Raises ValueError if the sizes of the arguments do not match.
 
     Args:
-      input: [n, h, w, c].
-      filters: [kh, kw, out, c].
+      input: a tensor of shape [n, h, w, c].
+      filters: a tensor of shape [kh, kw, out, c].
     """
     return conv2d_functions.conv2d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations
@@ -139,13 +143,13 @@ def conv3d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `tf.nn.conv3d_transpose`; return volumes of `output_shape`.
+    """Call `tf.nn.conv3d_transpose` and return volumes of `output_shape`.
 
-    Raises ValueError for sizes that do not fit.
+    Raises ValueError if the sizes of the arguments do not match.
 
     Args:
-      input: [n, d, h, w, c].
-      filters: [kd, kh, kw, out, c].
+      input: a tensor of shape [n, d, h, w, c].
+      filters: a tensor of shape [kd, kh, kw, out, c].
     """
     return conv_transpose.conv3d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations

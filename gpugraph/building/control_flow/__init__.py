@@ -1,8 +1,9 @@
 """Branches and loops of the client's graph, as TensorFlow 1 builds them.
 
 `cond` and `while_loop` consist of Switch, Merge, Enter, Exit, NextIteration and LoopCond ops. Each
-branch or loop has a control flow context. Where ops inside read tensors from outside, the context
-replaces these by Switches or Enters. This module re-exports; it defines nothing.
+branch or loop has a control flow context. If an op inside reads a tensor from outside, the context
+replaces that input by the output of a Switch or Enter. This module defines nothing. It imports
+names from other modules.
 """
 
 from gpugraph.building.control_flow.assertion import Assert as Assert

@@ -7,8 +7,8 @@ In an `AutomaticControlDependencies` block,
 - other stateful ops (files, printing, Python functions) also run in program order;
 - every op with an effect runs if the block's returned tensors are computed.
 
-A branch of `tf.cond` and the body of `tf.while_loop` have separate blocks. The whole branch or
-loop then counts as one op of the outer block.
+A branch of `tf.cond` and the body of `tf.while_loop` have separate blocks. The outer block treats
+the whole branch or loop as one op.
 """
 
 from __future__ import annotations
@@ -76,16 +76,20 @@ OTHER_EFFECTS: Any = "other effects"
 
 
 class _Uses(NamedTuple):
-    """The ops that used a resource last: its last write, and the reads since then."""
+    """The most recent uses of a resource: the last op that wrote it, and the ops that have read it
+    since then.
+    """
 
     write: Operation | None
     reads: tuple[Operation, ...]
 
 
 class AutomaticControlDependencies:
-    """A block that orders its stateful ops when it ends. All ops must be in one graph.
+    """A context manager that orders the stateful ops created in its block. All of them must be in
+    one graph.
 
-    ops_which_must_run: the ops with effects; set at the end of the block.
+    Attributes:
+      ops_which_must_run: the ops with effects, set at the end of the block.
     """
 
     def __init__(self) -> None:
@@ -123,13 +127,13 @@ class AutomaticControlDependencies:
                     tensor.op._add_control_input(effect)
 
     def mark_as_return(self, tensor: Any) -> Tensor:
-        """Return a copy of a tensor, that waits for all ops with effects of the block."""
+        """Return a copy of a tensor that waits for all ops of the block that have effects."""
         copy: Tensor = raw_ops.Identity(tensor)
         self._returned.append(copy)
         return copy
 
     def _advance(self) -> None:
-        """Order the operations that have been made since the last call."""
+        """Order the operations that were created since the last call."""
         ops = self._graph._ops
         while self._next < len(ops):
             op = ops[self._next]
@@ -151,7 +155,9 @@ class AutomaticControlDependencies:
                 self._effects[op] = None
 
     def _record(self, op: Operation, keys: Iterable[Any], is_read: bool) -> None:
-        """Make `op` wait for earlier uses of its resources, and record it as their latest use."""
+        """Make `op` wait for conflicting earlier uses of its resources, and record it as their
+        latest use.
+        """
         for key in keys:
             last = self._uses.get(key, _Uses(None, ()))
             before = [] if last.write is None else [last.write]
@@ -165,7 +171,7 @@ class AutomaticControlDependencies:
     # -- branches and loops
 
     def pending(self) -> list[Operation]:
-        """Return the ops for which a branch or loop that begins now must wait."""
+        """Return the ops that a branch or loop must wait for if it begins now."""
         self._advance()
         last: dict[Operation, None] = {}
         for uses in self._uses.values():
@@ -175,7 +181,9 @@ class AutomaticControlDependencies:
         return list(last)
 
     def adopt(self, inner: Sequence[AutomaticControlDependencies], result: Operation) -> None:
-        """Treat a finished branch or loop as a single op, `result`, with the uses of its blocks."""
+        """Treat a finished branch or loop as a single op, `result`, which uses all resources that
+        its blocks `inner` use.
+        """
         self._next = self._graph.version
         for block in inner:
             for key, uses in block._uses.items():
@@ -190,7 +198,7 @@ class AutomaticControlDependencies:
         """Treat the inlined call of a function as a single op.
 
         Args:
-          uses: a result of `resource_uses`.
+          uses: the resources that the call uses, from `resource_uses`.
         """
         self._next = self._graph.version
         for key, is_read in uses.items():
@@ -199,7 +207,7 @@ class AutomaticControlDependencies:
                 self._effects[op] = None
 
     def summary(self) -> dict[Any, bool]:
-        """Return the resources that the ops of the block use, each with whether it is only read."""
+        """Map each resource that the ops of the block use to whether they only read it."""
         return {key: uses.write is None for key, uses in self._uses.items()}
 
     # -- trial calls
@@ -217,14 +225,16 @@ class AutomaticControlDependencies:
 
 
 def _makes_handle(op: Operation) -> bool:
-    """Return whether the op only creates a handle or a reference: a variable, a queue, a table."""
+    """Return whether the op only creates a handle or a reference, as the ops of variables, queues
+    and tables do.
+    """
     return bool(op._outputs) and all(
         tensor._dtype is resource or tensor._dtype._is_ref_dtype for tensor in op._outputs
     )
 
 
 def _resources(op: Operation) -> set[Any]:
-    """Return the ops that created the handles and references which the op takes."""
+    """Return the ops that created the handles and references among the inputs of `op`."""
     return {
         _maker(tensor)
         for tensor in op._inputs
@@ -242,12 +252,12 @@ def _maker(tensor: Tensor) -> Any:
 
 
 def resource_uses(graph: Graph, arguments: Mapping[Tensor, Tensor]) -> dict[Any, bool]:
-    """Return the resources that a call of a traced function uses, each with whether it is only
-    read.
+    """Map each resource that a call of a traced function uses to whether the call only reads it.
 
     Args:
       graph: the function's graph.
-      arguments: for each tensor of the function, the tensor of the call.
+      arguments: maps each argument tensor of the function's graph to the tensor that the call
+        passes.
     """
     makers = {_maker(inner): _maker(outer) for inner, outer in arguments.items()}
     known: dict[Any, bool] = graph.resource_uses  # type: ignore[attr-defined]
@@ -261,7 +271,8 @@ def resource_uses(graph: Graph, arguments: Mapping[Tensor, Tensor]) -> dict[Any,
 class InnerBlocks:
     """The blocks of the branches of a `tf.cond`, or of a loop's condition and body.
 
-    Nothing happens unless the current block of the graph orders ops automatically.
+    Its methods have no effect unless an `AutomaticControlDependencies` block is active in the
+    graph.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -270,7 +281,9 @@ class InnerBlocks:
         self._inner: list[AutomaticControlDependencies] = []
 
     def after_pending(self, tensors: Sequence[Any]) -> list[Any]:
-        """Return the tensors, which then wait for the effects before the branch or loop."""
+        """Return copies of the tensors that wait for all effects that precede the branch or
+        loop.
+        """
         ops = [] if self._outer is None else self._outer.pending()
         if not ops:
             return list(tensors)
@@ -282,10 +295,10 @@ class InnerBlocks:
 
     @contextmanager
     def block(self) -> Iterator[Callable[[Sequence[Tensor]], list[Tensor]]]:
-        """Order the ops of a `with` block. Yield a function that adds the necessary dependencies to
-        the block's results.
+        """Order the ops of a `with` block. Yield a function for the block's results.
 
-        It returns the tensors, which then wait for the block's effects. To be called at its end.
+        The block must pass its results to this function at its end. The function returns copies of
+        them that wait for the block's effects.
         """
         if self._outer is None:
             yield list
@@ -303,6 +316,6 @@ class InnerBlocks:
         self._inner.append(inner)
 
     def finish(self, results: Sequence[Tensor]) -> None:
-        """Record the branch or loop, with these results, in the outer block."""
+        """Record the finished branch or loop, which has these results, in the outer block."""
         if self._outer is not None and results:
             self._outer.adopt(self._inner, results[0].op)

@@ -3,13 +3,14 @@
     forward    count: 0, 1, 2 ... n         x  -> push onto a stack, in each iteration
     backward   count: n, ... 2, 1, 0        pop from it -> the value of x in that iteration
 
-The forward tensors that the backward loop reads are kept on stacks, one for each tensor. Constants
-are an exception: they are created again. So are loop invariants, which enter the backward loop
-through another Enter. Pushes are ordered with the forward counter and pops with the backward one,
-so that they match in reverse for any number of parallel iterations. A stack for a value of an inner
-loop holds the values of all iterations of the outer loop as well.
+The forward tensors that the backward loop reads are kept on stacks, one for each tensor. There are
+two exceptions: constants are created again in the backward loop, and loop invariants enter it
+through another Enter. Control dependencies order the pushes with the forward counter and the pops
+with the backward counter. So each iteration pops the value that the matching iteration has pushed,
+even if iterations run in parallel. A stack for a value of an inner loop holds the values of all
+iterations of the outer loop as well.
 
-Follows GradLoopState of TensorFlow's python/ops/control_flow_state.py.
+The class follows GradLoopState of TensorFlow's python/ops/control_flow_state.py.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ class LoopGradient:
     """A forward loop and the backward loop that one call of `gradients` builds for it.
 
     Args:
-      outer: the LoopGradient of the enclosing loop, if that is also differentiated.
-      home: the control flow context in which `gradients` was called; None outside of all contexts.
+      outer: the LoopGradient of the enclosing loop, if that loop is also differentiated.
+      home: the control flow context in which `gradients` was called, or None outside of all
+        contexts.
     """
 
     def __init__(
@@ -103,7 +105,9 @@ class LoopGradient:
     # -- the counters
 
     def _count_forward(self) -> Tensor:
-        """Add an iteration counter to the forward loop. Return its final value, outside of it."""
+        """Add an iteration counter to the forward loop. Return its final value as a tensor outside
+        of the loop.
+        """
         loop = self.forward_context
         zero = constant(0, name="f_count")
         if self.outer is not None:  # executions of an inner loop must follow one another
@@ -150,7 +154,9 @@ class LoopGradient:
 
     @property
     def forward_trigger(self) -> Operation:
-        """A ControlTrigger, which also runs after dead ops; the forward loop counts after it."""
+        """A ControlTrigger, which runs even if its control inputs are dead. The forward loop's
+        counter waits for it.
+        """
         if self._forward_trigger is None:
             self._forward_trigger = self._trigger("f_sync", self.forward_context)
             self.forward_index.op._add_control_input(self._forward_trigger)
@@ -158,7 +164,9 @@ class LoopGradient:
 
     @property
     def backward_trigger(self) -> Operation:
-        """A ControlTrigger, which also runs after dead ops; the backward loop counts after it."""
+        """A ControlTrigger, which runs even if its control inputs are dead. The backward loop's
+        counter waits for it.
+        """
         if self._backward_trigger is None:
             self._backward_trigger = self._trigger("b_sync", self.grad_context)
             self.grad_index.op._add_control_input(self._backward_trigger)
@@ -173,7 +181,9 @@ class LoopGradient:
     # -- forward values in the backward loop
 
     def value(self, tensor: Tensor) -> Tensor:
-        """Return the value of the forward `tensor` in the iteration being reversed."""
+        """Return the value that the forward `tensor` had in the iteration that the backward loop is
+        reversing.
+        """
         history = self._history.get(tensor)
         if history is None:
             with within(self.graph, self.grad_context):
@@ -194,7 +204,9 @@ class LoopGradient:
         return value if state is self else self.grad_context.capture(value)
 
     def predicate(self, pred: Tensor) -> Tensor:
-        """Return the value of a forward branch's `pred` in the iteration being reversed."""
+        """Return the value that a forward branch's `pred` had in the iteration that the backward
+        loop is reversing.
+        """
         value = self._history.get(pred)
         if value is None:
             value = self._history[pred] = self.pop(self.push(pred), pred)
@@ -204,7 +216,7 @@ class LoopGradient:
         """Push `value` onto a new stack in each forward iteration. Return the stack's handle.
 
         Args:
-          dead_branch: whether `value` is alive even if the branch of its context is not taken.
+          dead_branch: whether `value` is alive when the branch of its context is not taken.
         """
         forward = self.forward_context
         context = output_context(value.op)
@@ -242,8 +254,8 @@ class LoopGradient:
         return None
 
     def pop(self, stack: Tensor, value: Tensor, dead_branch: bool = False) -> Tensor:
-        """Pop the value that `value` had in the iteration that is being reversed from `stack`, and
-        return it.
+        """Pop from `stack` the value that `value` had in the iteration that the backward loop is
+        reversing, and return it.
         """
         branch = self._branch_between(value.op._control_flow_context, stack)
         with self.graph.control_dependencies(None), within(self.graph, self.grad_context):
@@ -261,7 +273,9 @@ class LoopGradient:
     def _branch_between(
         self, context: ControlFlowContext | None, stack: Tensor
     ) -> CondContext | None:
-        """Return the innermost branch between `context` and the stack's context, or None."""
+        """Return the innermost branch that contains `context` and is inside the stack's context, or
+        None.
+        """
         home = stack.op._control_flow_context
         while context is not None and context is not home:
             if isinstance(context, CondContext):
@@ -280,8 +294,8 @@ class LoopGradient:
     # -- gradients of the loop's own ops
 
     def begin(self, op: Operation, grad: Tensor) -> Tensor:
-        """Return the Enter by which `grad`, the gradient at an Exit of the forward loop, enters the
-        backward loop.
+        """Return the Enter that brings `grad`, the gradient at an Exit of the forward loop, into
+        the backward loop.
         """
         loop = self.grad_context
         loop.known.add(grad)
@@ -293,12 +307,12 @@ class LoopGradient:
     def at_switch(
         self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
     ) -> Tensor | None:
-        """Return the gradient at a loop variable's Switch. It is visited twice; the second time,
-        return None.
+        """Return the gradient at a loop variable's Switch. `gradients` visits each Switch twice;
+        the second visit returns None.
 
         The first visit comes from the Exit, before the body's gradient exists, and returns a new
-        Merge in the backward loop. The second comes from the body, whose gradient becomes the next
-        value of the Merge.
+        Merge in the backward loop. The second visit comes from the body, whose gradient becomes the
+        next value of the Merge.
         """
         merged = self.backward_merges.get(op)
         if merged is not None:
@@ -310,8 +324,8 @@ class LoopGradient:
         return self.backward_merges.get(op)
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """Return the gradient of an Enter: that of the last iteration or, for a loop invariant, the
-        sum over all iterations.
+        """Return the gradient of an Enter. For a loop invariant, it is the sum over all iterations.
+        Otherwise it is the gradient after the last backward iteration.
         """
         loop = self.grad_context
         if op.attrs["is_constant"]:
@@ -326,7 +340,9 @@ class LoopGradient:
         return left
 
     def _accumulated(self, op: Operation, grad: Tensor) -> Tensor:
-        """Return the sum over all iterations of `grad`, at the loop-invariant Enter `op`."""
+        """Return the sum of `grad`, the gradient at the loop-invariant Enter `op`, over all
+        iterations.
+        """
         loop = self.grad_context
         zero = self._zero(op, grad)
         with within(self.graph, loop):
@@ -343,7 +359,9 @@ class LoopGradient:
         return total
 
     def _zero(self, op: Operation, grad: Tensor) -> Tensor:
-        """Return zeros like the input of `op`: the sum of gradients before the first iteration."""
+        """Return zeros like the input of `op`, as the sum of gradients before the first
+        iteration.
+        """
         within_around = within(self.graph, self._around())
         value = op._inputs[0]
         if is_list(grad):
@@ -363,13 +381,13 @@ class LoopGradient:
             return zeros(self.outer.pop(kept, shape), grad.dtype)
 
     def _around(self) -> ControlFlowContext | None:
-        """Return the context around the backward loop."""
+        """Return the context that contains the backward loop."""
         around = self.grad_context.outer
         return around if around is not None else self.home
 
     def finish(self) -> None:
-        """Pass zeros to the next iteration for variables whose next value doesn't depend on the
-        current value.
+        """Complete the loop variables whose next value doesn't depend on their current value: pass
+        zeros as their gradient to the next backward iteration.
         """
         for merged in self.backward_merges.values():
             entered, again = merged.op._inputs
@@ -377,8 +395,8 @@ class LoopGradient:
                 self._close_with_zeros(merged, entered)
 
     def forget(self, needed: set[Operation]) -> None:
-        """Remove the control dependencies on pushes and pops, except for the dependencies of the
-        ops in `needed`.
+        """Remove the control dependencies on pushes and pops, unless an op in `needed` uses the
+        value.
         """
         for popped, stack in self._pops.items():
             if popped in needed:

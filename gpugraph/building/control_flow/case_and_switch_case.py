@@ -1,4 +1,6 @@
-"""`tf.case` and `tf.switch_case`: one of several functions, chosen by predicates or an index."""
+"""`tf.case` and `tf.switch_case`: a call of one of several functions, chosen by predicates or by an
+index.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +38,16 @@ def case(
     """Return the result of the function of the first true predicate, or of `default` if none is
     true.
 
-    Raises TypeError for malformed pairs, and ValueError for an empty list.
+    The results of the functions must have the same structure, as in `tf.cond`.
+
+    Raises TypeError if a pair is malformed, and ValueError if the list is empty.
 
     Args:
-      pred_fn_pairs: a list of (bool scalar tensor, function) pairs, or a dict of functions by
-        predicate, which is sorted by the predicates' names unless it is an OrderedDict. The results
-        of the functions must have the same structure, see `tf.cond`.
+      pred_fn_pairs: a list of (bool scalar tensor, function) pairs, or a dict that maps predicates
+        to functions. A dict is sorted by the predicates' names unless it is an OrderedDict.
       default: a function. If it is None and no predicate is true, the run raises
         InvalidArgumentError.
-      exclusive: whether the run raises InvalidArgumentError for more than one true predicate.
+      exclusive: whether the run raises InvalidArgumentError if more than one predicate is true.
       strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
 
     >>> x = tf.placeholder(tf.int32, [])
@@ -94,11 +97,10 @@ def _check_pair(pair: Any) -> None:
 def _last_as_default(
     graph: Graph, predicates: list[Tensor], actions: list[Action]
 ) -> tuple[Action, list[Tensor], list[Action]]:
-    """Return a default function that calls the function of the last pair, and the other predicates
-    and functions.
+    """Return a default function, the predicates except the last, and the functions except the last.
 
-    The default calls the last function after checks, in the run, that the last predicate is true
-    and the others are false.
+    The default function calls the last function. Before that, the run checks that the last
+    predicate is true and all other predicates are false.
     """
     *others, last = predicates
 
@@ -132,17 +134,20 @@ def _at_most(predicates: Sequence[Tensor], count: int, message: str) -> Operatio
 def switch_case(
     branch_index: Tensor, branch_fns: Any, default: Action | None = None, name: str = "switch_case"
 ) -> Any:
-    """Return the result of the function at `branch_index`. If that is out of range, call the last
-    function.
+    """Return the result of the function at `branch_index`. If the index is out of range, call the
+    last function.
 
-    Raises TypeError for another type of index or function, and ValueError for other ints.
+    The results of the functions must have the same structure, as in `tf.cond`. The graph contains a
+    tree of conds.
+
+    Raises TypeError if the index is not an integer tensor or an entry is not a function. Raises
+    ValueError if the ints of the pairs are not 0, 1, ...
 
     Args:
-      branch_index: an int scalar tensor.
+      branch_index: an integer scalar tensor.
       branch_fns: a list of functions, or a list or dict of (int, function) pairs whose ints are 0,
         1, ...
-      default: a function to use as the last one. The results of the functions must have the same
-        structure, see `tf.cond`. The graph gets a tree of conds.
+      default: a function that is appended as the last one.
     """
     if not isinstance(branch_index, Tensor):
         raise TypeError(f"branch_index must be a Tensor, got {type(branch_index)}")
@@ -161,9 +166,7 @@ def switch_case(
 
 
 def _as_result(value: Any) -> Any:
-    """Return the result of the only function as a tensor. Return an Operation or TensorArray
-    unchanged.
-    """
+    """Convert a result to a tensor. Return an Operation or TensorArray unchanged."""
     return value if isinstance(value, (Operation, TensorArray)) else identity(value)
 
 
@@ -203,7 +206,11 @@ def _within(index: Tensor, count: int) -> Tensor:
 
 
 def _choose(index: Tensor, actions: Sequence[Action], start: int, stop: int) -> Any:
-    """Return the result of the function at `index`, in `start`..`stop`, by a tree of conds."""
+    """Build a tree of conds that returns the result of the function at `index`.
+
+    Args:
+      start, stop: the range of `index`, without `stop`.
+    """
     if stop - start == 1:
         return actions[start]()
     middle = (start + stop) // 2

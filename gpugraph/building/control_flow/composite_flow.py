@@ -1,8 +1,8 @@
-"""Composite values in branches and loops. Each is represented there by one or several tensors.
+"""Composite values in branches and loops, where one or several tensors represent each of them.
 
-A TensorArray passes as its flow, the tensor that orders its writes. A SparseTensor and
-IndexedSlices pass as their component tensors. When these leave the branch or loop, they are
-combined again.
+A TensorArray is represented by its flow, the tensor that orders its writes. A SparseTensor or
+IndexedSlices is represented by its component tensors. When these tensors leave the branch or loop,
+they are combined again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray, build_ta_with_n
 
 
 def parts_of(value: Any) -> list[Any]:
-    """Return the components of a value: one or several values that are convertible to tensors.
+    """Return the components of a value, which are convertible to tensors.
 
     The component of a TensorArray is its flow. A value that is not composite is its own component.
     """
@@ -72,7 +72,8 @@ def map_parts(change: Callable[[Any], Tensor], structure: Any) -> Any:
 def check_kinds(one: Any, two: Any) -> None:
     """Raise ValueError if corresponding leaves of two structures differ in kind.
 
-    The kinds are one tensor, SparseTensor, and IndexedSlices with and without a dense shape.
+    There are four kinds: a single tensor, a SparseTensor, IndexedSlices with a dense shape, and
+    IndexedSlices without one.
     """
     for first, second in zip(flatten(one), flatten(two)):
         kinds = [_kind(leaf) for leaf in (first, second)]
@@ -90,7 +91,7 @@ def _kind(leaf: Any) -> str:
 
 
 def with_indices_alike(structure: Any, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return `tensors`, the components of a structure, with indices of IndexedSlices as int64."""
+    """Return the components of a structure, with the indices of all IndexedSlices cast to int64."""
     parts = [
         isinstance(leaf, IndexedSlices) and slot == 1
         for leaf in flatten(structure)
@@ -100,17 +101,16 @@ def with_indices_alike(structure: Any, tensors: Sequence[Tensor]) -> list[Tensor
 
 
 def invariant_shapes(leaf: Any, invariant: Any) -> Sequence[TensorShape | None]:
-    """Return the static shape of each component of a loop variable, as it is valid in each
-    iteration.
+    """Return the static shape that each component of a loop variable has in all iterations.
 
-    In the result, None means the shape at the loop's entry.
+    A shape of None means the shape at the loop's entry.
 
-    Raises ValueError for other types.
+    Raises ValueError if the variable's type can't have the invariant.
 
     Args:
-      invariant: a TensorShape or TensorSpec, or None for the default, which keeps the shapes at
-        entry. For a SparseTensor, the invariant is the shape of its `dense_shape`, for
-        IndexedSlices the shape of their values.
+      invariant: a TensorShape or TensorSpec, or None to keep the shapes at entry. For a
+        SparseTensor, the invariant is the shape of its `dense_shape`. For IndexedSlices, it is the
+        shape of their values.
     """
     if isinstance(invariant, TensorSpec):
         invariant = invariant.shape

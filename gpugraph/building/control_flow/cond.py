@@ -1,4 +1,4 @@
-"""`tf.cond` calls one of two functions, depending on a predicate in the run."""
+"""`tf.cond`: a call of one of two functions, chosen by a predicate in the run."""
 
 from __future__ import annotations
 
@@ -33,20 +33,23 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """Return the result of `true_fn()` if `pred` is true in a run, otherwise that of `false_fn()`.
+    """Return the result of `true_fn()` if `pred` is true in a run, otherwise the result of
+    `false_fn()`.
 
-    Returns the structure; operations become bool tensors.
+    Both functions are called once, when the graph is built. They must return the same structure
+    (nested lists, tuples, dicts), whose leaves are tensors of the same dtypes, TensorArrays,
+    SparseTensors, IndexedSlices, or operations. An operation is returned as a bool tensor. The
+    indices of IndexedSlices become int64 if their dtypes differ.
 
-    Raises TypeError for functions that aren't callable, a Python bool as `pred`, or structures of
-    different types; raise ValueError for structures or dtypes that differ, and for functions that
-    return nothing.
+    Ops that are created in a function run only if its branch is taken. Tensors from outside that a
+    function reads are always computed.
+
+    Raises TypeError if `pred` is a Python bool, a function isn't callable, or the structures have
+    different types. Raises ValueError if the structures or dtypes differ, or if a function returns
+    None.
 
     Args:
-      pred: a bool scalar tensor. Both functions are called once, when the graph is built, and must
-        return the same structure (nested lists, tuples, dicts) of tensors of the same dtypes,
-        TensorArrays, SparseTensors, IndexedSlices (their indices become int64 if they differ), or
-        operations. Ops created in a function run only if its branch is taken; the tensors from
-        outside that a function reads are always computed.
+      pred: a bool scalar tensor.
       strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
       fn1, fn2: older names of `true_fn` and `false_fn`.
 
@@ -111,10 +114,10 @@ def _forked(graph: Graph, pred: Any) -> tuple[Tensor, tuple[Tensor, Tensor]]:
 def _branch(
     context: CondContext, function: Callable[[], Any], name: str, blocks: InnerBlocks
 ) -> tuple[Any, list[Tensor]]:
-    """Return the result of the branch's function, as returned and as a flat list of tensors.
+    """Call the branch's function. Return its result, and the tensors of the result as a flat list.
 
     Args:
-      name: the name of the argument of `cond`, for messages.
+      name: the name of the function's parameter in `cond`, for messages.
     """
     with within(context.graph, context), blocks.block() as completed:
         returned, tensors = context.build(function)

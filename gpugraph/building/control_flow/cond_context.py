@@ -1,8 +1,9 @@
 """CondContext: one branch of a `cond`.
 
 The branch reads each tensor from outside through a separate Switch on the predicate. If the branch
-is not taken, that output of the Switch is dead, and so is everything computed from it. Ops without
-inputs get the branch's pivot as a control input, since it is dead in that case as well.
+is not taken, the output of this Switch is dead, and so is every tensor computed from it. An op
+without inputs gets the branch's pivot as a control input, which is also dead if the branch is not
+taken.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class CondContext(ControlFlowContext):
 
     Args:
       pivot: a tensor that is alive only if the branch is taken.
-      name: a unique one by default.
+      name: the name of the context, by default a unique one.
     """
 
     def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "") -> None:
@@ -46,7 +47,7 @@ class CondContext(ControlFlowContext):
 
     @property
     def back_prop(self) -> bool:  # type: ignore[override]
-        """Whether the enclosing loop is differentiable, or False without a loop."""
+        """Whether the enclosing loop is differentiable. False if there is no enclosing loop."""
         return self.loop is not None and self.loop.back_prop
 
     @property
@@ -55,8 +56,8 @@ class CondContext(ControlFlowContext):
         return self.pivot.op
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """Return the tensor that ops in the branch use for `tensor`: the tensor itself, or a Switch
-        of it.
+        """Return the tensor that ops in the branch use for `tensor`: the tensor itself, or the
+        output of a Switch on it.
         """
         if tensor in self.known:
             return self.stand_ins.get(tensor, tensor)
@@ -71,7 +72,9 @@ class CondContext(ControlFlowContext):
         return switched
 
     def _from_outer(self, tensor: Tensor) -> Tensor:
-        """Return the tensor as captured by the outer context; record it as known in the branch."""
+        """Return the tensor that the outer context uses for `tensor`, and record both as known in
+        the branch.
+        """
         self.known.add(tensor)
         if self.outer is None:
             return tensor
@@ -81,7 +84,8 @@ class CondContext(ControlFlowContext):
         return source
 
     def add_op(self, op: Operation) -> None:
-        """Capture the inputs of a new op; an op without inputs gets the pivot as a control input.
+        """Capture the inputs of a new op. If the op has no inputs, give it the pivot as a control
+        input.
 
         Control inputs from outside of the enclosing loop are removed.
         """
@@ -98,7 +102,7 @@ class CondContext(ControlFlowContext):
         return context is not None and self in context.outwards()
 
     def owns(self, op: Operation) -> bool:
-        """Return whether `op` is a Switch by this predicate, or a Merge in the outer context."""
+        """Return whether `op` is a Switch on this predicate, or a Merge in the outer context."""
         if op.type in ("Switch", "RefSwitch"):
             return op._inputs[1] is self.pred
         return op.type in ("Merge", "RefMerge") and op._control_flow_context is self.outer
@@ -106,10 +110,11 @@ class CondContext(ControlFlowContext):
     # -- building
 
     def build(self, function: Callable[[], Any]) -> tuple[Any, Any]:
-        """Call `function`. Return its result, and a copy of it in which all leaves are tensors of
+        """Call `function`. Return its result, and a copy of the result whose leaves are tensors of
         this branch.
 
-        An Operation becomes the pivot, after the Operation has run.
+        In the copy, an Operation is replaced by the pivot, with a control dependency on the
+        Operation.
         """
         returned = function()
         if returned is None:
@@ -130,18 +135,21 @@ class CondContext(ControlFlowContext):
     # -- gradients
 
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Any]:
-        """Return the gradients at a Switch's inputs: at its data a Merge of `grads`, then None.
+        """Return the gradients at the inputs of a Switch: a Merge of `grads` for its data, and None
+        for its predicate.
 
         Args:
           grads: the gradients at the two outputs of the Switch. The gradient from the other branch
-            is zeros, see `zeros_for_switch`.
+            is zeros from `zeros_for_switch`.
         """
         if grads[1 - self.branch] is None:
             return [None, None]
         return [merge_gradients(grads, op._inputs[0], name="cond_grad"), None]
 
     def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Any]:
-        """Return the gradients at the Merge's inputs: `grad`, alive only for the taken branch."""
+        """Return the gradients at the Merge's inputs. Each is `grad`, but alive only if its branch
+        is taken.
+        """
         state = None if (now := current(self.graph)) is None else now.grad_state
         pred = self.pred if state is None else state.predicate(self.pred)
         return switch_gradient(grad, pred, name="cond_grad")

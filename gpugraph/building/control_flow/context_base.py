@@ -1,8 +1,8 @@
 """Contexts: the branch or loop in which an operation is created, and its access to tensors outside.
 
-A context is active while the function of a branch, or a loop's condition and body, are called.
-Every op that is created in the block is passed to the context (`add_op`), and reads tensors from
-outside only through the context:
+A context is active while the function of a branch, or the condition or body of a loop, is called.
+Every op that is created during the call is passed to the context (`add_op`). The op reads tensors
+from outside only through the context:
 
     outside      x ---------------.                  n (control input)
                                   |                  |
@@ -10,9 +10,9 @@ outside only through the context:
                                   |
                                  op <- - - control pivot, if nothing else delays it
 
-`known` holds the tensors that have been captured or created inside. `stand_ins` maps captured
-tensors to the tensors that ops inside use instead. Contexts can be nested. A tensor from further
-out is first captured by the outer context.
+`known` holds the tensors that were captured or created inside. `stand_ins` maps captured tensors to
+the tensors that ops inside use instead. If contexts are nested, a tensor from outside is first
+captured by the outer context.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NEXT_ITERATIONS = ("NextIteration", "RefNextIteration")
 
 
 class ControlFlowContext(ABC):
-    """The common base of branches and loops."""
+    """The base class of branches and loops."""
 
     back_prop = True
 
@@ -58,24 +58,28 @@ class ControlFlowContext(ABC):
     @property
     @abstractmethod
     def control_pivot(self) -> Operation | None:
-        """The control input of ops that have no other input from this context."""
+        """An operation of this context. It is the control input of ops that have no other input
+        from the context.
+        """
 
     @abstractmethod
     def capture(self, tensor: Tensor) -> Tensor:
-        """Return the tensor that ops in this context use for `tensor`: the tensor itself, or a
-        Switch or Enter of it.
+        """Return the tensor that ops in this context use for `tensor`: the tensor itself, or the
+        output of a Switch or Enter.
         """
 
     @abstractmethod
     def add_op(self, op: Operation) -> None:
-        """Add a new op to this context: capture its inputs and move its control inputs inside."""
+        """Add a new op to this context: capture its inputs, and remove or replace its control
+        inputs from outside.
+        """
 
     @abstractmethod
     def owns(self, op: Operation) -> bool:
-        """Return whether the Switch, Merge, Enter or Exit is a part of this branch or loop.
+        """Return whether the Switch, Merge, Enter or Exit belongs to this branch or loop.
 
-        Return False for an op of an inner branch or loop that comes from a GraphDef and has no
-        context.
+        If an inner branch or loop comes from a GraphDef and has no context, its ops have this
+        context, but this method returns False for them.
         """
 
     # -- shared
@@ -87,25 +91,25 @@ class ControlFlowContext(ABC):
         return None if loop is None else loop.own_grad_state
 
     def outwards(self) -> Iterator[ControlFlowContext]:
-        """Yield this context, its outer one, and so on."""
+        """Yield this context and all contexts around it, innermost first."""
         context: ControlFlowContext | None = self
         while context is not None:
             yield context
             context = context.outer
 
     def leave(self, tensors: Iterable[Tensor]) -> None:
-        """Add `tensors`, which are results of this context, to the tensors that the outer context
-        knows.
+        """Add `tensors`, which are results of this context, to the known tensors of the outer
+        context.
         """
         if self.outer is not None:
             self.outer.known.update(tensors)
 
     def add_inputs(self, op: Operation) -> None:
-        """Replace the inputs of an op by the tensors that the context uses instead. New ops are in
-        the op's own name scope.
+        """Replace each input of an op by the tensor that the context uses instead. Any ops created
+        for this are in the op's own name scope.
 
-        The back edge of an imported loop, from NextIteration to Merge, stays: the NextIteration
-        joins the context later.
+        The back edge of an imported loop, from NextIteration to Merge, is not replaced. The
+        NextIteration joins the context later.
         """
         if not op._inputs:
             return
@@ -134,7 +138,9 @@ class ControlFlowContext(ABC):
         return outer
 
     def hide(self, op: Operation) -> None:
-        """Prevent the op from being fetched and fed, unless it is an Exit out of all contexts."""
+        """Prevent the op from being fetched and fed, unless it is an Exit from the outermost
+        context.
+        """
         if self.outer is None and is_exit(op):
             return
         self.graph.prevent_fetching(op)
@@ -142,7 +148,9 @@ class ControlFlowContext(ABC):
             self.graph.prevent_feeding(tensor)
 
     def check_use(self, tensor: Tensor, op: Operation, user: ControlFlowContext | None) -> None:
-        """Raise ValueError if `op`, of the context `user`, can't use `tensor` of this context."""
+        """Raise ValueError if `op`, which is in the context `user`, can't use `tensor`, which is in
+        this context.
+        """
         source = output_context(tensor.op)
         if source is None or source is user:
             return
@@ -159,8 +167,10 @@ class ControlFlowContext(ABC):
 
 
 class LoopContext(ControlFlowContext):
-    """The inside of a loop. `own_grad_state` is the record of a backward loop, or None for other
-    loops.
+    """The inside of a loop.
+
+    Attributes:
+      own_grad_state: the record of a backward loop, or None for any other loop.
     """
 
     name: str
@@ -172,7 +182,9 @@ class LoopContext(ControlFlowContext):
 
     @abstractmethod
     def switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the two outputs of a loop variable's Switch: to the exit, and to the body."""
+        """Return the two outputs of a loop variable's Switch. The first leads to the Exit, the
+        second to the body.
+        """
 
 
 class LoopPair(Protocol):
@@ -187,21 +199,25 @@ class LoopPair(Protocol):
         """The loop that computes the gradient."""
 
     def value(self, tensor: Tensor) -> Tensor:
-        """Return the value of a forward tensor in the iteration being reversed."""
+        """Return the value that a forward tensor had in the iteration that the backward loop is
+        reversing.
+        """
 
     def predicate(self, pred: Tensor) -> Tensor:
-        """Return the value of a forward branch's predicate in the iteration being reversed."""
+        """Return the value that a forward branch's predicate had in the iteration that the backward
+        loop is reversing.
+        """
 
     def begin(self, op: Operation, grad: Tensor) -> Tensor:
-        """Return the Enter by which `grad`, the gradient at an Exit of the forward loop, enters the
-        backward loop.
+        """Return the Enter that brings `grad`, the gradient at an Exit of the forward loop, into
+        the backward loop.
         """
 
     def at_switch(
         self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
     ) -> Tensor | None:
-        """Return the gradient at a loop variable's Switch. It is visited twice; the second time,
-        return None.
+        """Return the gradient at a loop variable's Switch. `gradients` visits each Switch twice;
+        the second visit returns None.
         """
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
@@ -222,17 +238,17 @@ def _refusal(maker: Operation, op: Operation, loop: LoopContext | None, source: 
 
 
 def _is_inside(context: ControlFlowContext, outer: ControlFlowContext | None) -> bool:
-    """Return whether `context` is `outer` or inside it. Every context is inside None."""
+    """Return whether `context` is `outer` or is inside `outer`. If `outer` is None, return True."""
     return outer is None or any(around is outer for around in context.outwards())
 
 
 def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
-    """Return whether ops of `loop` may use tensors of `source` because a gradient relates the
-    loops.
+    """Return whether ops of `loop` may use tensors of `source` because one loop computes gradients
+    of the other.
 
-    This is so if `loop` is the backward loop of `source`, of a loop inside it or of the loop around
-    it. It is also so if `source` is the backward loop of `loop`, or the backward loop of that, and
-    so on.
+    This is true if `loop` is the backward loop of `source`, of a loop inside `source`, or of the
+    loop around `source`. It is also true if `source` is the backward loop of `loop`, or the
+    backward loop of that backward loop, and so on.
     """
     record = loop.own_grad_state
     if record is not None:
@@ -267,7 +283,9 @@ def within(graph: Graph, context: ControlFlowContext | None) -> Iterator[None]:
 
 @contextmanager
 def in_scope_of(op: Operation) -> Iterator[None]:
-    """Name the ops of a `with` block under the name of `op`. For a Const, use the current scope."""
+    """Put the ops of a `with` block into the name scope of `op`. If `op` is a Const, use the
+    current name scope.
+    """
     state = op.graph._scope
     old = state.name
     state.name = old if op.type == "Const" else op.name
@@ -283,8 +301,8 @@ def is_exit(op: Operation) -> bool:
 
 
 def output_context(op: Operation) -> ControlFlowContext | None:
-    """Return the context of the op's outputs: the op's own context, or for an Exit the enclosing
-    one.
+    """Return the context of the op's outputs. For an Exit, this is the context around its loop. For
+    any other op, it is the op's own context.
     """
     context: ControlFlowContext | None = op._control_flow_context
     if context is not None and is_exit(op):
@@ -293,10 +311,14 @@ def output_context(op: Operation) -> ControlFlowContext | None:
 
 
 def loop_of(context: ControlFlowContext | None) -> LoopContext | None:
-    """Return the innermost loop of a context. Return None outside of all contexts."""
+    """Return the innermost loop around a context, which may be the context itself. Return None if
+    there is no loop.
+    """
     return None if context is None else context.loop
 
 
 def loop_of_op(op: Operation) -> LoopContext | None:
-    """Return the innermost loop that contains the op; for an Exit, the loop that it leaves."""
+    """Return the innermost loop that contains the op. For an Exit, this is the loop that it
+    leaves.
+    """
     return loop_of(op._control_flow_context)

@@ -1,8 +1,8 @@
-"""Branches and loops as protocol buffers, which make imported graphs differentiable.
+"""Protocol buffers of branches and loops. They make imported graphs differentiable.
 
 The message of a context names the tensors that its operations may use: their own outputs, and
 tensors from outside. After an import, an operation is put back into the context if the message
-names one of its outputs and does not list it as a tensor from outside.
+names one of its outputs and does not list that output as a tensor from outside.
 """
 
 from __future__ import annotations
@@ -57,13 +57,14 @@ def _written(
     parts: Mapping[str, Tensor | None],
     export_scope: str | None,
 ) -> Any:
-    """Fill in the fields that branches and loops share: names of tensors, and inner contexts.
+    """Fill in the fields that the messages of branches and loops share: names of tensors, and inner
+    contexts.
 
     Returns the message, or None if the context's name is outside of `export_scope`.
 
     Args:
-      parts: a dict from a field of `message` that holds one name to the tensor with this name. None
-        leaves the field unset.
+      parts: maps each field of `message` that holds one name to the tensor with this name. For
+        None, the field stays unset.
     """
     if not is_in_scope(context.name, export_scope):
         return None
@@ -86,8 +87,8 @@ def _written(
 
 
 def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContext:
-    """Return the branch of a CondContextDef, in the default graph. Raises KeyError for unknown
-    names.
+    """Return the branch of a CondContextDef, in the default graph. Raises KeyError if a name is not
+    in the graph.
     """
     find = partial(tensor_in_scope, import_scope=import_scope)
     context = CondContext(
@@ -103,7 +104,7 @@ def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContex
 def while_from_proto(message: Any, import_scope: str | None = None) -> WhileContext:
     """Return the loop of a WhileContextDef, in the default graph.
 
-    Raises KeyError for unknown names.
+    Raises KeyError if a name is not in the graph.
     """
     find = partial(tensor_in_scope, import_scope=import_scope)
     pivot: Tensor = find(message.pivot_name)
@@ -130,9 +131,9 @@ def while_from_proto(message: Any, import_scope: str | None = None) -> WhileCont
 def _read_shared(
     context: ControlFlowContext, message: Any, import_scope: str | None
 ) -> list[Operation]:
-    """Read the fields that are common to branches and loops. Put the operations into `context`.
+    """Read the fields that are common to branches and loops, and put the operations into `context`.
 
-    Inner contexts are also created, and take over their operations.
+    Inner contexts are also created, and their operations are put into them.
 
     Returns the operations whose outputs the message names, except those from outside.
     """
@@ -164,7 +165,7 @@ def _read_shared(
 
 
 def _take_in(context: ControlFlowContext, body: Iterable[Operation]) -> None:
-    """Make the body of an inlined call, with its branches and loops, a part of the context."""
+    """Put the body of an inlined call, including its branches and loops, into the context."""
     for op in body:
         if op._control_flow_context is None:
             op._control_flow_context = context

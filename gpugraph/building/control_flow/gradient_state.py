@@ -1,11 +1,11 @@
 """LoopGradients: the loops that one call of `gradients` differentiates.
 
-`gradients` visits ops in reverse topological order: consumers come first. A loop has no such order.
-Its differentiation begins when the gradients at all its Exits exist, and its Switches are visited
-twice. This class decides when this happens, and in which control flow context the gradients of an
-op are created.
+`gradients` visits ops in reverse topological order, consumers first. The ops of a loop have no such
+order. Therefore the differentiation of a loop begins when the gradients at all its Exits exist, and
+its Switches are visited twice. This class decides when a loop begins, and in which control flow
+context the gradients of an op are created.
 
-Follows the ControlFlowState of TensorFlow's python/ops/control_flow_state.py.
+It follows the ControlFlowState of TensorFlow's python/ops/control_flow_state.py.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 class LoopGradients:
-    """The `LoopGradient` of each forward loop: the record of the loop and its backward loop."""
+    """The `LoopGradient` of each forward loop, which records the loop and its backward loop."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -46,9 +46,10 @@ class LoopGradients:
         self._by_loop: dict[ControlFlowContext, LoopGradient] = {}
 
     def add(self, op: Operation) -> list[Operation]:
-        """Begin the backward loop of the loop that an Exit leaves. Return all Exits of that loop.
+        """Begin the backward loop of the loop that the Exit `op` leaves. Return all Exits of that
+        loop.
 
-        The list is empty if the backward loop was begun before.
+        The list is empty if the backward loop has begun already.
         """
         forward = loop_of_op(op)
         if not isinstance(forward, WhileContext) or forward in self._by_loop:
@@ -69,17 +70,19 @@ class LoopGradients:
         return None if loop is None else self._by_loop.get(loop)
 
     def backward(self, op: Operation, before: bool = False) -> AbstractContextManager[None]:
-        """Return a context manager that builds ops in the backward loop of the op's loop, if any.
+        """Return a context manager that builds ops in the backward loop of the op's loop. If there
+        is none, it has no effect.
 
         Args:
-          before: whether to build gradients at the op's outputs, which for an Exit are outside of
-            its loop, rather than gradients at its inputs.
+          before: whether the ops compute gradients at the outputs of `op`, instead of gradients at
+            its inputs. The output of an Exit is outside of its loop.
         """
         state = self._state(op, before)
         return nullcontext() if state is None else within(self.graph, state.grad_context)
 
     def check_branch(self, op: Operation) -> None:
-        """Raise LookupError if a branch in a differentiated loop has no context.
+        """Raise LookupError if `op` belongs to a branch that is in a differentiated loop but has no
+        context.
 
         A branch that was imported from a GraphDef has no context.
         """
@@ -94,10 +97,10 @@ class LoopGradients:
         return context is not None and context.loop is context and op in context.switches
 
     def first_exits(self, pending: dict[Operation, int], ys: set[Operation]) -> list[Tensor]:
-        """Return the Exits of loops in which no Exit will get a gradient.
+        """Return the Exits of those loops for which no Exit will receive a gradient.
 
-        The differentiation of these loops can begin immediately. The Enters of all loop variables
-        are marked in `pending` as reachable.
+        The differentiation of these loops can begin immediately. Mark the Enters of all their loop
+        variables in `pending` as reachable.
 
         Args:
           pending: for each operation, the number of gradients at its outputs that are still
@@ -121,10 +124,10 @@ class LoopGradients:
     def exit_reached(
         self, tensor: Tensor, has_gradient: Callable[[Operation], bool]
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """Record that the gradient at an Exit has been computed, if there is one.
+        """Record that the Exit `tensor` was reached, with or without a gradient.
 
         Returns two lists: the loop's Exits with a gradient, and the loop's Exits without a
-        gradient. Both are empty while other Exits of the loop are pending.
+        gradient. Both lists are empty while other Exits of the loop are pending.
         """
         state = self._by_loop[tensor.op._control_flow_context]
         state.deferred_exits.append(tensor)
@@ -140,7 +143,7 @@ class LoopGradients:
         """Complete the backward loops.
 
         Intermediate results for gradients that were not requested, such as the gradient at a
-        constant factor, stay in the graph, but no op of a loop waits for them.
+        constant factor, remain in the graph, but no op of a loop waits for them.
 
         Args:
           grads: the requested gradients.
@@ -153,8 +156,10 @@ class LoopGradients:
             state.forget(needed)
 
     def _needed(self, grads: Iterable[Tensor], since: int) -> set[Operation]:
-        """Return the ops that the gradients, or the loops in the graph's operations from index
-        `since` on, depend on.
+        """Return the new ops on which the requested gradients or the new loops depend.
+
+        Args:
+          since: the index, in the graph's operations, of the first new op.
         """
         stack = [tensor.op for tensor in grads]
         stack += [op for op in self.graph._ops[since:] if op.type in ("NextIteration", "LoopCond")]
@@ -176,7 +181,9 @@ class LoopGradients:
     # -- zeros
 
     def zeros_for_exit(self, tensor: Tensor) -> Tensor:
-        """Return zeros as the gradient at `tensor`, an Exit on which no `y` depends."""
+        """Return zeros as the gradient at `tensor`, an Exit on which none of the differentiated
+        tensors depends.
+        """
         around = loop_of(tensor.op._control_flow_context.outer)
         outer = None if around is None else self._by_loop.get(around)
         known = tensor.shape.is_fully_defined() and not is_list(tensor)
@@ -196,11 +203,10 @@ class LoopGradients:
             return zeros(outer.pop(kept, shape), tensor.dtype)
 
     def zeros_for(self, op: Operation, index: int) -> Tensor | None:
-        """Return zeros as the gradient at output `index` of `op` if there is no other gradient at
-        it.
+        """Return zeros as the gradient at output `index` of `op`, for an output that has no
+        gradient although another output of `op` has one.
 
-        They are used if another output of `op` has a gradient. Return None for the Switch of a loop
-        variable.
+        Returns None if `op` is the Switch of a loop variable.
         """
         if self.is_loop_switch(op):
             return None
@@ -239,9 +245,8 @@ def is_cond_switch(op: Operation) -> bool:
 
 
 def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
-    """Return the shape of the data of `op`, a Switch into `branch`.
-
-    The result is alive only if the branch is not taken.
+    """Return the shape of the data of `op`, a Switch into `branch`, as a tensor that is alive only
+    if the branch is not taken.
     """
     with within(branch.graph, branch.outer):
         dead = switch(op._inputs[0], branch.pred)[1 - branch.branch]
@@ -254,7 +259,7 @@ def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
 def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
     """Return zeros like `tensor`, an output of the Switch `op` into a branch.
 
-    The zeros are alive only if the branch is not taken. In that case they are the gradient.
+    The zeros are alive only if the branch is not taken, which is when they are the gradient.
     """
     branch = op._control_flow_context
     other = raw_ops.Switch(op._inputs[0], branch.pred)[1 - branch.branch]
@@ -271,9 +276,9 @@ def find_loops(
 ) -> tuple[LoopGradients | None, list[Operation]]:
     """Begin the backward loops of all loops that have an Exit among the ops `between`.
 
-    Returns the loops, or None if there are none, and all their Exits.
+    Returns the loops (None if there are none), and all Exits of the loops.
 
-    Raises LookupError for inner loops without a context, which come from a GraphDef.
+    Raises LookupError if an inner loop has no context because it comes from a GraphDef.
     """
     loops = LoopGradients(graph)
     inside = [op for op in between if op._control_flow_context is not None]
@@ -288,7 +293,7 @@ def find_loops(
 
 
 def _has_context(op: Operation) -> bool:
-    """Return whether a Switch or Merge belongs to a context. Return True for other ops."""
+    """Return whether a Switch or Merge belongs to a context. For any other op, return True."""
     if op.type in ("Switch", "RefSwitch"):
         return bool(op._control_flow_context.owns(op))
     if op.type in ("Merge", "RefMerge"):

@@ -1,4 +1,6 @@
-"""IndexedSlices in branches and loops: each of their tensors passes separately."""
+"""IndexedSlices in branches and loops. Each of their component tensors passes through separate
+ops.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,12 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor | IndexedSlices:
-    """Return whichever of `grads`, the gradients at `source` from two branches, is alive.
+    """Return a Merge of `grads`, the gradients at `source` from two branches. In a run, one of them
+    is alive.
 
-    If one of them is IndexedSlices, so is the result, and a dense gradient is converted to slices
-    of all its rows. The dense shape is that of `source`. The shapes of the gradients may be
-    constants, which would be alive whichever branch is taken.
+    If one gradient is IndexedSlices, the result is IndexedSlices too, and a dense gradient is
+    converted to slices of all its rows. The dense shape is the shape of `source`. The shape of a
+    gradient could be a constant, which would be alive whichever branch is taken.
     """
     if not any(isinstance(grad, IndexedSlices) for grad in grads):
         return merge(grads, name)
@@ -36,8 +39,8 @@ def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor |
 
 
 def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tuple[Any, Any]:
-    """Return `grad` as the two outputs of a Switch on `pred` (false, true). In a run, one of them
-    is dead.
+    """Return the two outputs of a Switch of `grad` on `pred`, first for false, then for true. In a
+    run, one of them is dead.
     """
     if not isinstance(grad, IndexedSlices):
         return switch(grad, pred, name)
@@ -48,7 +51,9 @@ def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tu
 
 
 def can_accumulate(grad: IndexedSlices) -> bool:
-    """Return whether the shape of a row is known, so that a sum can start with a row of zeros."""
+    """Return whether the shape of a row is known, which is required to start a sum with a row of
+    zeros.
+    """
     return bool(grad.values.shape[1:].is_fully_defined())
 
 
@@ -57,12 +62,12 @@ def accumulated_slices(
 ) -> IndexedSlices:
     """Concatenate `grad` over all iterations of the backward loop `loop`.
 
-    The result is outside of the loop. Its first row is a zero row for index 0: as in TensorFlow,
-    this is the initial value of the loop variables.
+    The result is outside of the loop. As in TensorFlow, its first row is zero and has index 0,
+    because this row is the initial value of the loop variables.
 
     Args:
       around: the context around `loop`.
-      source: the input of the Enter into the forward loop, whose shape is the dense shape of the
+      source: the input of the Enter into the forward loop. Its shape is the dense shape of the
         result.
     """
     rest, graph = grad.values.shape[1:], grad.graph

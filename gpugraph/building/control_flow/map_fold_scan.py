@@ -1,7 +1,8 @@
 """tf.map_fn, tf.foldl, tf.foldr and tf.scan: loops over the first axis of tensors.
 
-Each function unstacks `elems` into TensorArrays. A `tf.while_loop` then reads one element after the
-other. Results of all steps are written to TensorArrays, which are stacked after the loop.
+Each function unstacks `elems` into TensorArrays. A `tf.while_loop` then reads one element in each
+iteration. The results of all iterations are written to TensorArrays, which are stacked after the
+loop.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class _Elements:
-    """The elements of a loop: tensors in the structure of `elems`, and their first size.
+    """The elements of a loop: tensors in the structure of `elems`, and the size of their first
+    axis.
 
-    The constructor raises ValueError if there are no tensors, for scalars, and if the first sizes
-    are known to differ.
+    The constructor raises ValueError if there are no tensors, if a tensor is a scalar, or if the
+    first sizes are known to differ.
     """
 
     def __init__(self, elems: Any) -> None:
@@ -67,11 +69,13 @@ class _Elements:
         return [array.read(index) for array in self.arrays]
 
     def packed(self, leaves: Sequence[Any]) -> Any:
-        """Return `leaves`, one for each tensor of `elems`, in the structure of `elems`."""
+        """Return `leaves`, with one leaf for each tensor of `elems`, in the structure of
+        `elems`.
+        """
         return pack_sequence_as(self.structure, leaves)
 
     def stacked(self, arrays: Sequence[TensorArray]) -> list[Tensor]:
-        """Return the results of all steps as one stacked tensor for each of `arrays`."""
+        """Return, for each of `arrays`, the results of all iterations as one stacked tensor."""
         results = [array.stack() for array in arrays]
         for result in results:
             result.set_shape(TensorShape([self.known]).concatenate(result.shape[1:]))
@@ -110,14 +114,16 @@ def map_fn(
 ) -> Any:
     """Apply `fn` to each element of `elems` along its first axis, and stack the results.
 
-    Raises TypeError if `fn` is not callable or its result is of another structure type, and
-    ValueError for scalars and results of another structure. A run raises InvalidArgumentError for
-    results of other dtypes, or of differing shapes.
+    Raises TypeError if `fn` is not callable or if the type of its result's structure differs from
+    `dtype`. Raises ValueError if `elems` contains a scalar or if the result's structure differs
+    from `dtype`. A run raises InvalidArgumentError if the results have other dtypes or differing
+    shapes.
 
     Args:
-      elems: a tensor, or a structure of tensors of the same first size; `fn` receives the elements
-        in that structure.
-      dtype: the dtypes of the results of `fn`, in their structure; by default those of `elems`.
+      elems: a tensor, or a structure of tensors whose first sizes are equal. `fn` receives the
+        elements in that structure.
+      dtype: the dtypes of the results of `fn`, in their structure. By default they are the dtypes
+        of `elems`.
       infer_shape: whether all results must have the same shape.
 
     >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])))
@@ -154,7 +160,7 @@ def map_fn(
 
 
 def _fold(type_name: str, from_end: bool, doc: str) -> Callable[..., Any]:
-    """Return `foldl` or `foldr`."""
+    """Return `foldl` or, if `from_end`, `foldr`."""
 
     @named(type_name, doc)
     def fold(
@@ -220,18 +226,18 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return all values of `a = fn(a, element)` over the first axis of `elems`, stacked.
+    """Return the stacked values of `a = fn(a, element)` over the first axis of `elems`.
 
     `a` starts as `initializer`, which may have any structure. Without an initializer, `a` starts as
-    the first element, which is then the first result, without a call of `fn`.
+    the first element. This element is then also the first result, without a call of `fn`.
 
-    Raises TypeError if `fn` is not callable, and ValueError for scalars and if the result of `fn`
-    has another structure than `a`.
+    Raises TypeError if `fn` is not callable. Raises ValueError if `elems` contains a scalar, or if
+    the result of `fn` does not have the structure of `a`.
 
     Args:
-      elems: a tensor, or a structure of tensors of the same first size.
+      elems: a tensor, or a structure of tensors whose first sizes are equal.
       infer_shape: whether `a` always has the same shape.
-      reverse: go from the last element to the first; each result has the index of its element.
+      reverse: whether to start at the last element. Each result still has the index of its element.
 
     >>> session.run(tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])))
     array([1, 3, 6], dtype=int32)
@@ -277,9 +283,9 @@ def _check_callable(fn: Any) -> None:
 
 
 def _results_of(held: Sequence[Tensor], count: Any, infer_shape: bool) -> list[TensorArray]:
-    """Return empty TensorArrays for `count` results each, one array for each of `held`.
+    """Return an empty TensorArray for each tensor in `held`, with room for `count` results.
 
-    The results have the dtype and, if `infer_shape`, the shape of the tensor in `held`.
+    The results have the dtype of the tensor and, if `infer_shape`, its shape.
     """
     return [
         TensorArray(

@@ -12,7 +12,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def static_bool(value: Any) -> bool | None:
-    """Return the truth of `value`, or None if only a run determines it, as for a variable."""
+    """Return the truth of `value`. Return None if only a run determines it, for example because
+    `value` depends on a variable.
+    """
     if hasattr(value, "_as_graph_element"):
         return None
     if isinstance(value, Tensor):

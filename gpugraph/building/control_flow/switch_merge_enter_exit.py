@@ -19,8 +19,8 @@ def _is_ref(tensor: Tensor) -> bool:
 
 
 def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Return both outputs of a Switch: `data` if `pred` is false, and `data` if it is true. One of
-    them is dead.
+    """Return both outputs of a Switch. Each is `data`: the first is alive if `pred` is false, the
+    second if it is true.
     """
     make = raw_ops.RefSwitch if _is_ref(data) else raw_ops.Switch
     with data.graph.colocate_with(data.op, ignore_existing=True):
@@ -29,7 +29,7 @@ def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor,
 
 
 def merge(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """Return the output of a Merge: the value of whichever input is alive."""
+    """Return the output of a Merge, which is the value of the one input that is alive."""
     make = raw_ops.RefMerge if all(map(_is_ref, inputs)) else raw_ops.Merge
     return make(list(inputs), name=name or "Merge").output
 
@@ -41,7 +41,9 @@ def enter(
     is_constant: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return `data` inside the loop `frame`: in all iterations if constant, else in the first."""
+    """Return `data` as a tensor inside the loop `frame`. It is available in all iterations if
+    `is_constant`, else only in the first.
+    """
     make = raw_ops.RefEnter if _is_ref(data) else raw_ops.Enter
     inside: Tensor = make(
         data,
@@ -55,24 +57,24 @@ def enter(
 
 
 def exit_loop(data: Tensor, name: str | None = None) -> Tensor:
-    """Return `data` outside of its loop."""
+    """Return `data` as a tensor outside of its loop."""
     return (raw_ops.RefExit if _is_ref(data) else raw_ops.Exit)(data, name=name)
 
 
 def next_iteration(data: Tensor, name: str | None = None) -> Tensor:
-    """Return `data` in the next iteration of its loop."""
+    """Return `data` as a tensor in the next iteration of its loop."""
     make = raw_ops.RefNextIteration if _is_ref(data) else raw_ops.NextIteration
     return make(data, name=name)
 
 
 def same(data: Tensor, name: str | None = None) -> Tensor:
-    """Return the identity of `data`."""
+    """Return an Identity of `data`."""
     return (raw_ops.RefIdentity if _is_ref(data) else raw_ops.Identity)(data, name=name)
 
 
 def is_list(tensor: Tensor) -> bool:
-    """Return whether the tensor is a tensor list (a variant), so that `ZerosLike` creates its
-    zeros.
+    """Return whether the tensor is a tensor list, a variant. `ZerosLike` creates the zeros of such
+    a tensor.
     """
     return tensor.dtype.base_dtype is variant
 
@@ -84,9 +86,10 @@ def is_constant_enter(tensor: Tensor) -> bool:
 
 
 def constant_enter(tensor: Tensor) -> Operation | None:
-    """Return the constant Enter through which a loop invariant enters its loop, or None.
+    """Return the constant Enter through which a loop invariant enters its loop. Return None if the
+    tensor is not a loop invariant.
 
-    Identities, and Switches of branches, in between are skipped.
+    The tensor may be separated from the Enter by Identities and by Switches of branches.
     """
     while tensor.op.type in ("Identity", "RefIdentity", "Switch", "RefSwitch"):
         tensor = tensor.op._inputs[0]

@@ -1,4 +1,6 @@
-"""tf.vectorized_map: a function of each element of tensors, computed by `map_fn`."""
+"""tf.vectorized_map: a function that is applied to each element of tensors. `map_fn` computes
+it.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,15 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
     """Apply `fn` to each element of `elems` along the first axis, and stack the results.
 
-    Raises TypeError if `fn` is not callable, and ValueError for scalars.
+    The function is not vectorized. A loop computes the results, as in `map_fn`. `fn` is called one
+    additional time to determine the dtypes of its results.
+
+    Raises TypeError if `fn` is not callable, and ValueError if `elems` contains a scalar.
 
     Args:
-      elems: a tensor, or a structure of tensors of the same first size. The result has the
-        structure and the dtypes of the results of `fn`, which must be the same for all elements. A
-        function on such elements is not vectorized but computed by a loop, see `map_fn`. `fn` is
-        called once more to find the dtypes.
+      fn: a function of one element, in the structure of `elems`. Its results must have the same
+        structure and dtypes for all elements.
+      elems: a tensor, or a structure of tensors whose first sizes are equal.
     """
     if not callable(fn):
         raise TypeError(f"fn must be callable, but it is {fn!r}")

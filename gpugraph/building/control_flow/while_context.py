@@ -7,10 +7,10 @@
               | +-> cond                                |
               +-----------------------------------------+
 
-There is one such chain for each loop variable, and one LoopCond for all of them. Tensors from
-outside enter by constant Enters, which output the same value in each iteration. Ops whose inputs
-are all constant would run endlessly, so they get a control input (the pivot): an op that runs once
-in each iteration.
+Each loop variable has one such chain, and all of them share one LoopCond. Tensors from outside
+enter through constant Enters, which output the same value in each iteration. An op whose inputs are
+all constant would run endlessly, so it gets a control input (the pivot), which is an op that runs
+once in each iteration.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _OF_SHAPE = ("Shape", "Size", "Rank")
 
 
 class WhileContext(LoopContext):
-    """One loop.
+    """The context of one loop.
 
     Args:
       name: a name for its frame, which is made unique.
-      frame: instead of `name`, the name of the frame of Enters that exist already.
+      frame: instead of `name`, the frame name of Enters that already exist.
       own_grad_state: the record of the forward and the backward loop, if this is a backward loop.
     """
 
@@ -87,14 +87,16 @@ class WhileContext(LoopContext):
 
     @property
     def control_pivot(self) -> Operation | None:
-        """The control input of ops that read only constants: it runs once in each iteration."""
+        """An operation that runs once in each iteration. It is the control input of ops that read
+        only constants.
+        """
         return self.body_pivot or self.pred_pivot
 
     # -- outer tensors inside the loop
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """Return the tensor that ops in the loop use for `tensor`: the tensor itself, or a constant
-        Enter of it.
+        """Return the tensor that ops in the loop use for `tensor`: the tensor itself, or the output
+        of a constant Enter.
         """
         if tensor in self.known:
             return self.stand_ins.get(tensor, tensor)
@@ -106,9 +108,10 @@ class WhileContext(LoopContext):
         return captured
 
     def _history(self, tensor: Tensor) -> Tensor | None:
-        """Return, in a backward loop, the value of a forward `tensor` in the matching iteration.
+        """Return, in a backward loop, the value that a forward `tensor` had in the matching
+        iteration.
 
-        Return None if this is not a backward loop or `tensor` is not in its forward loop.
+        Returns None if this is not a backward loop, or if `tensor` is not in the forward loop.
         """
         state = self.own_grad_state
         if state is None or loop_of(output_context(tensor.op)) is not state.forward_context:
@@ -129,9 +132,10 @@ class WhileContext(LoopContext):
         return enter(tensor, self.name, self.parallel_iterations, is_constant, name)
 
     def adopt_enter(self, entered: Tensor) -> None:
-        """Add an Enter that was created outside of all contexts to this loop.
+        """Add to this loop an Enter that was created outside of all contexts.
 
-        The current control dependencies for which it may wait become its control inputs.
+        The Enter receives the current control dependencies as control inputs, if it is allowed to
+        wait for them.
         """
         state = self.graph._scope
         op = entered.op
@@ -169,15 +173,16 @@ class WhileContext(LoopContext):
     # -- new ops
 
     def add_op(self, op: Operation) -> None:
-        """Add a new op to this loop; a Shape, Size or Rank of a forward tensor is moved to the
-        forward loop.
+        """Add a new op to this loop. In a backward loop, move a Shape, Size or Rank of a forward
+        tensor to the forward loop instead.
         """
         if op.type in _OF_SHAPE and self._move_to_forward_loop(op):
             return
         self.adopt(op)
 
     def _move_to_forward_loop(self, op: Operation) -> bool:
-        """Move a Shape, Size or Rank of a forward tensor from the backward into the forward loop.
+        """Move the Shape, Size or Rank of a forward tensor from the backward loop into the forward
+        loop.
 
         The stack for the backward loop then holds the shape instead of the tensor itself. Returns
         whether the op was moved.
@@ -222,7 +227,8 @@ class WhileContext(LoopContext):
         merged.op._update_input(1, next_iteration(result))
 
     def switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the two outputs of a loop variable's Switch: to the exit, and to the body.
+        """Return the two outputs of a loop variable's Switch. The first leads to the Exit, the
+        second to the body.
 
         The Switch is colocated with `merged`, the output of the variable's Merge.
         """
@@ -232,8 +238,8 @@ class WhileContext(LoopContext):
         return outputs
 
     def plain_switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the two outputs as `switch` does, but leave the placement of the Switch to the
-        current device scopes.
+        """Return the two outputs of a Switch as `switch` does, but do not colocate the Switch with
+        `merged`. The current device scopes determine its device.
         """
         outputs = raw_ops.Switch(merged, self.pred)
         self.switches.add(outputs.output_false.op)
@@ -242,9 +248,10 @@ class WhileContext(LoopContext):
     # -- gradients: of this loop's ops, made in its backward loop
 
     def exit_gradient(self, op: Operation, grad: Tensor) -> Tensor | None:
-        """Return the gradient at the input of an Exit: `grad`, entered into the backward loop.
+        """Return the gradient at the input of an Exit: an Enter of `grad` into the backward loop.
 
-        Return None if the loop is not differentiable. Raises TypeError for a backward loop.
+        Returns None if the loop is not differentiable. Raises TypeError if this is itself a
+        backward loop.
         """
         if not self.back_prop:
             return None
@@ -258,20 +265,24 @@ class WhileContext(LoopContext):
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Tensor | None]:
         """Return the gradients at the data and the predicate of a loop variable's Switch.
 
-        This is called twice for each Switch: when its Exit has a gradient, and when the loop's body
-        has one.
+        This method is called twice for each Switch: once when its Exit has a gradient, and once
+        when the loop's body has one.
         """
         return [self._backward().at_switch(op, *grads), None]
 
     def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Tensor]:
-        """Return the gradients at a Merge's inputs: a loop variable's initial and next value.
+        """Return the gradients at the two inputs of a Merge, which are a loop variable's initial
+        and next value.
 
-        They are the outputs of the Switch in the backward loop: to its exit, and to its body.
+        The gradients are the outputs of the Switch in the backward loop. The first leads to the
+        Exit, the second to the body.
         """
         return self._backward().grad_context.switch(dense(grad))
 
     def enter_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """Return the gradient at an Enter's input, outside of the backward loop if any."""
+        """Return the gradient at an Enter's input. If there is a backward loop, the gradient is
+        outside of it.
+        """
         now = current(self.graph)
         state = None if now is None else now.grad_state
         if state is None or not self.back_prop:

@@ -1,4 +1,4 @@
-"""`tf.while_loop`: a function of tensors that is repeated while a condition is true."""
+"""`tf.while_loop`: a function of tensors that is repeated as long as a condition is true."""
 
 from __future__ import annotations
 
@@ -43,27 +43,30 @@ def while_loop(
 ) -> Any:
     """Apply `body` to `loop_vars` repeatedly while `cond` of them is true, and return the result.
 
-    Returns the final values in the structure of `body`'s result.
+    The result has the structure that `body` returns. `cond` and `body` are each called once, when
+    the graph is built.
 
-    Raises TypeError for functions that aren't callable, `parallel_iterations` below 1, and results
-    of another structure type or dtype; raise ValueError for no loop variables, for results of
-    another structure or of a shape that violates its invariant.
+    Raises TypeError if a function isn't callable, if `parallel_iterations` is below 1, or if the
+    result of `body` has another structure type or dtype than `loop_vars`. Raises ValueError if
+    there are no loop variables, if the result of `body` has another structure, or if a shape
+    violates its invariant.
 
     Args:
-      cond: a function from the loop variables to a bool scalar.
-      body: a function from the loop variables to the same number of values, with the same structure
-        and dtypes. Both are called once, when the graph is built.
+      cond: a function that receives the loop variables and returns a bool scalar.
+      body: a function that receives the loop variables and returns new values for them, with the
+        same structure and dtypes.
       loop_vars: a list, tuple or dict, possibly nested, of values that are convertible to tensors,
         and of TensorArrays, SparseTensors and IndexedSlices.
-      shape_invariants: the same structure of TensorShapes or TensorSpecs (None: the shape at entry)
-        that are valid in each iteration. By default shapes must not change. For a SparseTensor it
-        is the shape of its `dense_shape`; for IndexedSlices, the shape of their values.
+      shape_invariants: static shapes that are valid in every iteration, as TensorShapes or
+        TensorSpecs in the structure of `loop_vars`. None in place of a shape means the shape at
+        entry. By default no shape may change. For a SparseTensor, the invariant is the shape of its
+        `dense_shape`. For IndexedSlices, it is the shape of their values.
       parallel_iterations: the number of iterations that may overlap, at least 1.
       back_prop: whether the loop is differentiable.
       swap_memory: whether values that gradients need may be kept in host memory.
-      maximum_iterations: an int scalar; the loop ends after this number of iterations at the
-        latest.
-      return_same_structure: if False, a result of one tensor is returned without its list or tuple.
+      maximum_iterations: an int scalar, the maximum number of iterations.
+      return_same_structure: if False, a single tensor is returned without the list or tuple around
+        it.
 
     >>> _, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0])
     >>> session.run(total)
@@ -121,11 +124,11 @@ def _limit(maximum_iterations: Any) -> Tensor:
 def _counted(
     cond: Callable[..., Any], body: Callable[..., Any], limit: Tensor, lone: bool
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return both functions with a counter as their first argument. `cond` is false when the
-    counter reaches `limit`.
+    """Return `cond` and `body` as functions that receive a counter as an additional first argument.
+    The new `cond` is false when the counter has reached `limit`.
 
     Args:
-      lone: whether the only loop variable is passed without a list around it.
+      lone: whether there is a single loop variable, which is passed without a list around it.
     """
 
     def counted_cond(counter: Tensor, held: Any) -> Any:
@@ -139,10 +142,13 @@ def _counted(
 
 
 class _Loop:
-    """Builds one loop.
+    """A builder of one loop.
 
-    `originals` are the flat loop variables as the caller passed them; `tensors` their components;
-    `shapes` the shape that each component has in all iterations, or None for the shape at entry.
+    Attributes:
+      originals: the flat loop variables as the caller passed them.
+      tensors: the components of the loop variables.
+      shapes: the static shape that each component has in all iterations, or None for the shape at
+        entry.
     """
 
     def __init__(self, context: WhileContext, loop_vars: Any, shape_invariants: Any) -> None:
@@ -206,9 +212,10 @@ class _Loop:
         return entered
 
     def _guard(self, entered: Sequence[Tensor]) -> None:
-        """Make Enters of an outer loop's invariants wait for the outer context's pivot.
+        """If a loop variable starts as an invariant of an outer loop, make its Enter wait for the
+        outer context's pivot.
 
-        Otherwise they would run once more after the outer loop's last iteration.
+        Otherwise the Enter would run one more time after the outer loop's last iteration.
         """
         context = self.context.outer
         while context is not None and context.control_pivot is None:
@@ -220,8 +227,9 @@ class _Loop:
                 tensor.op._add_control_input(context.control_pivot)
 
     def _open_shapes(self, sources: Sequence[Tensor], entered: Sequence[Tensor]) -> None:
-        """Set the static shapes of the Enters to the shape invariants. Raises ValueError for a
-        misfit.
+        """Set the static shapes of the Enters to the shape invariants.
+
+        Raises ValueError if an initial value does not match its invariant.
         """
         for source, tensor, shape in zip(sources, entered, self.shapes):
             if shape is None:
@@ -242,7 +250,9 @@ class _Loop:
         return merged
 
     def _close(self, merged: Sequence[Tensor], results: Sequence[Tensor]) -> None:
-        """Pass the body's results to the next iteration; check their dtypes and shapes."""
+        """Check the dtypes and shapes of the body's results, and pass the results to the next
+        iteration.
+        """
         for before, after, source in zip(merged, results, self.tensors):
             if before.dtype.base_dtype is not after.dtype.base_dtype:
                 raise TypeError(

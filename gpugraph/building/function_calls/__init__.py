@@ -1,1 +1,3 @@
-"""Calls of functions: `tf.function`, `Defun` and the ops If, While and For, inlined in graphs."""
+"""Calls of functions: `tf.function`, `Defun`, and the ops If, While and For. The calls are inlined
+into the graph.
+"""

@@ -1,8 +1,8 @@
-"""BodyCopy: the operations of a function's graph, copied into the graph of a call.
+"""BodyCopy: a copy of the operations of a function's graph, in the graph of a call.
 
-Branches and loops keep their contexts, so that gradients through the copies work as if the function
-had been called in the graph. A custom gradient of an op is traced at its use, as a function inside
-of the original function, and copied in the same way.
+The copies of branches and loops have separate contexts, so that gradients through the copies work
+as if the function had been called in the graph. If an op has a custom gradient, this gradient is
+traced when it is used, as a function inside the original function, and is copied in the same way.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _LOCATION = "loc:@"
 
 
 class BodyCopy:
-    """The copies of operations of `source` in `target`, in the current scopes of `target`.
+    """The copies of operations of `source` in `target`, created in the current scopes of `target`.
 
-    tensors, ops: the copy of each original. At first, `tensors` has the arguments.
+    Attributes:
+      tensors, ops: the copy of each original. At first, `tensors` has only the arguments.
     """
 
     def __init__(self, source: Graph, target: Graph, arguments: Mapping[Tensor, Tensor]) -> None:
@@ -48,7 +49,7 @@ class BodyCopy:
         self._later: list[tuple[Operation, int, Tensor]] = []
 
     def make(self, ops: Sequence[Operation] | None = None) -> None:
-        """Copy operations, by default all except those of the arguments."""
+        """Copy operations: all of the function except its arguments, or only `ops`."""
         chosen = self.source._ops if ops is None else ops
         originals = [op for op in chosen if op not in self._skipped]
         for op in _inputs_first(originals):
@@ -63,8 +64,8 @@ class BodyCopy:
             self._copy_attributes(op, self.ops[op])
 
     def control(self, op: Operation) -> Operation:
-        """Return the copy of an operation; for an argument, the operation that created it in the
-        outer graph.
+        """Return the copy of an operation. For an argument, return the operation of the outer graph
+        that created the passed tensor.
         """
         if op in self.ops:
             return self.ops[op]
@@ -110,7 +111,7 @@ class BodyCopy:
     def _inner_op(
         self, op: Operation, inputs: Sequence[Tensor], types: Sequence[DType]
     ) -> Operation:
-        """Copy an operation of a branch or loop of the function, whose context is copied later."""
+        """Copy an operation of a branch or loop of the function. Its context is copied later."""
         target, state = self.target, self.target._scope
         name = target._op_name(op.name, state.name)
         new = Operation._of(
@@ -135,8 +136,8 @@ class BodyCopy:
         return attrs
 
     def _location(self, item: Any) -> Any:
-        """Return a colocation group with the name of the copy. Return None for one that is not
-        copied.
+        """Return a colocation group with its operation's name replaced by the name of the copy.
+        Return None if the operation is not copied.
         """
         text = item.decode() if isinstance(item, bytes) else item
         if not text.startswith(_LOCATION):
@@ -168,7 +169,7 @@ class BodyCopy:
             self._join(copies.values(), here)
 
     def _join(self, copies: Any, here: ControlFlowContext | None) -> None:
-        """Put copied contexts inside of the context of the call, with new names."""
+        """Put copied contexts into the context of the call, under new names."""
         seen: set[ControlFlowContext] = set()
         for context in copies:
             for around in list(context.outwards()):
@@ -195,7 +196,7 @@ class BodyCopy:
                 new.__dict__[key] = value
 
     def _call(self, call: InlinedCall) -> InlinedCall | None:
-        """Return the record of an inlined call inside of the function, for the copies."""
+        """Return, for the copies, the record of a call that was inlined in the function."""
         if not all(op in self.ops for op in call.body):
             return None
         return call._replace(
@@ -211,9 +212,10 @@ class BodyCopy:
 
 
 def _inputs_first(ops: Sequence[Operation]) -> list[Operation]:
-    """Return operations in an order in which each follows its inputs, except for back edges.
+    """Return the operations in an order in which each follows its inputs, except for back edges.
 
-    The op of an inlined call is older than its inputs.
+    The operations may be in another order, because the op of an inlined call is older than its
+    inputs.
     """
     missing = set(ops)
     ordered: list[Operation] = []
@@ -243,9 +245,10 @@ def _is_back_edge(op: Operation, source: Operation) -> bool:
 def _copied_gradient(
     original: Operation, gradient: Callable[..., Any], body: BodyCopy
 ) -> Callable[..., Any]:
-    """Return the gradient function of the copy of an op with a custom gradient.
+    """Return the gradient function for the copy of an op with a custom gradient.
 
-    `gradient` may use all tensors of the function of `original`, so it is traced inside of it.
+    `gradient` may use any tensor of the function that contains `original`, so it is traced inside
+    that function.
     """
 
     def call(op: Operation, *grads: Any) -> list[Any]:

@@ -1,7 +1,8 @@
-"""Ops that call a traced function: PartitionedCall, or an op type of the function's name.
+"""Ops that call a traced function: a PartitionedCall, or an op whose type is the function's name.
 
 The function's operations are copied into the graph of the call, in the name scope of the op. The op
-stays and forwards their results, and GraphDefs have the call and the function.
+remains and forwards the results of the copies. GraphDefs contain the call and the function instead
+of the copies.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ Gradient = Callable[..., Sequence[Any]]
 
 
 def is_stateful(function: GraphFunction) -> bool:
-    """Return whether the function has a stateful op, so that TensorFlow's call op is stateful."""
+    """Return whether the function has a stateful op. If so, TensorFlow's call op is stateful as
+    well.
+    """
     graph = function.graph
     arguments = {tensor.op for tensor in graph.arguments}
     return any(is_stateful_in_tensorflow(op._op_def) and op not in arguments for op in graph._ops)
@@ -41,7 +44,9 @@ def is_stateful(function: GraphFunction) -> bool:
 def partitioned_call_op(
     function: GraphFunction, args: Sequence[Tensor], name: str | None = None
 ) -> Operation:
-    """Return a PartitionedCall of the function, a StatefulPartitionedCall if it is stateful."""
+    """Return a PartitionedCall of the function or, if the function is stateful, a
+    StatefulPartitionedCall.
+    """
     op_type = "StatefulPartitionedCall" if is_stateful(function) else "PartitionedCall"
     attrs = {
         "Tin": [tensor.dtype.base_dtype for tensor in args],
@@ -58,19 +63,20 @@ def named_call(
     attrs: dict[str, Any] | None = None,
     gradient: Gradient | None = None,
 ) -> Operation:
-    """Return a call by an op whose type is the name of the function.
+    """Return a call whose op type is the name of the function.
 
     Args:
       attrs: additional attrs of the op.
-      gradient: the gradient function of the call, which replaces the gradients of its ops.
+      gradient: a gradient function for the call as a whole, which replaces the gradients of the
+        function's ops.
     """
     op_def = op_def_of_message(function.definition().signature)
     return _called(function, op_def, attrs or {}, args, name or function.name, gradient)
 
 
 def local(graph: Graph, tensor: Tensor) -> Tensor:
-    """Return the graph's tensor for a tensor of an outer graph; in a function, this is the
-    capture.
+    """Return the tensor that `graph` uses for a tensor of an outer graph. In a function, this is
+    the capture.
     """
     captured: Tensor = graph.capture(tensor) if isinstance(graph, FuncGraph) else tensor
     return captured
@@ -119,12 +125,12 @@ def built_call(
     is_written: bool = True,
     twins: Mapping[Tensor, Tensor] = MappingProxyType({}),
 ) -> Operation:
-    """Return a call op whose operations `build` makes.
+    """Return a call op whose operations `build` creates.
 
     Args:
-      like: a tensor of the dtype and the shape of each output.
-      uses: the resources that the call uses, as of `resource_uses`.
-      is_written: whether GraphDefs have the call op.
+      like: a tensor for each output, with its dtype and shape.
+      uses: the resources that the call uses, from `resource_uses`.
+      is_written: whether GraphDefs contain the call op.
       twins: see `InlinedCall`.
     """
     graph = get_default_graph()
@@ -145,7 +151,9 @@ def built_call(
 def _inline(
     graph: Graph, op: Operation, build: Build, is_written: bool, twins: Mapping[Tensor, Tensor]
 ) -> None:
-    """Turn the op of a call into the operations that `build` makes in its scope."""
+    """Replace the op of a call by the operations that `build` creates in the op's scope. The op
+    forwards their results.
+    """
     first = len(graph._ops)
     state = graph._scope
     inputs, control_inputs = op._inputs, op._control_inputs
@@ -170,7 +178,9 @@ def _inline(
 
 
 class CallView:
-    """The op of a call as its gradient function sees it: with the arguments as inputs."""
+    """The op of a call as its gradient function receives it, with the arguments of the call as
+    inputs.
+    """
 
     def __init__(self, op: Operation, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
         self._op = op
@@ -184,8 +194,8 @@ class CallView:
 def _with_gradient(
     op: Operation, results: Sequence[Tensor], inputs: Sequence[Tensor], gradient: Gradient
 ) -> list[Tensor]:
-    """Pass results and arguments through an IdentityN whose gradient is the gradient of the
-    call.
+    """Pass results and arguments through an IdentityN whose gradient function is the gradient
+    function of the call.
     """
     count = len(results)
     passed: list[Tensor] = identity_n([*results, *inputs])

@@ -1,4 +1,4 @@
-"""ConcreteFunction: one trace of a function, which is called with tensors of its signature."""
+"""ConcreteFunction: one trace of a function. It is called with tensors that match its signature."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class ConcreteFunction:
-    """A traced function: called with tensors, it adds a call of its graph to the default graph.
+    """A traced function. Calling it with tensors adds a call of its graph to the default graph.
 
-    graph: the graph of the function. structured_outputs: its result as the Python function
-    returned it, with tensors of that graph.
+    Attributes:
+      graph: the graph of the function.
+      structured_outputs: the result that the Python function returned, with tensors of that graph.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class ConcreteFunction:
 
     @property
     def structured_input_signature(self) -> tuple[Any, Any]:
-        """(args, kwargs) of the trace, with a spec for each tensor."""
+        """The (args, kwargs) of the trace, with a TensorSpec in place of each tensor."""
         rest = zip(self.graph.inputs, self._names)
 
         def spec_of(leaf: Any) -> Any:
@@ -66,7 +67,7 @@ class ConcreteFunction:
 
     @property
     def inputs(self) -> list[Tensor]:
-        """The tensors of the function's graph for its arguments and captured tensors."""
+        """The tensors of the function's graph that represent its arguments and captured tensors."""
         return self.graph.arguments
 
     @property
@@ -76,7 +77,7 @@ class ConcreteFunction:
 
     @property
     def captured_inputs(self) -> list[Tensor]:
-        """The tensors outside of the function that it uses."""
+        """The tensors of outer graphs that the function uses."""
         return self.graph.captured
 
     @property
@@ -112,8 +113,8 @@ class ConcreteFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function with a tensor for each of its tensor arguments, in order or by name.
 
-        Raises TypeError for a wrong number of arguments or unknown names, ValueError for a
-        tensor whose shape does not fit.
+        Raises TypeError if the number of arguments is wrong or a name is unknown. Raises ValueError
+        if the shape of a tensor does not match the signature.
         """
         values = list(args)
         if len(values) > len(self._names):
@@ -159,7 +160,7 @@ class ConcreteFunction:
 def structured_results(structure: Any, op: Operation) -> Any:
     """Return the outputs of a call in the structure of the function's results.
 
-    The operation itself if the function returned None.
+    If the function returned None, return the operation itself.
     """
     if structure is None:
         return op
@@ -180,7 +181,8 @@ def traced(
     kind: type[ConcreteFunction] = ConcreteFunction,
     orders_effects: bool = True,
 ) -> Any:
-    """Trace a Python function for arguments; those with a spec become tensors of the function.
+    """Trace a Python function with arguments. Those that have a spec become tensors of the
+    function.
 
     Args:
       kind: the class of the result.
@@ -224,8 +226,8 @@ def _as_result(leaf: Any, name: str) -> Any:
 def _argument_names(
     arguments: Arguments, specs: Sequence[TensorSpec | None], parameter_names: Sequence[str]
 ) -> list[str]:
-    """Return a unique name for each tensor argument: the name in its spec, or the name of its
-    parameter.
+    """Return a unique name for each tensor argument: the name in its spec or, if the spec has none,
+    the name of its parameter.
     """
     owners: list[str] = []
     for number, value in enumerate(arguments.args):

@@ -1,4 +1,4 @@
-"""`Defun`: functions of declared argument types, called by ops whose type is their name.
+"""`Defun`: functions with declared argument types. The op type of a call is the function's name.
 
 tensor2tensor and other programs use `tensorflow.python.framework.function.Defun` to define a
 function with its own gradient.
@@ -33,17 +33,21 @@ _CALL_OPTIONS = ("noinline", "compiled", "separate_compiled_gradients")
 
 
 class Defun:
-    """Decorator that defines a function whose arguments have these types.
+    """A decorator that defines a function whose arguments have the types `input_types`.
 
-    Without types, the function is defined again for the argument types of each call. Its
-    `func_name` is the op type of calls; by default it is derived from the name of the Python
-    function.
+    If no types are declared but the function has parameters, it is defined again for each list of
+    argument types that it is called with. Some options of TensorFlow, such as `capture_by_value`,
+    are accepted but have no effect.
 
-    grad_func: a function defined by Defun that computes the gradient; it takes the arguments and
-    the gradients at the results. python_grad_func: a Python function of (op, *gradients at the
-    results) that does the same. shape_func: a function from the op of a call to the static shapes
-    of the results.
-    out_names: the names of the results. capture_by_value and other options are accepted.
+    Args:
+      func_name: the function's name, which is the op type of its calls. By default it is derived
+        from the name of the Python function.
+      grad_func: a function defined by Defun that computes the gradient. It receives the arguments
+        and the gradients at the results.
+      python_grad_func: a Python function that computes the gradient. It receives the op and the
+        gradients at the results.
+      shape_func: receives the op of a call and returns the static shapes of the results.
+      out_names: the names of the results.
     """
 
     def __init__(self, *input_types: Any, **kwargs: Any) -> None:
@@ -51,8 +55,10 @@ class Defun:
         self._options = kwargs
 
     def __call__(self, func: Callable[..., Any]) -> Any:
-        """Return the defined function. Raises ValueError if it has defaults, or too few
-        arguments.
+        """Return `func` as a defined function.
+
+        Raises ValueError if `func` has default values or keyword arguments, or if the number of its
+        arguments does not match the declared types.
         """
         if not callable(func):
             raise ValueError(f"function {func} must be callable")
@@ -80,7 +86,7 @@ class Defun:
 
 
 class DefinedFunction:
-    """A function of declared argument types; it is traced at its first use."""
+    """A function with declared argument types, which is traced when it is first used."""
 
     def __init__(
         self,
@@ -113,7 +119,7 @@ class DefinedFunction:
         self._function: GraphFunction | None = None
 
     def traced(self) -> GraphFunction:
-        """Return the function, traced at the first use."""
+        """Return the traced function. Trace it if this has not happened yet."""
         if self._function is None:
             specs = [TensorSpec(TensorShape(None), dtype) for dtype in self._types]
             base = str(self._func_name or getattr(self._func, "__name__", "function"))
@@ -160,17 +166,17 @@ class DefinedFunction:
 
     @property
     def captured_inputs(self) -> list[Tensor]:
-        """The tensors outside of the function that it uses."""
+        """The tensors of outer graphs that the function uses."""
         return self.traced().graph.captured
 
     @property
     def stateful_ops(self) -> list[tuple[str, str]]:
-        """The names and types of the stateful ops of the function."""
+        """The names and op types of the function's stateful ops."""
         ops = self.traced().graph._ops
         return [(op.name, op.type) for op in ops if is_stateful_in_tensorflow(op._op_def)]
 
     def set_grad_func(self, grad_func: Any) -> None:
-        """Set the gradient function, another DefinedFunction."""
+        """Set the gradient function, which is another DefinedFunction."""
         assert not self._grad_func
         assert isinstance(grad_func, DefinedFunction)
         self._grad_func = grad_func
@@ -183,10 +189,11 @@ class DefinedFunction:
             self.traced().gradient_name = self._grad_func.name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a call to the default graph. Return its result, a tuple of several results, or the op
-        if there is none.
+        """Add a call to the default graph. Return its result, or a tuple if there are several
+        results, or the op if there are none.
 
-        name: of the op. Raises ValueError for a wrong number of arguments.
+        The keyword `name` is the name of the op. Raises ValueError if the number of arguments is
+        wrong.
         """
         function = self.traced()
         if len(args) != len(self._types):
@@ -233,7 +240,9 @@ class DefinedFunction:
 
 
 class OverloadedFunction:
-    """A function that is defined for each list of argument types that it is called with."""
+    """A function that is defined separately for each list of argument types that it is called
+    with.
+    """
 
     def __init__(
         self, func: Callable[..., Any], argnames: Sequence[str], func_name: str | None = None,
@@ -246,7 +255,7 @@ class OverloadedFunction:
         self._overloads: dict[str, DefinedFunction] = {}
 
     def instantiate(self, input_types: Sequence[Any]) -> DefinedFunction:
-        """Return the function of these argument types."""
+        """Return the function for these argument types."""
         types = [as_dtype(dtype) for dtype in input_types]
         key = "".join(_SHORT.get(dtype.name, dtype.name) for dtype in types)
         overload = self._overloads.get(key)
@@ -257,15 +266,17 @@ class OverloadedFunction:
         return overload
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a call of the function of the arguments' types to the default graph."""
+        """Add a call to the default graph. The called function is the one for the arguments'
+        types.
+        """
         tensors = [convert_to_tensor(arg) for arg in args]
         types = [tensor.dtype.base_dtype for tensor in tensors]
         return self.instantiate(types)(*tensors, **kwargs)
 
 
 def _results(returned: Any) -> list[Tensor]:
-    """Return the results of the Python function as tensors. Raises ValueError for None among
-    several.
+    """Return the results of the Python function as tensors. Raises ValueError if it returned
+    several results and one of them is None.
     """
     if returned is None:
         return []

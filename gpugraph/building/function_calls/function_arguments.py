@@ -1,4 +1,6 @@
-"""The arguments of a traced function: canonical form, signature, and the key of their trace."""
+"""The arguments of a traced function: their canonical form, their signature, and the key by which a
+trace is found.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +20,27 @@ Key = tuple[Any, ...]
 
 
 class Arguments(NamedTuple):
-    """The arguments of one call: by position, with defaults, and the remaining keywords."""
+    """The arguments of one call: positional arguments, including defaults, and the remaining
+    keyword arguments.
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
     def flat(self) -> list[Any]:
-        """Return the leaves; composite tensors are expanded to their components."""
+        """Return the leaves of all arguments. Composite tensors are expanded to their
+        components.
+        """
         return flatten((self.args, self.kwargs), expand_composites=True)
 
     def packed(self, leaves: Iterable[Any]) -> Arguments:
-        """Return arguments of the same structure with other leaves."""
+        """Return arguments with the same structure but other leaves."""
         both = pack_sequence_as((self.args, self.kwargs), list(leaves), expand_composites=True)
         return Arguments(*both)
 
 
 class FunctionSpec:
-    """The parameters of a Python function, and its `input_signature` or None."""
+    """The parameters of a Python function, and its `input_signature`, which may be None."""
 
     def __init__(self, function: Callable[..., Any], input_signature: Any = None) -> None:
         self.signature = inspect.signature(function)
@@ -66,10 +72,11 @@ class FunctionSpec:
         return [p.name for p in self.signature.parameters.values() if p.kind in positional]
 
     def canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """Return the arguments with arrays as tensors. Raises TypeError if they do not fit.
+        """Return the arguments of a call in canonical form, with arrays converted to tensors.
 
-        With an `input_signature` all of them become tensors. Raises ValueError if they do not match
-        it.
+        With an `input_signature`, all arguments are converted to tensors. Raises TypeError if the
+        arguments do not match the function's parameters, and ValueError if they do not match the
+        `input_signature`.
         """
         if self.input_signature is not None:
             return self._by_signature(args, kwargs)
@@ -126,7 +133,7 @@ class FunctionSpec:
         return Arguments(tuple(pack_sequence_as(list(signature), tensors)), {})
 
     def specs(self, arguments: Arguments) -> list[TensorSpec | None]:
-        """Return the spec of each leaf that is a tensor, and None for others."""
+        """Return, for each leaf, its TensorSpec if it is a tensor, or else None."""
         if self.input_signature is not None:
             return [
                 TensorSpec(spec.shape, spec.dtype, getattr(spec, "name", None))
@@ -136,7 +143,8 @@ class FunctionSpec:
 
 
 def _flat_up_to(structure: Any, values: Any) -> list[Any]:
-    """Return the values at the leaves of `structure`. Such a value may itself be nested.
+    """Return the values that correspond to the leaves of `structure`. Such a value may itself be
+    nested.
 
     Raises TypeError or ValueError if the structures differ above the leaves.
     """
@@ -162,9 +170,10 @@ def _spec(leaf: Any) -> TensorSpec | None:
 
 
 def key_of(arguments: Arguments, specs: Sequence[TensorSpec | None], with_shapes: bool) -> Key:
-    """Return a hashable key: equal for calls that can share a trace.
+    """Return a hashable key of a call. The keys of two calls are equal if the calls can share a
+    trace.
 
-    Raises TypeError for an argument that is neither a tensor nor hashable.
+    Raises TypeError if an argument is neither a tensor nor hashable.
     """
     parts: list[Any] = [_outline(arguments.args), _outline(arguments.kwargs)]
     for leaf, spec in zip(arguments.flat(), specs):
@@ -199,7 +208,7 @@ def _outline(structure: Any) -> Any:
 
 
 def common_shape(one: TensorShape, two: TensorShape) -> TensorShape:
-    """Return the most specific shape with which both shapes are compatible."""
+    """Return the most specific shape that is compatible with both shapes."""
     if one.rank is None or one.rank != two.rank:
         return TensorShape(None)
     return TensorShape([a if a == b else None for a, b in zip(one.as_list(), two.as_list())])

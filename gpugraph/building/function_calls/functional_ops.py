@@ -1,8 +1,9 @@
-"""Conditions and loops as calls of functions: the ops If, While and For, and calls of `Defun`s.
+"""Conditions and loops as calls of functions: the ops If, While and For, and other calls of
+functions that `Defun` has defined.
 
-They are TensorFlow's `tensorflow.python.ops.functional_ops`. Each op becomes a `tf.cond` or a
-`tf.while_loop` of copies of the functions' operations. A GraphDef contains the op and the
-functions.
+These are the functions of TensorFlow's `tensorflow.python.ops.functional_ops`. Each If, While and
+For becomes a `tf.cond` or a `tf.while_loop` that contains copies of the functions' operations. A
+GraphDef contains the op and the functions instead.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def If(cond: Any, inputs: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
-    """Return the results of one of two functions of `inputs`, as a list of tensors.
+    """Call one of two functions with `inputs`. Return its results as a list of tensors.
 
     Args:
-      cond: a scalar; a number counts as true if it is not zero, a string if it is not empty.
-      then_branch, else_branch: functions defined by Defun, with equal types of results.
+      cond: a scalar. A number is true if it is not zero, and a string is true if it is not empty.
+      then_branch, else_branch: functions defined by Defun, whose results have equal types.
     """
     args = [convert_to_tensor(cond), *(convert_to_tensor(value) for value in inputs)]
     branches = [then_branch.traced(), else_branch.traced()]
@@ -57,7 +58,7 @@ def If(cond: Any, inputs: Any, then_branch: Any, else_branch: Any, name: str | N
 
 
 def _branch(function: GraphFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Return the results of a branch, and a tensor that waits for its effects."""
+    """Return the results of a branch, and a tensor that depends on all its effects."""
     results, controls = _copied(function, inputs)
     with get_default_graph().control_dependencies(controls):
         return [*results, convert_to_tensor(True)]
@@ -66,7 +67,9 @@ def _branch(function: GraphFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
 def _copied(
     function: GraphFunction, inputs: Sequence[Tensor]
 ) -> tuple[list[Tensor], list[Operation]]:
-    """Copy a function's operations into the current scope. Return its results and effects."""
+    """Copy a function's operations into the current scope. Return the function's results and its
+    ops with effects.
+    """
     graph = get_default_graph()
     arguments = dict(zip(function.graph.inputs, inputs))
     captures = function.graph.captures.items()
@@ -110,10 +113,10 @@ def While(
 ) -> list[Tensor]:
     """Apply `body` to `input_` repeatedly while `cond` of it is true, and return the result.
 
-    Raises ValueError if `cond` captures tensors, or the types differ.
+    Raises ValueError if `cond` captures tensors, or if the types of the functions differ.
 
     Args:
-      cond, body: functions defined by Defun, of the same types.
+      cond, body: functions defined by Defun, with the same argument types.
       hostmem: ignored.
     """
     del hostmem
@@ -167,8 +170,10 @@ def For(
     """Return `inputs` after `body(i, *inputs)` has been applied for each `i` of a range.
 
     Args:
-      body: a function defined by Defun, of an int32 and the inputs.
-      hostmem, rewrite_with_while: ignored, since the result is always a loop.
+      start, limit, delta: the range: its first number, the number before which it ends, and the
+        step.
+      body: a function defined by Defun. It receives an int32 and the inputs.
+      hostmem, rewrite_with_while: ignored, since the result is always a `tf.while_loop`.
     """
     del hostmem, rewrite_with_while
     bounds = [convert_to_tensor(value, int32) for value in (start, limit, delta)]
@@ -203,13 +208,11 @@ def partitioned_call(
     config: Any = None,
     executor_type: Any = None,
 ) -> Any:
-    """Return the results of a call of a function defined by Defun. If it has no results, return the
-    op.
-
-    The other parameters are accepted.
+    """Call a function defined by Defun and return its results. If it has no results, return the op.
 
     Args:
-      args: the arguments, captured tensors included.
+      args: the arguments, including captured tensors.
+      executing_eagerly, config, executor_type: ignored.
     """
     del tout, executing_eagerly, config, executor_type
     tensors = [convert_to_tensor(value) for value in args]
@@ -217,7 +220,7 @@ def partitioned_call(
 
 
 def remote_call(args: Any, Tout: Any, f: Any, target: Any, name: str | None = None) -> Any:
-    """Return the results of a call of a function on the device `target`, a string."""
+    """Call a function on the device `target`, a string, and return its results."""
     del Tout
     tensors = [convert_to_tensor(value) for value in args]
     with get_default_graph().device(target):
@@ -225,10 +228,11 @@ def remote_call(args: Any, Tout: Any, f: Any, target: Any, name: str | None = No
 
 
 def Gradient(inputs: Any, f: Any, name: str | None = None) -> Any:
-    """Return the gradients of a function at its arguments. A missing gradient becomes zeros.
+    """Return the gradients of a function at its arguments. If an argument has no gradient, return
+    zeros for it.
 
     Args:
-      inputs: the arguments, then the gradients at the results.
+      inputs: the arguments, followed by the gradients at the results.
     """
     tensors = [convert_to_tensor(value) for value in inputs]
     count = len(f.declared_input_types)

@@ -1,4 +1,6 @@
-"""Variables that a traced function creates: they are created in the graph around the function."""
+"""Variables that a traced function creates. They are created in the graph that contains the
+function.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from gpugraph.graph.functions.func_graph import FuncGraph, outermost
 
 
 def creating_variables(function: Callable[..., Any], created: list[Any]) -> Callable[..., Any]:
-    """Return a function that calls `function` and appends the variables that it creates."""
+    """Return a function that calls `function` and appends the variables that the call creates to
+    `created`.
+    """
 
     def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
         del next_creator
@@ -30,8 +34,8 @@ def creating_variables(function: Callable[..., Any], created: list[Any]) -> Call
 
 
 def refusing_variables(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls `function`, and in which creating a variable raises
-    ValueError.
+    """Return a function that calls `function` and raises ValueError if the call creates a
+    variable.
     """
 
     def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
@@ -53,11 +57,11 @@ def _with_creator(function: Callable[..., Any], creator: Callable[..., Any]) -> 
 
 
 def _lifted(value: Any, graph: Any) -> Any:
-    """Return an initial value as a tensor of the graph around the function, which is the default
-    graph now.
+    """Return a variable's initial value as a tensor of the default graph, which contains the
+    function's graph `graph`.
 
-    A tensor of the function is copied with the operations that it needs. Raises ValueError if it
-    needs an argument of the function.
+    If the value is a tensor of the function, copy it with the operations on which it depends.
+    Raises ValueError if it depends on an argument of the function.
     """
     if not isinstance(value, Tensor) or not isinstance(graph, FuncGraph):
         return value

@@ -1,4 +1,6 @@
-"""`tf.function` and `tf.contrib.eager.defun`: Python functions traced once for each signature."""
+"""`tf.function` and `tf.contrib.eager.defun`: Python functions that are traced once for each
+signature.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,9 @@ _TRACES = "_traced_functions"
 
 
 class Function:
-    """A Python function that is traced for each graph and each signature of its arguments.
+    """A Python function that is traced once for each graph and each signature of its arguments.
 
-    A call adds one op to the default graph: a call of the traced function.
+    A call adds one op to the default graph, which calls the traced function.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class Function:
 
     @property
     def input_signature(self) -> Any:
-        """The signature that was given, a tuple of TensorSpecs, or None."""
+        """The `input_signature` argument as a tuple of TensorSpecs, or None."""
         return self._function_spec.input_signature
 
     @property
@@ -70,7 +72,7 @@ class Function:
         return self._function_spec
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        """Return the function bound to an object, as a method; each object has its own traces."""
+        """Return the function bound to an object, as a method. Each object has separate traces."""
         if instance is None:
             return self
         bound = self._bound.get(instance)
@@ -99,10 +101,10 @@ class Function:
         return concrete.call_flat(values)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """Return the trace for arguments: tensors, TensorSpecs, and Python values.
+        """Return the trace for these arguments, which are tensors, TensorSpecs and Python values.
 
-        Without arguments, return the trace for the `input_signature`. Raises ValueError for
-        arguments that do not match it.
+        Without arguments, return the trace for the `input_signature`. Raises ValueError if the
+        arguments do not match it.
         """
         signature = self.input_signature
         if signature is not None:
@@ -140,9 +142,11 @@ class Function:
         arguments: Arguments,
         specs: list[TensorSpec | None],
     ) -> tuple[ConcreteFunction | None, list[TensorSpec | None]]:
-        """Return a trace with open sizes that fits, or the specs to trace for.
+        """Return a trace with unknown sizes that accepts the arguments, and their specs. If there
+        is none, return None and the specs to trace with.
 
-        Sizes in which the second of two shapes differs are left open.
+        If the sizes of an axis differ between the arguments and an earlier trace, the new specs
+        leave this size unknown.
         """
         key = ("relaxed", *self._key(arguments, specs, False))
         known: Any = traces.get(key)
@@ -184,7 +188,7 @@ class Function:
 
 
 def _traces_of(graph: Graph) -> WeakKeyDictionary[Function, dict[Key, ConcreteFunction]]:
-    """Return the traces of a graph, which keeps them, by function."""
+    """Return the traces of each Function in a graph. The graph holds them."""
     traces = graph.__dict__.get(_TRACES)
     if traces is None:
         traces = graph.__dict__[_TRACES] = WeakKeyDictionary()
@@ -204,16 +208,18 @@ def function(
 ) -> Any:
     """Return `func` as a Function, which is traced once for each signature and called as one op.
 
-    It may create variables in its first call only. Ops with effects run in program order.
+    The function may create variables only in its first call. Its ops with effects run in program
+    order.
 
-    Without `func`, a decorator.
+    Without `func`, return a decorator.
 
     Args:
-      input_signature: a list of TensorSpecs. The function is traced once, for these TensorSpecs.
+      input_signature: a list of TensorSpecs. The function is traced only once, with these
+        TensorSpecs.
       autograph: whether statements that depend on tensors are converted (`tf.autograph`).
-      experimental_autograph_options: its optional features.
-      experimental_relax_shapes: whether sizes that vary are left open.
-      experimental_compile: ignored; all graphs are compiled.
+      experimental_autograph_options: the optional features of that conversion.
+      experimental_relax_shapes: whether a trace leaves those sizes unknown that vary between calls.
+      experimental_compile: ignored, since all graphs are compiled.
     """
     del experimental_compile
     if input_signature is not None and not isinstance(input_signature, (tuple, list)):
@@ -239,7 +245,9 @@ def defun(
     experimental_autograph_options: Any = None,
     experimental_relax_shapes: bool = False,
 ) -> Any:
-    """Return `func` as a Function, as `tf.function` does; each trace may create variables."""
+    """Return `func` as a Function, as `tf.function` does. Here, every trace may create
+    variables.
+    """
 
     def decorated(inner: Callable[..., Any]) -> Function:
         return Function(

@@ -1,4 +1,4 @@
-"""`tf.py_function`: a Python function of tensors with values, with a gradient."""
+"""`tf.py_function`: a differentiable Python function whose tensor arguments have values."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
-    """Add an op that calls `func` in each run with tensors that have values. Return its results.
+    """Add an op that calls `func` in each run with tensors that have values. Return the op's
+    results.
 
-    `func` receives a tensor for each of `inp`; it may read values (`x.numpy()`, `if x > 0:`) and
+    `func` receives a tensor for each of `inp`. It may read values (`x.numpy()`, `if x > 0:`) and
     use TensorFlow's functions, whose ops are computed when a value is read or returned. If `Tout`
-    is a dtype, the function returns one value. If `Tout` is a list of dtypes, it returns one value
-    for each. None means zero. The gradient is computed from the ops in `func`.
+    is a dtype, `func` returns one value. If `Tout` is a list of dtypes, it returns one value for
+    each. A returned None means zero. The gradient is computed from the ops in `func`.
 
-    Returns a list of tensors if `Tout` is a list or tuple, otherwise one tensor; the operation if
-    `Tout` is empty. Raises ValueError if `func` can't be called. A run raises the same errors as
-    with `tf.py_func`.
+    Returns a list of tensors if `Tout` is a list or tuple, one tensor if it is a dtype, and the
+    operation if it is empty. Raises ValueError if `func` is not callable. A run raises the same
+    errors as for `tf.py_func`.
     """
     if not callable(func):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""`tf.wrap_function`: code of TensorFlow 1 as a function with its own variables."""
+"""`tf.wrap_function`: code for TensorFlow 1 as a function that has separate variables."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ from gpugraph.graph.client.tensor_spec import TensorSpec
 
 
 class WrappedFunction(ConcreteFunction):
-    """A function that was traced once, as a session runs a graph.
+    """A function that was traced once and runs like a graph in a session.
 
-    A call runs only the ops that its results depend on. Their order is determined by data and
-    control dependencies alone. `variables`: the variables that the function uses, including the
-    variables that it has created.
+    A call runs only the ops on which its results depend. Data and control dependencies alone
+    determine their order.
+
+    Attributes:
+      variables: the variables that the function uses, including the variables that it has created.
     """
 
     def prune(
         self, feeds: Any, fetches: Any, name: str | None = None, input_signature: Any = None
     ) -> WrappedFunction:
-        """Return a function that computes the tensors `fetches` of this function's graph from the
-        tensors `feeds`.
+        """Return a function that computes `fetches` from the tensors `feeds`. Both are elements of
+        this function's graph.
         """
         del input_signature
         graph = self.graph
@@ -69,7 +71,9 @@ class WrappedFunction(ConcreteFunction):
 
 
 def _element(graph: Graph, value: Any) -> Any:
-    """Return a tensor or operation as it is, and the one of a graph for its name."""
+    """Return a tensor or operation unchanged. For a name, return the graph's tensor or operation of
+    this name.
+    """
     return value if isinstance(value, (Tensor, Operation)) else graph.as_graph_element(value)
 
 
@@ -78,8 +82,8 @@ def _tensors(results: Any) -> list[Tensor]:
 
 
 def _needed(fetches: Sequence[Any], known: set[Tensor]) -> list[Operation]:
-    """Return the operations on which fetches depend. The operations behind known tensors are left
-    out.
+    """Return the operations on which the fetches depend, except those that only compute the known
+    tensors.
     """
     known_ops = {tensor.op for tensor in known}
     waiting = [getattr(one, "op", one) for one in fetches if one not in known]
@@ -96,15 +100,15 @@ def _needed(fetches: Sequence[Any], known: set[Tensor]) -> list[Operation]:
 def wrap_function(
     fn: Callable[..., Any], signature: Sequence[Any], name: str | None = None
 ) -> WrappedFunction:
-    """Return `fn` as a function that is traced once, with separate variables.
+    """Return `fn` as a function that is traced once and has separate variables.
 
-    Unlike the trace of a `tf.function`, it runs only those ops that its results need, as a session
-    does, and may create variables. AutoGraph does not convert it.
+    There are three differences from `tf.function`. As in a session, only the ops run on which the
+    results depend. The function may always create variables. AutoGraph does not convert it.
 
     Args:
       fn: the Python function.
       signature: for each argument a TensorSpec, or the Python value that `fn` receives.
-      name: a part of the function's name.
+      name: text that the function's name contains.
     """
     arguments = Arguments(tuple(signature), {})
     specs = [leaf if isinstance(leaf, TensorSpec) else None for leaf in arguments.flat()]

@@ -1,6 +1,6 @@
 """Gradients: ops that compute derivatives, and gradients that a program defines.
 
-This module re-exports; it defines nothing.
+This module defines nothing. It imports names from other modules.
 """
 
 from gpugraph.building.gradients.backpropagation import (

@@ -55,16 +55,17 @@ _EXPECT_SLICES = frozenset(("Reshape", "GatherV2"))
 
 
 class UnconnectedGradients:
-    """The choices for the gradient at an x on which no y depends."""
+    """The options for the gradient at an x on which no y depends."""
 
     NONE = "none"
     ZERO = "zero"
 
 
 class AggregationMethod:
-    """The methods of summing several gradients at a tensor: each is implemented as one AddN.
+    """TensorFlow's methods of summing several gradients at a tensor. Here each of them adds one
+    AddN.
 
-    If all are IndexedSlices, their rows are concatenated.
+    If all gradients are IndexedSlices, their rows are concatenated instead.
     """
 
     ADD_N = 0
@@ -86,18 +87,20 @@ def gradients(
 ) -> list[Any]:
     """Return the gradient of the sum of `ys` with respect to each of `xs`.
 
-    A gradient is a tensor, or IndexedSlices for the rows that a `gather` read from an x.
+    A gradient is a tensor, or IndexedSlices for the rows that a `gather` read from an x. The
+    gradient at an x on which no y depends is None, or zeros if `unconnected_gradients` is "zero".
 
-    Raises LookupError for an op of an undeclared type; raise ValueError for `grad_ys` of another
-    length, or of a shape that the backward pass rejects, and for tensors of several graphs; raise
-    TypeError for `grad_ys` of another kind than `ys`, and for complex `ys` without `grad_ys`.
+    Raises LookupError if an op has an undeclared type. Raises ValueError if `grad_ys` has another
+    length than `ys` or a shape that the backward pass rejects, or if the tensors belong to several
+    graphs. Raises TypeError if a `grad_ys` is real and its `y` is complex or vice versa, or if a
+    `y` is complex and has no `grad_ys`.
 
     Args:
-      grad_ys: gradients at `ys`, ones by default.
-      stop_gradients: tensors that count as constant. The gradient at an x that no y depends on is
-        None, or zeros if `unconnected_gradients` is "zero".
+      grad_ys: the gradients at `ys`, ones by default.
+      stop_gradients: tensors that are treated as constant.
       gate_gradients: whether the gradients at an op's inputs become available only when all of them
-        are computed. Every aggregation_method computes the same sum, one AddN.
+        are computed.
+      aggregation_method: has no effect, since every method computes the same sum.
 
     >>> x = tf.placeholder(tf.float32, [])
     >>> (slope,) = tf.gradients(x ** 3, x)
@@ -146,14 +149,16 @@ def _tensor(value: Any, name: str) -> Tensor:
 
 
 def _zeros_at(tensor: Tensor) -> Tensor:
-    """Return zeros like `tensor`, or like the variable whose handle it is."""
+    """Return zeros like `tensor`. If `tensor` is the handle of a variable, return zeros like the
+    variable.
+    """
     if handle_maker(tensor) is None:
         return zeros_like(tensor)
     return zeros(value_shape(tensor), value_dtype(tensor))
 
 
 def _start(y: Tensor, grad: Any, index: int) -> Gradient:
-    """Return the gradient at `y`, number `index` of `ys`: `grad`, or ones if that is None."""
+    """Return the gradient at `y`, which is `ys[index]`: `grad`, or ones if `grad` is None."""
     dtype = y.dtype.base_dtype
     if not (is_trainable(y) or dtype.is_integer):
         raise TypeError(f"{y.name} is of type {dtype.name}; only numbers have a gradient")
@@ -174,9 +179,10 @@ def _start(y: Tensor, grad: Any, index: int) -> Gradient:
 
 
 def _check_kind(y: Tensor, grad_dtype: DType) -> None:
-    """Raise TypeError for a real gradient of a complex tensor, or a complex one of a real tensor.
+    """Raise TypeError if the gradient is real and `y` is complex, or vice versa.
 
-    As in TensorFlow, the shape is not checked here: an op of the backward pass rejects a misfit.
+    As in TensorFlow, the shape is not checked here. If it is wrong, an op of the backward pass
+    rejects it.
     """
     dtype = y.dtype.base_dtype
     kind, fits = "real or integer", grad_dtype.is_floating or grad_dtype.is_integer
@@ -190,7 +196,9 @@ def _check_kind(y: Tensor, grad_dtype: DType) -> None:
 
 
 def _start_of_rows(grad: IndexedSlices, index: int) -> IndexedSlices:
-    """Return `grad` with an Identity, named after `index`, of each component."""
+    """Return `grad` with each component passed through an Identity. `index` is part of the
+    Identity's name.
+    """
     named_parts = (("values", grad.values), ("indices", grad.indices), ("shape", grad.dense_shape))
     parts = [
         None if part is None else raw_ops.Identity(part, name=f"grad_ys_{index}_{name}")
@@ -200,8 +208,11 @@ def _start_of_rows(grad: IndexedSlices, index: int) -> IndexedSlices:
 
 
 class _Sweep:
-    """One backward pass. pending: for each op, the number of inputs of visited ops that it
-    supplies.
+    """One backward pass.
+
+    Attributes:
+      pending: for each visited op, the number of times that its outputs are inputs of visited ops
+        that have not been processed yet.
     """
 
     def __init__(
@@ -232,16 +243,18 @@ class _Sweep:
         self.ready = deque(starts)
 
     def _is_fed(self, op: Operation) -> bool:
-        """Return whether an input of the op comes from an op that the pass visits."""
+        """Return whether the op has an input from another op that the pass visits."""
         return any(self.pending.get(tensor.op) for tensor in op._inputs)
 
     def collect(self, tensor: Tensor, grad: Gradient | None) -> None:
-        """Add `grad` to the gradients that have arrived at `tensor`, unless it is None."""
+        """Add `grad` to the gradients that were collected at `tensor`, unless it is None."""
         if grad is not None:
             self.grads.setdefault(tensor, []).append(grad)
 
     def gradient_at(self, tensor: Tensor) -> Gradient | None:
-        """Return the sum of the gradients that have arrived at a tensor, or None without any."""
+        """Return the sum of the gradients that were collected at a tensor, or None if there are
+        none.
+        """
         arrived = self.grads.get(tensor)
         if not arrived:
             return None
@@ -270,7 +283,9 @@ class _Sweep:
         return total
 
     def run(self) -> None:
-        """Visit each op between ys and xs, consumers first: once, except Switches of loops."""
+        """Visit each op between ys and xs, consumers first. Each op is visited once, except
+        Switches of loops, which are visited twice.
+        """
         if self.loops is not None:
             for tensor in self.loops.first_exits(self.pending, set(self.ready)):
                 if is_trainable(tensor):
@@ -284,14 +299,14 @@ class _Sweep:
                     self._arrive(tensor)
 
     def finish(self) -> None:
-        """Close the backward loops, once all gradients exist."""
+        """Complete the backward loops. All gradients must exist."""
         if self.loops is not None:
             all_grads = [grad for grads in self.grads.values() for grad in grads]
             self.loops.finish([part for grad in all_grads for part in _parts(grad)], self.since)
 
     def _arrive(self, tensor: Tensor) -> None:
-        """Count one consumer of `tensor` as done. After the last consumer, the producer of `tensor`
-        is ready.
+        """Record that one consumer of `tensor` has been processed. After the last consumer, put the
+        producer of `tensor` into the queue.
         """
         maker = tensor.op
         self.pending[maker] -= 1
@@ -315,7 +330,7 @@ class _Sweep:
         return any(self.grads.get(tensor) for tensor in op._outputs)
 
     def _propagate(self, op: Operation) -> None:
-        """Compute the gradients at the op's inputs from those at its outputs."""
+        """Compute the gradients at the op's inputs from the gradients at its outputs."""
         if self.loops is None:
             out_grads = [self.gradient_at(tensor) for tensor in op._outputs]
         else:
@@ -369,7 +384,9 @@ class _Sweep:
         return grads
 
     def _check_no_initial_value(self, op: Operation) -> None:
-        """Raise ValueError if gradients, built in a loop's body, reach the loop's own Switch."""
+        """Raise ValueError if gradients that are built in a loop's body reach the Switch of that
+        loop.
+        """
         context = op._control_flow_context
         in_loop = isinstance(context, LoopContext) and context is current(self.graph)
         if not in_loop or op.type not in ("Switch", "RefSwitch") or not context.owns(op):
@@ -384,7 +401,9 @@ class _Sweep:
         )
 
     def _zeros(self, op: Operation, tensor: Tensor) -> Tensor | None:
-        """Return zeros, or None at a loop's Switch, at an output of `op` without a gradient."""
+        """Return zeros as the gradient at an output of `op` that has no gradient. At a loop's
+        Switch, return None.
+        """
         if op._control_flow_context is None:
             if handle_maker(tensor) is None:
                 return zeros_like(tensor, optimize=False)  # gradient functions recognize zeros
@@ -399,7 +418,7 @@ def _parts(grad: Gradient) -> list[Tensor]:
 
 
 def _as_accepted(op: Operation, grad: Gradient | None) -> Gradient | None:
-    """Return `grad` in the form that the op's gradient function, here or of a program, accepts."""
+    """Return `grad` in the form that the op's gradient function accepts."""
     if not isinstance(grad, IndexedSlices):
         return grad
     name = op._attrs.get("_gradient_op_type", op.type)

@@ -31,15 +31,15 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a function of tensors that returns a pair: its result and its gradient function.
 
     `f(*args)` receives tensors. Its result is a tensor or a structure of tensors. Its gradient
-    function, `grad_fn`, is called with the gradient at each of these, and returns the gradient at
-    each of `args`.
+    function, `grad_fn`, is called with the gradient at each tensor of the result, and returns the
+    gradient at each of `args`.
 
-    If `f` reads trainable variables, `grad_fn` is also called with `variables=`, a list of them. It
-    then returns (gradients at `args`, a list of gradients at the variables).
+    If `f` reads trainable variables, `grad_fn` is also called with `variables=`, a list of these
+    variables. It then returns (gradients at `args`, a list of gradients at the variables).
 
-    Raises ValueError for keyword arguments and for a wrong number of gradients; raise TypeError if
-    `f` does not return such a pair or creates variables other than resource variables, and if it
-    reads variables but `grad_fn` does not accept them.
+    Raises ValueError if there are keyword arguments or the number of gradients is wrong. Raises
+    TypeError if `f` does not return such a pair, if it creates variables that are not resource
+    variables, or if it reads variables but `grad_fn` does not accept them.
 
     >>> double = tf.custom_gradient(lambda x: (x, lambda dy: 2 * dy))
     >>> x = tf.constant(1.0)
@@ -112,10 +112,10 @@ class _Call:
             )
 
     def _gradients(self, op: Operation, *grads: Tensor) -> list[Any]:
-        """Return the gradients at the inputs of the IdentityN, computed by `grad_fn`.
+        """Return the gradients at the inputs of the IdentityN, which `grad_fn` computes.
 
-        The gradients are None at the function's results, which come first. The gradients at its
-        arguments and at the variables that it reads follow.
+        The first inputs are the function's results, whose gradients are None. The gradients at the
+        function's arguments follow, then the gradients at the variables that it reads.
         """
         keywords = {"variables": self.variables} if self.variables else {}
         results = self.grad_fn(*grads[: self.count], **keywords)
@@ -137,10 +137,12 @@ class _Call:
 
 
 def _in_branch(op: Operation, of_variables: Sequence[Any]) -> list[Any]:
-    """Return the gradients at variables, dead unless the branch of `op` is taken.
+    """Return the gradients at variables as tensors that are dead unless the branch of `op` is
+    taken.
 
-    `grad_fn` may compute them from tensors outside of the branch, which are alive in any case.
-    Outside of branches they are returned as they are."""
+    `grad_fn` may compute them from tensors outside of the branch, which are always alive. If `op`
+    is not in a branch, return the gradients unchanged.
+    """
     context = op._control_flow_context
     if not isinstance(context, CondContext):
         return list(of_variables)
@@ -173,8 +175,8 @@ def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tenso
 
 
 def values_in_loop(ops: Sequence[Operation], variable: Any) -> list[Tensor]:
-    """Return the tensors through which the ops `ops` of one loop read the value of a variable
-    outside of the loop.
+    """Return the tensors through which `ops`, the operations of one loop, read the value of a
+    variable outside of the loop.
     """
     inputs = dict.fromkeys(tensor for op in ops for tensor in op._inputs)
     return [
@@ -208,9 +210,9 @@ _MOVES = frozenset(
 
 
 def _variable_behind(op: Operation) -> Operation | None:
-    """Return the op of the variable that `op` is or reads, or None.
+    """Return the op of the variable that `op` creates or reads, or None.
 
-    Identities, Switches and Enters on the way to the variable are skipped.
+    Identities, Switches and Enters between the variable and `op` are skipped.
     """
     while op.type in _MOVES:
         op = op._inputs[0].op

@@ -15,7 +15,9 @@ _PASSING_HANDLES = ("Enter", "Switch", "Merge", "Identity")
 
 
 def is_trainable(tensor: Tensor) -> bool:
-    """Return whether a gradient can flow through the tensor, or the variable of a handle."""
+    """Return whether a gradient can flow through the tensor. For a handle, the dtype of its
+    variable decides.
+    """
     dtype = tensor._dtype.base_dtype
     if dtype is resource:
         dtype = value_dtype(tensor)
@@ -35,8 +37,8 @@ def behind(op: Operation) -> set[Operation]:
 def _reached(starts: Iterable[Operation], stops: Collection[Operation]) -> set[Operation]:
     """Return `starts` and the ops that depend on them through differentiable tensors.
 
-    A value on a stack passes from its push to the pops. Ops in `stops` are left out, and so are all
-    ops that depend on the starts only through them.
+    A value on a stack passes from its push to the pops. The search does not enter or pass through
+    the ops in `stops`.
     """
     reached = set(starts)
     stack = [*reached]
@@ -95,7 +97,9 @@ def refuse_kept_values(
 
 
 def between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> dict[Operation, None]:
-    """Return the ops on a path from an x to a y, both ends included, nearest to the ys first."""
+    """Return the ops on all paths from an x to a y, including the ops of x and y. The ops nearest
+    to the ys come first.
+    """
     from_xs = {x.op for x in xs}
     stack = list(from_xs)
     while stack:

@@ -1,8 +1,8 @@
-"""The gradient function of an op: the function of its op type, or one that the program registers.
+"""The gradient function of an op, which its op type declares or the program registers.
 
-A program may register gradient functions under names of its choice, and apply them to ops made
-inside a `graph.gradient_override_map({"Relu": "GuidedRelu"})` block; such ops carry the name in
-their attr `_gradient_op_type`.
+A program may register gradient functions under names of its choice, and apply them to ops that it
+creates inside a `graph.gradient_override_map({"Relu": "GuidedRelu"})` block. The attr
+`_gradient_op_type` of these ops contains the registered name.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ CUSTOM = "_custom_gradient"
 
 
 class RegisterGradient:
-    """Decorator that registers the gradient function of ops of type `op_type`.
+    """A decorator that registers the gradient function of ops of type `op_type`.
 
-    The function is called with the op and the gradient at each of its outputs, and returns the
-    gradient at each of its inputs (None for an input without a gradient). The constructor raises
-    KeyError for a type that already has a gradient function.
+    The function receives the op and the gradient at each of its outputs, and returns the gradient
+    at each of its inputs, or None for an input that has no gradient. The constructor raises
+    KeyError if the type already has a gradient function.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -41,9 +41,9 @@ class RegisterGradient:
 
 
 def NotDifferentiable(op_type: str) -> None:
-    """Declare that ops of this type have no gradient: backpropagation ends there.
+    """Declare that ops of this type have no gradient, so that backpropagation ends at them.
 
-    Raises KeyError for a type that already has a gradient function or this declaration.
+    Raises KeyError if the type already has a gradient function or was declared before.
     """
     if not isinstance(op_type, str):
         raise TypeError(f"op_type must be a string, not {op_type!r}")
@@ -57,10 +57,9 @@ def _register(op_type: str, function: GradientFunction | None) -> None:
 
 
 def gradient_function(op: Operation) -> GradientFunction | None:
-    """Return the gradient function of `op`, or None if it has no gradient.
+    """Return the gradient function of `op`, or None if `op` is declared to have no gradient.
 
-    Raises LookupError if neither the op type's declaration nor the program states the gradient or
-    its absence.
+    Raises LookupError if neither the op type nor the program declares a gradient or its absence.
     """
     name = op._attrs.get("_gradient_op_type")
     if name is not None:

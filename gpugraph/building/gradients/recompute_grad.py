@@ -24,9 +24,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return `f`, a function of tensors, with a gradient that computes `f` again.
 
-    The intermediate values of `f` then need not be kept from the forward pass to the backward pass,
-    which trades time for memory. `f` must take positional arguments only and be deterministic.
-    Variables that it reads also get gradients.
+    The intermediate values of `f` then need not be kept from the forward pass to the backward pass.
+    This saves memory but takes more time. `f` must take positional arguments only and be
+    deterministic. The variables that `f` reads also receive gradients.
     """
 
     @custom_gradient
@@ -50,10 +50,10 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _values(ops: Sequence[Operation], variable: Any) -> list[Any]:
-    """Return the tensors at which to take the gradient at a variable that `ops` read.
+    """Return the tensors whose gradients are the gradient at a variable that `ops` read.
 
-    In a loop these are its inputs inside the loop, since the gradient of a single iteration can't
-    leave the loop. Otherwise it is the variable itself.
+    In a loop, these are the tensors inside the loop that hold the variable's value, since the
+    gradient of a single iteration can't leave the loop. Otherwise it is the variable itself.
     """
     is_in_loop = loop_of(current(get_default_graph())) is not None
     return (values_in_loop(ops, variable) if is_in_loop else []) or [variable]
@@ -68,11 +68,11 @@ def _total(grads: list[Any]) -> Any:
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `f`, a function of tensors, that passes the gradients at its results unchanged to its
-    arguments.
+    """Return `f`, a function of tensors, with a gradient that passes the gradients at its results
+    unchanged to its arguments.
 
-    `f` must have as many results as arguments, of the same shapes. Variables that it reads get no
-    gradient.
+    `f` must have as many results as arguments, with the same shapes. The variables that `f` reads
+    receive no gradient.
     """
 
     @custom_gradient

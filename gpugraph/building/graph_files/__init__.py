@@ -1,3 +1,3 @@
-"""Import, export, cutting and writing of GraphDefs and MetaGraphDefs."""
+"""GraphDefs and MetaGraphDefs: import, export, extraction of subgraphs, and writing of files."""
 
 from gpugraph.building.graph_files import node_def_operation as node_def_operation

@@ -1,4 +1,5 @@
-"""The attrs of a node in a file: read according to the op type's signature, checked, completed.
+"""The attrs of a node in a file. They are read according to the op type's signature, checked, and
+completed by defaults.
 
 The errors are those of TensorFlow's node_def_util.cc.
 """
@@ -68,16 +69,16 @@ _MANY = 256
 
 
 def node_error(message: str, name: str, op_def: OpDef) -> ValueError:
-    """Return an error with the node's name and the signature that it violates."""
+    """Return an error that names the node and the signature that it violates."""
     return ValueError(f"{message}; NodeDef: {{{{node {name}}}}}; {signature_text(op_def)}")
 
 
 def read_attrs(node: Any, op_def: OpDef, name: str) -> dict[str, Any]:
-    """Return the attrs of a node by name, without attrs that only later versions of TensorFlow
-    have.
+    """Return the attrs of a node by name, without attrs that exist only in later versions of
+    TensorFlow.
 
-    Raises ValueError for attrs that the op type does not have, and for values of another kind or
-    that are not allowed.
+    Raises ValueError if the op type does not have an attr, or if a value is of the wrong kind or
+    not allowed.
 
     Args:
       name: the node's name in the graph, for errors.
@@ -184,7 +185,7 @@ def _list(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> list[Any]:
 
 
 def complete(attrs: dict[str, Any], op_def: OpDef, types: list[DType], name: str) -> None:
-    """Add the defaults of missing attrs. Raises ValueError for a missing attr without a default.
+    """Add the default of each missing attr. Raises ValueError if a missing attr has no default.
 
     Args:
       types: the dtypes of the node's inputs.
@@ -220,9 +221,10 @@ def check_inputs(
 
 
 def check_type(name: str, slot: int, tensor: Tensor, wanted: DType) -> None:
-    """Raise ValueError if `tensor`, input `slot` of the node `name`, is not of dtype `wanted`.
+    """Raise ValueError unless `tensor`, which is input `slot` of the node `name`, has the dtype
+    `wanted`.
 
-    A reference is accepted for a value of its dtype.
+    A reference is accepted where a value of its dtype is expected.
     """
     dtype = tensor._dtype
     if dtype is wanted or (dtype.base_dtype is wanted and not wanted.is_ref_dtype):
@@ -234,7 +236,8 @@ def check_type(name: str, slot: int, tensor: Tensor, wanted: DType) -> None:
 
 
 def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list[DType] | None:
-    """Return the dtypes of a node's inputs according to its attrs, or None if there are too many.
+    """Return the dtypes that the inputs of a node have according to its attrs. If the attrs declare
+    too many inputs, return None.
 
     Args:
       available: the number of inputs that the node has.
@@ -246,9 +249,10 @@ def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list
 
 
 def checked_value_count(op: Operation, tensor: Any) -> int | None:
-    """Return the number of values in the TensorProto `tensor` of the constant `op`.
+    """Return the number of values in `tensor`, the TensorProto of the constant `op`.
 
-    Return None if it holds them as raw bytes. Raises ValueError if the dtype is not the constant's.
+    Returns None if the values are stored as raw bytes. Raises ValueError if the dtype of `tensor`
+    is not the dtype of the constant.
     """
     dtype = op._attrs["dtype"]
     if tensor.dtype != dtype.as_datatype_enum:

@@ -1,4 +1,6 @@
-"""The op types that call functions of a graph's library, with their signatures in TensorFlow."""
+"""The op types whose ops call functions of a graph's library, with their signatures in
+TensorFlow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`tf.graph_util.convert_variables_to_constants`: a graph with its variables as constants."""
+"""`tf.graph_util.convert_variables_to_constants`: a graph whose variables are replaced by
+constants.
+"""
 
 from __future__ import annotations
 
@@ -28,21 +30,22 @@ def convert_variables_to_constants(
     variable_names_whitelist: Collection[str] | None = None,
     variable_names_blacklist: Collection[str] | None = None,
 ) -> Any:
-    """Freeze a GraphDef: keep the dependencies of some nodes, with variables as constants.
+    """Freeze a GraphDef: keep only some nodes and their dependencies, and replace variables by
+    constants.
 
     Args:
       sess: a session whose variables have the values to keep.
       input_graph_def: a GraphDef of the session's graph.
-      output_node_names: the names of the nodes to keep with all their dependencies.
-      variable_names_whitelist: the only variables to freeze; all of them by default.
+      output_node_names: the names of the nodes to keep together with all their dependencies.
+      variable_names_whitelist: the variables to freeze, by default all.
       variable_names_blacklist: variables that are not frozen.
 
     Raises:
       AssertionError: there is no node of such a name.
       TypeError: `input_graph_def` is not a GraphDef.
-      ValueError: a read whose input is not a variable, or may be one of several variables of which
-        some are not frozen; a gather with batch dimensions; another op that uses the handle of a
-        variable to be frozen.
+      ValueError: the input of a read is not a variable; a read may read one of several variables
+        and only some of them are frozen; a gather has batch dimensions; or an op other than a read
+        uses the handle of a variable to be frozen.
     """
     checked_message(input_graph_def, "GraphDef", "graph_def")
     graph_def = extract_sub_graph(input_graph_def, output_node_names)
@@ -68,24 +71,27 @@ def convert_variables_to_constants(
 
 
 def _fetch(node: Any) -> str:
-    """Return the name of the tensor to fetch for a variable's value: its output, or a handle's read
-    op.
+    """Return the name of the tensor that has a variable's value: the output of the variable or, for
+    a handle, the output of its read op.
     """
     return f"{node.name}/Read/ReadVariableOp:0" if node.op == _HANDLE else f"{node.name}:0"
 
 
 class _HandlePaths(NamedTuple):
-    """The nodes between a read and the handles that it may read, and these handles."""
+    """The variable handles that a read op may use, and the nodes between these handles and the
+    op.
+    """
 
     between: list[str]
     handles: list[str]
 
 
 def _paths_to_handles(node: Any, nodes: dict[str, Any]) -> _HandlePaths:
-    """Return the variables that a read op may read, and the nodes on the way to them.
+    """Return the variable handles that a read op may use, and the nodes between these handles and
+    the op.
 
-    The search follows first inputs, and all inputs of a Merge, through Identities, branches and
-    loops. Raises ValueError if it ends at another op than a VarHandleOp.
+    The search follows the first input of Identities and of the ops of branches and loops, and all
+    inputs of a Merge. Raises ValueError if it ends at an op that is not a VarHandleOp.
     """
     paths = _HandlePaths([], [])
     pending = [node_name(node.input[0])] if node.input else []
@@ -109,7 +115,7 @@ def _paths_to_handles(node: Any, nodes: dict[str, Any]) -> _HandlePaths:
 
 
 def _passing_types(nodes: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Return the dtype, an AttrValue, of each node between a frozen handle and its reads.
+    """Map each node between a frozen handle and its reads to the variable's dtype, as an AttrValue.
 
     In the frozen graph these nodes pass values instead of handles.
     """
@@ -149,7 +155,7 @@ def _frozen(
 
     Args:
       values: the values of the frozen variables, by name.
-      types: see `_passing_types`.
+      types: the result of `_passing_types`.
     """
     if node.name in values:
         yield _constant(node.name, node.attr["dtype"].type, values[node.name])
@@ -166,7 +172,9 @@ def _frozen(
 
 
 def _read_of_constant(node: Any) -> Iterator[Any]:
-    """Yield an Identity, or a GatherV2 and its axis, to replace a read of a variable."""
+    """Yield the nodes that replace a read of a variable: an Identity, or a GatherV2 and its
+    axis.
+    """
     result = messages_pb2.NodeDef(name=node.name, op="Identity", input=node.input[:1])
     if node.op == "ReadVariableOp":
         result.attr["T"].CopyFrom(node.attr["dtype"])

@@ -2,9 +2,9 @@
 
 An operation `f` that calls a function becomes an IdentityN of operations in the scope `f/`: the
 nodes of the function's body, or the `tf.cond`, `tf.switch_case`, `tf.while_loop` or gradient that
-`If`, `Case`, `While` and `SymbolicGradient` represent. So the passes, gradients and tools see only
-op types that they support. A call that can't be inlined, for example of a recursive function, stays
-as an operation that fails in a run.
+`If`, `Case`, `While` and `SymbolicGradient` represent. So the graph has only op types that the
+passes, gradients and tools support. If a call can't be inlined, for example because the function is
+recursive, the call remains as an operation that fails in a run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ _CONTEXTS = (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT)
 
 
 def inline_calls(nodes: NodeImport) -> None:
-    """Inline the function calls among operations that have been added to their graph."""
+    """Inline the calls of functions among imported operations. The operations must be in their
+    graph already.
+    """
     for op in nodes.calls:
         _inline(nodes, op)
     for op in nodes.ops.values():
@@ -54,7 +56,9 @@ def inline_calls(nodes: NodeImport) -> None:
 
 
 def _bind(nodes: NodeImport, op: Operation) -> None:
-    """Import the functions in the op's attrs. If this fails, a run of the op raises the error."""
+    """Import the functions that are values of the op's attrs. If this fails, running the op raises
+    the error.
+    """
 
     def add_body(graph: Graph) -> AddBody:
         inner = copy(nodes)
@@ -96,7 +100,9 @@ def _inline(nodes: NodeImport, op: Operation) -> None:
 
 
 def _made_for(graph: Graph, op: Operation, first: int) -> list[Operation]:
-    """Return the operations of the graph from number `first` that are in the scope of `op`."""
+    """Return the operations in the scope of `op`, starting at index `first` of the graph's
+    operations.
+    """
     return [inner for inner in graph._ops[first:] if inner.name.startswith(f"{op.name}/")]
 
 
@@ -111,7 +117,8 @@ def _refusal(op: Operation, error: Exception) -> OpError:
 class _Call:
     """The inlining of one call, the operation `op`.
 
-    producer: the version of the GraphDef that contains the call.
+    Attributes:
+      producer: the version of the GraphDef that contains the call.
     """
 
     def __init__(self, nodes: NodeImport, op: Operation) -> None:
@@ -122,7 +129,9 @@ class _Call:
         self.attrs = op._attrs
 
     def results(self) -> Results:
-        """Build the ops that replace the call in the current scope."""
+        """Build the ops that replace the call, in the current scope. Return the results of the
+        call.
+        """
         build: Callable[[_Call], Results] | None = _BUILDERS.get(self.op.type)
         if build is not None:
             return build(self)
@@ -133,7 +142,9 @@ class _Call:
         return self.body_of(self.op.type, attrs, self.op._inputs)
 
     def body_of(self, name: str, attrs: Any, arguments: Sequence[Tensor]) -> Results:
-        """Import the body of a function, applied to `arguments`, into the current scope."""
+        """Import the body of a function into the current scope, with `arguments` as its
+        arguments.
+        """
         library = self.library
         if name in library.active:
             raise UnimplementedError.of_no_node(
@@ -161,19 +172,21 @@ class _Call:
         return results, [nodes.ops[control] for control in body.controls]
 
     def function(self, key: str, arguments: Sequence[Tensor]) -> Results:
-        """Import the body of the function that the attr `key` names, in a scope of that name."""
+        """Import the body of the function that the attr `key` names, in a scope named `key`."""
         return self.function_of(self.attrs[key], key, arguments)
 
     def function_of(self, named: Any, scope: str, arguments: Sequence[Tensor]) -> Results:
-        """Import a function's body into a name scope; `named` is a NameAttrList message.
+        """Import a function's body into a name scope.
 
-        Its attrs replace the placeholders in the attrs of the body's nodes.
+        Args:
+          named: a NameAttrList message. Its attrs replace the placeholders in the attrs of the
+            body's nodes.
         """
         with self.graph.name_scope(scope):
             return self.body_of(named.name, named.attr, arguments)
 
     def branch(self, named: Any, scope: str, arguments: Sequence[Tensor]) -> Any:
-        """Return a branch's results for `tf.cond`. If the branch has no results, return an
+        """Return the results of a branch, for `tf.cond`. If the branch has no results, return an
         operation.
         """
         results, controls = self.function_of(named, scope, arguments)
@@ -213,9 +226,7 @@ def _chosen(call: _Call, results: Any) -> Results:
 
 
 def truth_of(value: Tensor) -> Tensor:
-    """Return a bool tensor: whether the value counts as true, that is, is neither zero nor
-    empty.
-    """
+    """Return a bool tensor that is false if the value is zero or empty, otherwise true."""
     if value.dtype.base_dtype is bool_type:
         return value
     if value.shape.rank != 0:
@@ -280,7 +291,9 @@ def _for(call: _Call) -> Results:
 
 
 def _of_shape(tensor: Tensor, shape: TensorShape) -> Tensor:
-    """Return `tensor` with the static shape `shape`, if that is compatible and more specific."""
+    """Return `tensor` with the static shape `shape`, if this shape is compatible and more
+    specific.
+    """
     if shape.is_compatible_with(tensor.shape) and tensor.shape.merge_with(shape) != tensor.shape:
         tensor = raw_ops.Identity(tensor)
         tensor.set_shape(shape)
@@ -288,7 +301,7 @@ def _of_shape(tensor: Tensor, shape: TensorShape) -> Tensor:
 
 
 def _passed_on(call: _Call) -> set[int]:
-    """Return the slots of the loop variables that the loop's body returns unchanged."""
+    """Return the indices of the loop variables that the loop's body returns unchanged."""
     function = call.library.functions.get(call.attrs["body"].name)
     if function is None:
         return set()

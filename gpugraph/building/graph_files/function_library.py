@@ -1,7 +1,8 @@
 """The functions of a GraphDef, and their bodies as importable nodes.
 
-A FunctionDef names its tensors `argument`, `argument:1` (of a list) and `node:output:1`; a GraphDef
-names them `node:3`. Attrs of its nodes may be placeholders that each call fills in.
+A FunctionDef names a tensor `argument`, `argument:1` (for an argument that is a list), or
+`node:output:1`. A GraphDef names a tensor `node:3`. The attrs of a FunctionDef's nodes may be
+placeholders that each call replaces.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gpugraph.graph.op_library import OP_DEFS
 class FunctionBody(NamedTuple):
     """The body of a function for one call.
 
-    A source is a node's name and an output index; an argument counts as a node.
+    A source is a node's name and an output index. An argument is treated as a node.
 
     Args:
       nodes: NodeDef messages.
@@ -37,9 +38,10 @@ class FunctionBody(NamedTuple):
 
 
 class FunctionLibrary:
-    """The functions of a GraphDef by name, and the op types that its producer declared.
+    """The functions of a GraphDef by name, and the op types that the GraphDef's producer declared.
 
-    active: the functions being inlined, outermost first.
+    Attributes:
+      active: the functions that are being inlined, outermost first.
     """
 
     def __init__(self, messages: Any = None, producer_op_list: Any = None) -> None:
@@ -54,8 +56,8 @@ class FunctionLibrary:
         self.active: list[str] = []
 
     def op_def(self, op_type: str) -> OpDef | None:
-        """Return the signature of an op type or of a function. If it is not declared, return
-        None.
+        """Return the signature of an op type or of a function. Return None if neither is
+        declared.
         """
         known: OpDef | None = OP_DEFS.get(op_type) or CALL_OP_DEFS.get(op_type)
         if known is None and op_type in self.functions:
@@ -65,10 +67,10 @@ class FunctionLibrary:
         return known
 
     def body(self, name: str, attrs: Mapping[str, Any]) -> FunctionBody:
-        """Return the body of a function, in which the attrs of a call replace its placeholders.
+        """Return the body of a function. The attrs of the call replace the placeholders.
 
-        Raises NotFoundError for a function that is not in the library, and ValueError for a body
-        with inputs or results that name no tensor.
+        Raises NotFoundError if the function is not in the library. Raises ValueError if an input or
+        result in its body names no tensor.
         """
         function = self.functions.get(name)
         if function is None:
@@ -105,7 +107,8 @@ class FunctionLibrary:
     def _source(
         self, text: str, nodes: Mapping[str, Any], arguments: set[Source], function: str
     ) -> Source:
-        """Return the node's name and the output index for a tensor's name in a body.
+        """Return the node's name and the output index for the name of a tensor in a function's
+        body.
 
         Args:
           text: `argument`, `node:output:1` or `node:1`.
@@ -138,7 +141,7 @@ def _arguments(function: Any, attrs: Mapping[str, Any]) -> list[Source]:
 
 
 def _list_of(function: Any, arg: Any, attrs: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the names of the tensors that make up a result of the function."""
+    """Yield the names of all tensors of one result of the function. The result may be a list."""
     text = function.ret.get(arg.name, "")
     if not (arg.number_attr or arg.type_list_attr):
         yield text
@@ -149,8 +152,8 @@ def _list_of(function: Any, arg: Any, attrs: Mapping[str, Any]) -> Iterable[str]
 
 
 def _count(arg: ArgDef | Any, attrs: Mapping[str, Any]) -> int:
-    """Return the number of tensors in an argument. The argument is a list if it has a number or a
-    type list attr.
+    """Return the number of tensors in an argument. The argument is a list if it has a number attr
+    or a type list attr.
 
     Args:
       attrs: AttrValue messages by name.
@@ -161,7 +164,7 @@ def _count(arg: ArgDef | Any, attrs: Mapping[str, Any]) -> int:
 
 
 def _with_attrs(node: Any, attrs: Mapping[str, Any]) -> Any:
-    """Return a copy of a body's node, with `attrs` of the call in place of placeholders."""
+    """Return a copy of a node of a body, with the attrs of the call in place of placeholders."""
     copy = messages_pb2.NodeDef()
     copy.CopyFrom(node)
     for value in copy.attr.values():

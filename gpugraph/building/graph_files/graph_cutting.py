@@ -1,4 +1,6 @@
-"""`tf.graph_util`: subgraphs that some nodes depend on, and removal of training-only nodes."""
+"""`tf.graph_util`: extraction of the nodes that some nodes depend on, and removal of nodes that
+only training needs.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,10 @@ _COLOCATION = "loc:@"
 
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
-    """Return whether TensorFlow's GPUs do not run an Operation or NodeDef.
+    """Return whether TensorFlow can't run an Operation or NodeDef on a GPU.
 
     Args:
-      pin_variables_on_cpu: whether to return True for variables, and ops that change them, too.
+      pin_variables_on_cpu: whether to return True for variables and ops that change them as well.
     """
     node_def = checked_message(getattr(node, "node_def", node), "NodeDef", "node")
     if pin_variables_on_cpu and node_def.op in _VARIABLE_TYPES:
@@ -39,9 +41,10 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 
 
 def checked_message(message: Any, name: str, argument: str) -> Any:
-    """Return `message` if it is of the type `name`, of this package or of TensorFlow itself.
+    """Return `message` if it is a message of the type `name`, from this package or from TensorFlow
+    itself.
 
-    Raises TypeError otherwise.
+    Raises TypeError for any other value.
 
     Args:
       argument: the name of the caller's parameter, for the error.
@@ -54,7 +57,7 @@ def checked_message(message: Any, name: str, argument: str) -> Any:
 
 
 def node_name(text: str) -> str:
-    """Return the node's name in an input of a NodeDef: "a" for "a", "a:1" and "^a"."""
+    """Return the name of the node in an input of a NodeDef: "a" for "a", "a:1" and "^a"."""
     return text.removeprefix("^").partition(":")[0]
 
 
@@ -69,7 +72,7 @@ def colocated_names(node: Any) -> list[str]:
 def extract_sub_graph(graph_def: Any, dest_nodes: Iterable[str]) -> Any:
     """Return a GraphDef of the nodes `dest_nodes` and their dependencies, in their original order.
 
-    The nodes with which they are colocated count as dependencies.
+    If a node is colocated with another node, that node is treated as a dependency.
 
     Raises:
       TypeError: `graph_def` is not a GraphDef, or `dest_nodes` is a string.
@@ -98,7 +101,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Iterable[str]) -> Any:
 
 
 def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> TensorShape:
-    """Return the static shape of a tensor by its name in NodeDefs: `"a"` or `"a:1"`."""
+    """Return the static shape of a tensor, given its name in NodeDefs: `"a"` or `"a:1"`."""
     name = input_name if ":" in input_name else f"{input_name}:0"
     shape: TensorShape = graph.get_tensor_by_name(name).get_shape()
     return shape
@@ -107,12 +110,12 @@ def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> TensorShape:
 def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
     """Return a GraphDef without CheckNumerics nodes, and without Identities and StopGradients.
 
-    Consumers of a removed node get its input instead. An Identity or StopGradient stays if it has
-    control inputs or is one, or is colocated with other nodes. Raises TypeError for anything but a
-    GraphDef.
+    The consumers of a removed node read its input instead. An Identity or StopGradient is kept if
+    it has control inputs, is itself a control input, or is colocated with other nodes. Raises
+    TypeError if `input_graph` is not a GraphDef.
 
     Args:
-      protected_nodes: names of nodes that stay in any case.
+      protected_nodes: the names of nodes that are always kept.
     """
     checked_message(input_graph, "GraphDef", "graph_def")
     protected = frozenset(protected_nodes or ())
@@ -139,10 +142,11 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
 
 
 def _without(nodes: Iterable[Any], passes: dict[str, str], drop_controls: bool) -> list[Any]:
-    """Return copies of the nodes except those in `passes`, whose consumers get their input.
+    """Return copies of all nodes except those in `passes`. The consumers of a removed node read its
+    input instead.
 
     Args:
-      passes: by the name of a node to remove, its input.
+      passes: maps the name of each node to remove to its input.
       drop_controls: whether control inputs from removed nodes are removed too.
     """
     result = []
@@ -160,8 +164,8 @@ def _without(nodes: Iterable[Any], passes: dict[str, str], drop_controls: bool) 
 
 
 def _around(text: str, passes: dict[str, str]) -> str:
-    """Return the input that replaces `text`: the nearest preceding input whose node is not in
-    `passes`.
+    """Return the input that replaces the input `text`. Follow the inputs of nodes in `passes` until
+    a node is not in `passes`.
     """
     seen: set[str] = set()
     while not text.startswith("^") and (name := node_name(text)) in passes and name not in seen:

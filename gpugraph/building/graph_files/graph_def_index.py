@@ -1,4 +1,4 @@
-"""The nodes of a GraphDef by name, checked, and their topological order."""
+"""The checked nodes of a GraphDef by name, and their topological order."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Source = tuple[str, int]
 
 
 def source_of(text: str) -> Source | None:
-    """Return the source that an input names, `"a"`, `"a:1"` or `"^a"`. If it is malformed, return
-    None.
+    """Return the source that an input of a node names (`"a"`, `"a:1"` or `"^a"`). If the input is
+    malformed, return None.
     """
     if text.startswith("^"):
         return text[1:], -1
@@ -28,13 +28,13 @@ def source_of(text: str) -> Source | None:
 
 
 class GraphDefIndex:
-    """The nodes of a GraphDef, with the sources of the inputs of each.
+    """The nodes of a GraphDef, with the sources of the inputs of each node.
 
-    Raises ValueError for malformed or duplicate names, and for inputs that name no node.
+    Raises ValueError if a name is malformed or duplicate, or if an input names no node.
 
     Args:
-      mapped: sources that tensors and operations of the graph replace (`input_map`). Such an input
-        does not come from a node of the GraphDef.
+      mapped: sources that tensors and operations of the graph replace (`input_map`). These sources
+        need not exist in the GraphDef.
     """
 
     def __init__(self, nodes: Any, mapped: Mapping[Source, Any]) -> None:
@@ -74,7 +74,9 @@ class GraphDefIndex:
         return sources
 
     def is_back_edge(self, user: int, source: Source) -> bool:
-        """Return whether an input closes a loop: from a NextIteration to the Merge `user`."""
+        """Return whether an input closes a loop. The input of the Merge `user` then comes from a
+        NextIteration.
+        """
         index = self.by_name.get(source[0])
         return (
             index is not None
@@ -87,7 +89,7 @@ class GraphDefIndex:
         """Yield the indices of the nodes in topological order. If several nodes are ready, the
         lowest index comes first.
 
-        Raises ValueError for a cycle that is not a loop.
+        Raises ValueError if a cycle is not a loop.
         """
         waiting, users = self._dependencies(mapped)
         ready = [index for index, count in enumerate(waiting) if count == 0]

@@ -1,4 +1,4 @@
-"""Extension of a server's copy of a graph by the GraphDefs that a client sends."""
+"""Extension of a server's copy of a graph with the GraphDefs that a client sends."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gpugraph.graph.client.client_graph import Graph
 
 
 def extend_graph(graph: Graph, graph_def: Any) -> None:
-    """Add the nodes of a GraphDef under their names; their inputs may be nodes of the graph.
+    """Add the nodes of a GraphDef under their names. Nodes of the graph may be their inputs.
 
     Either all nodes are added or none. Raises the errors of `tf.import_graph_def`, and
-    AlreadyExistsError for a name that is in use.
+    AlreadyExistsError if a name is in use.
     """
     versions = readable_versions(graph_def.versions)
     new = {node.name for node in graph_def.node}

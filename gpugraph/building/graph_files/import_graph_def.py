@@ -27,28 +27,29 @@ def import_graph_def(
     op_dict: Any = None,
     producer_op_list: Any = None,
 ) -> list[Any] | None:
-    """Add the nodes of a GraphDef to the default graph: all of them, or none.
+    """Add the nodes of a GraphDef to the default graph. If this fails, add none of them.
+
+    If the op type of a node is not declared, the node becomes an operation that raises an error
+    with the reason when a run needs it. Calls of functions in the GraphDef's library are inlined.
 
     Args:
       graph_def: a GraphDef message.
-      input_map: from names in the GraphDef, `"a"`, `"a:1"` or `"^a"`, to tensors (or values
-        convertible to tensors) and operations of the graph that replace them as inputs.
+      input_map: maps names in the GraphDef (`"a"`, `"a:1"` or `"^a"`) to tensors, values
+        convertible to tensors, or operations of the graph that replace them as inputs.
       return_elements: names of operations and tensors in the GraphDef.
-      name: the name scope of the added nodes, `"import"` by default; the empty string for none.
+      name: the name scope of the added nodes, `"import"` by default. An empty string means no
+        scope.
       op_dict: ignored.
-      producer_op_list: the OpList of the program that wrote the GraphDef: attrs that are unknown
-        here are dropped if they have their default value in this list.
+      producer_op_list: the OpList of the program that wrote the GraphDef. If an attr is unknown
+        here and has its default value in this list, it is dropped.
 
     Returns:
-      The operations and tensors that `return_elements` names; None if it is None.
+      The operations and tensors that `return_elements` names, or None if it is None.
 
     Raises:
-      TypeError: an argument of another type.
-      ValueError: a malformed GraphDef or one of an unsupported version, and names in `input_map` or
-        `return_elements` that the GraphDef does not have.
-
-    A node of an undeclared op type becomes an operation that fails, with the reason, in a run that
-    needs it. Calls of functions in the GraphDef's library are inlined.
+      TypeError: an argument has the wrong type.
+      ValueError: the GraphDef is malformed or of an unsupported version, or does not have a name in
+        `input_map` or `return_elements`.
 
     >>> graph = tf.Graph()
     >>> with graph.as_default():
@@ -81,7 +82,7 @@ def import_graph_def(
 
 
 def enter_nodes(nodes: NodeImport) -> None:
-    """Add finished operations, and the functions of their library, to the graph; inline calls.
+    """Add finished operations, and the functions of their library, to the graph. Then inline calls.
 
     Raises ValueError if the graph has a different function of the same name.
     """
@@ -131,8 +132,8 @@ def _checked_elements(return_elements: Any) -> list[str] | None:
 
 
 def _parsed(text: str) -> Source:
-    """Return the node and output index in a tensor's name. Raises ValueError if the name is
-    malformed.
+    """Return the node's name and the output index in the name of a tensor. Raises ValueError if the
+    name is malformed.
     """
     name, *numbers = text.split(":")
     if len(numbers) > 1 or (numbers and not (numbers[0].isascii() and numbers[0].isdigit())):
@@ -141,12 +142,12 @@ def _parsed(text: str) -> Source:
 
 
 def _mapped(name: str | None, input_map: Mapping[str, Any]) -> dict[Source, Any]:
-    """Return `input_map` by source; values become tensors in the name scope `_inputs`.
-
-    Raises ValueError for values if it is empty.
+    """Return `input_map` with sources as keys. Values are converted to tensors in the name scope
+    `_inputs`.
 
     Args:
-      name: the argument of `import_graph_def`.
+      name: the argument of `import_graph_def`. If it is empty, a value that must be converted
+        raises ValueError.
     """
     mapped: dict[Source, Any] = {}
     plain = {key: item for key, item in input_map.items() if not _is_element(key, item)}
@@ -173,7 +174,9 @@ def _is_element(key: str, item: Any) -> bool:
 
 
 def _without_unknown_defaults(graph_def: Any, producer_op_list: Any) -> Any:
-    """Return a copy of a GraphDef without attrs that only its producer has, if at their default."""
+    """Return a copy of a GraphDef without attrs that only its producer has, if they have their
+    default value.
+    """
     defaults = {
         (op.name, attr.name): attr.default_value
         for op in producer_op_list.op
@@ -199,7 +202,9 @@ def _same(message: Any, other: Any) -> bool:
 
 
 def readable_versions(versions: Any) -> VersionDef:
-    """Return the versions of a GraphDef. Raises ValueError if this package may not read it."""
+    """Return the versions of a GraphDef. Raises ValueError if this package is not allowed to read
+    it.
+    """
     if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
         raise ValueError(
             f"GraphDef producer version {versions.producer} below min producer "
@@ -220,7 +225,9 @@ def readable_versions(versions: Any) -> VersionDef:
 
 
 def merge_versions(graph: Graph, versions: VersionDef) -> None:
-    """Restrict the graph's versions to consumers that can also read the added nodes."""
+    """Update the graph's versions so that they permit only consumers that can also read the added
+    nodes.
+    """
     old = graph._versions
     graph._versions = VersionDef(
         min(old.producer, versions.producer),
@@ -233,7 +240,9 @@ def merge_versions(graph: Graph, versions: VersionDef) -> None:
 
 
 def _names(graph: Graph, index: GraphDefIndex, scope: str) -> dict[str, str]:
-    """Return, for each node's name in the file, its name in the graph: in `scope`, made unique."""
+    """Map the name of each node in the file to a name in the graph, which is in `scope` and
+    unique.
+    """
     if not graph._ops:
         return {name: f"{scope}{name}" for name in index.names}
     taken = set(graph._by_name)
@@ -248,10 +257,10 @@ def _names(graph: Graph, index: GraphDefIndex, scope: str) -> dict[str, str]:
 
 
 def _unique(name: str, taken: set[str], future: set[str]) -> str:
-    """Return `name`, with a number appended if it is in `taken`; add the result to `taken`.
+    """Return `name`, with a number appended if it is in `taken`. Add the result to `taken`.
 
     Args:
-      future: names that other nodes will get, and that the result must therefore not have.
+      future: names that other nodes will get. The result must not be one of them.
     """
     unique, count = name, 0
     while unique in taken or (count and unique in future):
@@ -265,7 +274,7 @@ def _unique(name: str, taken: set[str], future: set[str]) -> str:
 
 
 def _check_all_used(nodes: NodeImport) -> None:
-    """Raise ValueError for keys of `input_map` that name nothing in the GraphDef."""
+    """Raise ValueError if a key of `input_map` names nothing in the GraphDef."""
     missing = []
     for source in nodes.mapped:
         op = nodes.ops.get(source[0])

@@ -1,7 +1,7 @@
-"""Functions that imported ops have as attrs: each becomes the graph of a function.
+"""Functions that are values of attrs of imported ops. Each becomes a function with its own graph.
 
-The last arguments of a function are captured tensors. The op takes them as a separate argument:
-`other_arguments`, or an argument named like the attr with a suffix.
+The last arguments of a function are captured tensors. The op has a separate argument for them:
+`other_arguments`, or an argument with the attr's name and a suffix.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ to the default graph.
 def bind_functions(
     op: Operation, library: FunctionLibrary, add_body: Callable[[Graph], AddBody]
 ) -> None:
-    """Replace the names of functions in the attrs of an operation by their graphs.
+    """Replace the names of functions in the attrs of an operation by the functions.
 
-    ValueError, NotFoundError or an error of the body's ops if a function can't be imported.
+    Raises ValueError, NotFoundError, or an error of the body's ops if a function can't be imported.
     """
     op_def = OP_DEFS.get(op.type)
     if op_def is None:
@@ -43,7 +43,9 @@ def bind_functions(
 
 
 def _captured(op: Operation, key: str) -> Sequence[Tensor]:
-    """Return the inputs of an operation that the function of an attr captures."""
+    """Return the inputs of an operation that are the captured tensors of the function in the attr
+    `key`.
+    """
     names = (f"{key}_other_arguments", f"{key}_other_args", "other_arguments", "captured_arguments")
     start = 0
     for arg in op._op_def.inputs:

@@ -45,25 +45,26 @@ def export_scoped_meta_graph(
     """Export a graph, or the content of one of its name scopes, as a MetaGraphDef.
 
     Args:
-      filename: the file to write it into, if any.
-      graph_def: a GraphDef to take the nodes from; those of the graph by default.
-      graph: the graph; the default graph by default.
-      export_scope: the scope to export; it is removed from the names.
+      filename: the file to write, or None.
+      graph_def: a GraphDef that supplies the nodes, by default the graph's.
+      graph: the graph, by default the default graph.
+      export_scope: the scope to export. It is removed from the names.
       as_text: whether the file is in protobuf's text format.
-      unbound_inputs_col_name: the collection for the names of inputs from outside the scope.
+      unbound_inputs_col_name: the name of the collection that lists the inputs from outside the
+        scope.
       clear_devices: whether to drop the device of each node.
       saver_def: the SaverDef of the MetaGraphDef.
-      clear_extraneous_savers: whether the operations of savers other than `saver_def`'s are left
-        out.
+      clear_extraneous_savers: whether to omit the operations of all savers except that of
+        `saver_def`.
       strip_default_attrs: whether nodes omit attrs that have their default value.
-      meta_info_def: a MetaInfoDef whose fields the MetaGraphDef's begins with.
-      collection_list: the names of the collections to export; all by default.
+      meta_info_def: a MetaInfoDef that supplies the initial values of the MetaGraphDef's fields.
+      collection_list: the names of the collections to export, by default all.
 
     Returns:
       The MetaGraphDef, and the variables of the scope by their names without the scope.
 
     Raises:
-      TypeError: a message or graph of another type.
+      TypeError: a message or graph has the wrong type.
       ValueError: the GraphDef, or the message to write, is larger than 2 GiB.
     """
     graph = graph_or_default(graph)
@@ -111,7 +112,9 @@ def _write(meta_graph: Any, filename: str, as_text: bool) -> None:
 
 
 def _meta_graph(graph: Graph, graph_def: Any, meta_info_def: Any, strip_default_attrs: bool) -> Any:
-    """Return a MetaGraphDef of the nodes, with TensorFlow's version and the OpDefs they need."""
+    """Return a MetaGraphDef of the nodes, with TensorFlow's version and the OpDefs that the nodes
+    need.
+    """
     meta_graph = messages_pb2.MetaGraphDef()
     info = meta_graph.meta_info_def
     if meta_info_def is not None:
@@ -130,7 +133,9 @@ def _meta_graph(graph: Graph, graph_def: Any, meta_info_def: Any, strip_default_
 
 
 def ops_used_by_graph_def(graph_def: Any) -> list[str]:
-    """Return the op types of a GraphDef's nodes and of its functions' nodes, once each, sorted."""
+    """Return the sorted op types of a GraphDef's nodes and of the nodes of its functions, without
+    duplicates.
+    """
     nodes = [*graph_def.node]
     for function in graph_def.library.function:
         nodes += function.node_def
@@ -138,8 +143,8 @@ def ops_used_by_graph_def(graph_def: Any) -> list[str]:
 
 
 def stripped_op_list_for_graph(graph_def: Any) -> Any:
-    """Return an OpList of the op types of a GraphDef, sorted by name; unknown op types are left
-    out.
+    """Return an OpList of the op types of a GraphDef, sorted by name. Unknown op types are
+    omitted.
     """
     op_list = messages_pb2.OpList()
     for name in ops_used_by_graph_def(graph_def):
@@ -186,7 +191,8 @@ def _scoped(
 ) -> Any:
     """Return a GraphDef of the nodes in the scope, with the scope's name removed.
 
-    The new names of inputs from outside of the scope are appended to `unbound`.
+    Args:
+      unbound: a list to which the new names of inputs from outside of the scope are appended.
     """
     result = messages_pb2.GraphDef()
     result.versions.CopyFrom(graph_def.versions)
@@ -207,7 +213,8 @@ def _strip_scope(node: Any, export_scope: str | None, unbound: list[str]) -> Non
     """Remove the scope from the names in a node: its own name, and the names of its inputs and
     frame.
 
-    An input from outside gets the prefix `UNBOUND`; its new name is appended to `unbound`.
+    The prefix `UNBOUND` is added to the name of an input from outside. This new name is appended to
+    `unbound`.
     """
     if not export_scope:
         return
@@ -232,7 +239,9 @@ def _strip_scope(node: Any, export_scope: str | None, unbound: list[str]) -> Non
 
 
 def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> frozenset[str]:
-    """Return the names of the nodes in the scopes of all savers except that of `saver_def`."""
+    """Return the names of the nodes that belong to the scopes of all savers except that of
+    `saver_def`.
+    """
     saves = {node.name for node in graph_def.node if node.op in _SAVES}
     scopes = {name.rpartition("/")[0] for name in saves} - saves
     if saver_def is not None:
@@ -247,7 +256,7 @@ def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> frozenset[str]:
 
 @uninterrupted
 def _add_collection(meta_graph: Any, key: Any, items: list[Any], export_scope: str | None) -> None:
-    """Write a collection into a MetaGraphDef; if it can't be serialized, only log a warning."""
+    """Write a collection into a MetaGraphDef. If it can't be serialized, log a warning instead."""
     if not isinstance(key, (str, bytes)):
         logging.warning(
             "Only collections with string type keys will be serialized. This key has %s", type(key)

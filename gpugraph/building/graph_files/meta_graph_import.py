@@ -1,4 +1,6 @@
-"""Import of MetaGraphDefs: nodes, and collections with variables, branches and loops."""
+"""Import of MetaGraphDefs: their nodes, and their collections, which may contain variables,
+branches and loops.
+"""
 
 from __future__ import annotations
 
@@ -57,17 +59,19 @@ def import_scoped_meta_graph(
     Args:
       meta_graph_or_file: a MetaGraphDef, or the path of a file that holds one.
       clear_devices: whether to drop the device of each node.
-      graph: the graph; the default graph by default.
-      import_scope: the name scope of the added nodes; the root by default.
+      graph: the graph, by default the default graph.
+      import_scope: the name scope of the added nodes, by default none.
       input_map: see `tf.import_graph_def`.
-      unbound_inputs_col_name: the collection that lists the inputs that `input_map` must supply.
-      restore_collections_predicate: maps a collection's name to whether it is added.
+      unbound_inputs_col_name: the name of the collection that lists the inputs that `input_map`
+        must supply.
+      restore_collections_predicate: receives a collection's name and returns whether to add the
+        collection.
 
     Returns:
       The variables of the scope by their names without the scope.
 
     Raises:
-      ValueError: inputs missing from `input_map`, and the errors of `tf.import_graph_def`.
+      ValueError: an input is missing from `input_map`, or an error of `tf.import_graph_def`.
       OSError: the file does not exist, or is not a MetaGraphDef.
     """
     return import_scoped_meta_graph_with_return_elements(
@@ -91,9 +95,9 @@ def import_scoped_meta_graph_with_return_elements(
     restore_collections_predicate: Callable[[str], bool] = lambda key: True,
     return_elements: list[str] | None = None,
 ) -> tuple[dict[str, Any], list[Any] | None]:
-    """Import as `import_scoped_meta_graph` does.
+    """Import a MetaGraphDef as `import_scoped_meta_graph` does, and return its result.
 
-    Also return the result of `tf.import_graph_def`.
+    Also return the elements that `return_elements` names, as `tf.import_graph_def` does.
     """
     meta_graph = _checked_meta_graph(meta_graph_or_file)
     _check_bound(meta_graph, input_map, unbound_inputs_col_name)
@@ -133,7 +137,9 @@ def _checked_meta_graph(meta_graph_or_file: Any) -> Any:
 
 
 def _check_bound(meta_graph: Any, input_map: Any, collection: str | None) -> None:
-    """Raise ValueError unless `input_map` supplies exactly the unbound inputs of the graph."""
+    """Raise ValueError unless the keys of `input_map` are exactly the unbound inputs of the
+    graph.
+    """
     if not collection or collection not in meta_graph.collection_def:
         return
     names = [item.decode() for item in meta_graph.collection_def[collection].bytes_list.value]
@@ -183,7 +189,9 @@ def _parsed(message_class: Any, content: bytes, key: str) -> Any:
 
 
 def _plain_item(graph: Graph, kind: str, value: Any, scope: str) -> Any:
-    """Return an item of a collection that has no message class; strings are names in `scope`."""
+    """Return an item of a collection that has no message class. A string is treated as a name and
+    put into `scope`.
+    """
     if kind == "node_list":
         return graph.as_graph_element(prepend_name_scope(value, scope))
     if kind == "bytes_list":
@@ -198,11 +206,11 @@ def copy_scoped_meta_graph(
     from_graph: Graph | None = None,
     to_graph: Graph | None = None,
 ) -> dict[str, Any]:
-    """Copy the content of a name scope into another name scope, of the same graph or of another
+    """Copy the content of a name scope into another name scope of the same graph, or into another
     graph.
 
-    Return the variables of the copy by their names without the scope. Raises ValueError if both
-    scopes, and both graphs, are the same.
+    Returns the variables of the copy by their names without the scope. Raises ValueError if the
+    scopes are the same and the graphs are the same.
     """
     source, target = graph_or_default(from_graph), graph_or_default(to_graph)
     if source is target and from_scope == to_scope:

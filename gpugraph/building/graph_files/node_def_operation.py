@@ -1,4 +1,4 @@
-"""`tf.Operation(node_def, g, ...)`: the operation of a NodeDef message."""
+"""Creation of an operation from a NodeDef message: `tf.Operation(node_def, g, ...)`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from gpugraph.graph.op_library import register_of_node_def
 def _make_of_node_def(
     op: Operation, node_def: Any, g: Any, inputs: Any, control_inputs: Any, input_types: Any
 ) -> None:
-    """Initialize `op` as documented at the constructor of `Operation`."""
+    """Initialize `op` from a NodeDef. The parameters are those of the constructor of
+    `Operation`.
+    """
     checked_message(node_def, "NodeDef", "node_def")
     name = node_def.name
     if not is_name(name, inside=False):
@@ -59,7 +61,7 @@ def _make_of_node_def(
 
 
 def _checked_inputs(name: str, graph: Graph, inputs: Any, input_types: Any) -> tuple[Tensor, ...]:
-    """Return the inputs; raise an error unless they are tensors of this graph and have
+    """Return the inputs. Raises an error unless they are tensors of this graph and have the types
     `input_types`.
     """
     if not isinstance(inputs, (list, tuple, type(None))):
@@ -84,7 +86,9 @@ def _checked_inputs(name: str, graph: Graph, inputs: Any, input_types: Any) -> t
 
 
 def _checked_controls(control_inputs: Any) -> list[Operation]:
-    """Return the operations in `control_inputs`, or the producers of the tensors in it."""
+    """Return the operations in `control_inputs`. A tensor is replaced by the operation that
+    produces it.
+    """
     elements = [getattr(element, "op", element) for element in control_inputs or ()]
     for element in elements:
         if not isinstance(element, Operation):

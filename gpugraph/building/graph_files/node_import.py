@@ -1,5 +1,5 @@
-"""Imports the nodes of a GraphDef as operations, which enter the graph together when all of them
-exist.
+"""Import of a GraphDef's nodes as operations. They are added to the graph together, when all of
+them exist.
 """
 
 from __future__ import annotations
@@ -46,11 +46,14 @@ class NodeImport:
 
     Args:
       index: the nodes.
-      names: for each node's name in the file, its name in the graph.
-      mapped: the tensors and operations that replace sources (`input_map`). used: the sources
-        replaced so far.
-      producer: the version of the GraphDef, which determines the behaviour of op types and shape
-        functions. calls: the operations that call functions of the library, in order.
+      names: maps the name of each node in the file to its name in the graph.
+      mapped: the tensors and operations that replace sources (`input_map`).
+      producer: the version of the GraphDef, which determines the behaviour of some op types and
+        shape functions.
+
+    Attributes:
+      used: the sources that have been replaced so far.
+      calls: the operations that call functions of the library, in order.
     """
 
     def __init__(
@@ -80,8 +83,8 @@ class NodeImport:
     def make(self) -> None:
         """Create all operations, without adding them to the graph.
 
-        An undeclared op type becomes an operation that fails in a run. Raises ValueError for
-        malformed nodes.
+        If an op type is not declared, the node becomes an operation that fails in a run. Raises
+        ValueError if a node is malformed.
         """
         for number in self.index.in_order(self.mapped):
             self._make(number)
@@ -89,7 +92,7 @@ class NodeImport:
             self._close(op, slot, source)
 
     def enter(self) -> None:
-        """Add the operations to the graph, and apply the scopes around the import to them.
+        """Add the operations to the graph, and apply the scopes that are active around the import.
 
         These are device scopes, control dependencies and control flow contexts.
         """
@@ -116,7 +119,7 @@ class NodeImport:
             self._follow_colocation(op)
 
     def _follow_colocation(self, op: Operation) -> None:
-        """Set the op's device to the device of the op it is colocated with."""
+        """Give the op the device of the op that it is colocated with."""
         for name in _colocation(op):
             leader = self.graph._by_name.get(name)
             if leader is not None and leader._device:
@@ -170,9 +173,10 @@ class NodeImport:
         return source not in self.mapped and self.index.is_back_edge(number, source)
 
     def _sources(self, number: int) -> tuple[tuple[Tensor, ...], tuple[Operation, ...]]:
-        """Return the inputs and control inputs of a node; a back edge is replaced by another input.
+        """Return the inputs and control inputs of a node. If an input is a back edge, another input
+        temporarily replaces it.
 
-        The op that closes the loop does not exist yet; `_close` sets the input later.
+        The op that closes the loop does not exist yet. `_close` sets the input later.
         """
         inputs: list[Tensor | None] = []
         controls: dict[Operation, None] = {}
@@ -200,7 +204,7 @@ class NodeImport:
         return tuple(complete_inputs), tuple(controls)  # type: ignore[arg-type]
 
     def output(self, user: str, source: Source) -> Tensor:
-        """Return the tensor of a source, which is an input of `user`. Raises ValueError if it
+        """Return the tensor that `source`, an input of `user`, denotes. Raises ValueError if it
         doesn't exist.
         """
         outputs = self.ops[source[0]]._outputs
@@ -212,14 +216,16 @@ class NodeImport:
         return outputs[source[1]]
 
     def _close(self, op: Operation, slot: int, source: Source) -> None:
-        """Set input `slot` of a Merge, the back edge of its loop, to the tensor of `source`."""
+        """Set input `slot` of a Merge, which is the back edge of its loop, to the tensor that
+        `source` denotes.
+        """
         tensor = self.output(op.name, source)
         check_type(op.name, slot, tensor, op._inputs[slot]._dtype)
         op._inputs = (*op._inputs[:slot], tensor, *op._inputs[slot + 1 :])
 
     def _prefixed(self, groups: Any, name: str) -> list[bytes]:
-        """Return colocation groups, with the names of nodes in the file replaced by the names in
-        the graph.
+        """Return colocation groups in which the nodes' names in the file are replaced by their
+        names in the graph.
         """
         if not (isinstance(groups, list) and all(isinstance(group, bytes) for group in groups)):
             raise ValueError(
@@ -242,8 +248,8 @@ class NodeImport:
     # -- shapes
 
     def infer_again(self) -> None:
-        """Infer all static shapes again, after the shapes of the results of calls have become
-        known.
+        """Infer all static shapes again. Call this when the shapes of the results of calls have
+        become known.
         """
         for op in self.ops.values():
             if op.type in ("Merge", "RefMerge") or op._op_def.infer is None:
@@ -254,7 +260,9 @@ class NodeImport:
                 tensor._shape = tensor._shape.merge_with(shape)
 
     def _infer(self, op: Operation, node: Any) -> None:
-        """Infer an operation's static shapes; merge them with `_output_shapes` in the file."""
+        """Infer an operation's static shapes, and merge them with the shapes in its attr
+        `_output_shapes`.
+        """
         if op._op_def.infer is not None:
             infer_shapes(op, self.producer)
             _check_sizes(op)
@@ -290,7 +298,9 @@ class NodeImport:
 
 
 def _check_sizes(op: Operation) -> None:
-    """Raise ValueError if the inferred size of an axis is 2^63 or more, e.g. as a sum of sizes."""
+    """Raise ValueError if the inferred size of an axis is 2^63 or more, which for example a sum of
+    sizes can be.
+    """
     for tensor in op._outputs:
         if max((size or 0 for size in tensor._shape.sizes or ()), default=0) >= 1 << 63:
             raise ValueError(
@@ -299,7 +309,7 @@ def _check_sizes(op: Operation) -> None:
 
 
 def _types(op_def: OpDef, attrs: dict[str, Any], name: str) -> list[DType]:
-    """Return the dtypes of the outputs. Raises ValueError for too many of them."""
+    """Return the dtypes of the outputs. Raises ValueError if there are too many outputs."""
     for arg in op_def.outputs:
         if arg.number_attr and attrs[arg.number_attr] > _MAX_OUTPUTS:
             count = attrs[arg.number_attr]
@@ -308,8 +318,8 @@ def _types(op_def: OpDef, attrs: dict[str, Any], name: str) -> list[DType]:
 
 
 def _rename_frames(graph: Graph, enters: list[Operation]) -> None:
-    """Rename frames whose names the graph already has: two loops with one frame name would be
-    merged.
+    """Rename the frames whose names the graph already uses. Two loops with the same frame name
+    would become one loop.
     """
     if not enters:
         return
@@ -324,7 +334,7 @@ def _rename_frames(graph: Graph, enters: list[Operation]) -> None:
 
 
 def _colocation(op: Operation) -> list[str]:
-    """Return the names of other operations with which the op is colocated."""
+    """Return the names of all other operations with which the op is colocated."""
     groups = [group for group in op._attrs.get("_class", ()) if group.startswith(_COLOCATION)]
     names = [group[len(_COLOCATION) :].decode() for group in groups]
     return [name for name in names if name != op.name]

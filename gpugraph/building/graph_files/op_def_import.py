@@ -1,4 +1,6 @@
-"""Signatures from OpDef messages: of functions, and of op types that only a file declares."""
+"""Signatures from OpDef messages, for functions and for op types that are declared only in a
+file.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 def op_def_of_message(message: Any) -> OpDef:
     """Return the signature in an OpDef message, without shape inference.
 
-    Raises ValueError or TypeError for dtypes and defaults that are invalid.
+    Raises ValueError or TypeError if a dtype or default is invalid.
     """
     return OpDef(
         message.name,

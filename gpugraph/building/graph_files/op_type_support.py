@@ -9,7 +9,9 @@ from gpugraph.ops.framework.left_out_op_types import left_out_reason
 
 
 def op_type_refusal(op_type: str, node_name: str) -> OpError | None:
-    """Return the error for a node of an undeclared op type. If it is declared, return None."""
+    """Return the error for a node whose op type is not declared. If the op type is declared, return
+    None.
+    """
     if op_type in OP_DEFS:
         return None
     if reason := left_out_reason(op_type):
@@ -25,7 +27,9 @@ def op_type_refusal(op_type: str, node_name: str) -> OpError | None:
 
 
 def declared_op(op_type: str, node_name: str) -> OpDef:
-    """Return the signature of an op type; raise the error of `op_type_refusal` if undeclared."""
+    """Return the signature of an op type. If it is not declared, raise the error of
+    `op_type_refusal`.
+    """
     refusal = op_type_refusal(op_type, node_name)
     if refusal is not None:
         raise refusal

@@ -1,8 +1,9 @@
-"""Nodes of undeclared op types: their attrs are kept unchanged, their outputs are guessed.
+"""Nodes whose op type is not declared. Their attrs are kept unchanged, and their outputs are
+guessed.
 
-A file does not describe the outputs of such a node. Their number is taken from the node's
-`_output_shapes`, or from the outputs that other nodes use. Their dtypes are the dtypes that the
-first consumer with a known signature requires.
+A file does not describe the outputs of such a node. Their number is the length of the node's
+`_output_shapes`, or the number of outputs that other nodes use. The dtypes are guessed from the
+node's attrs. The first consumer with a known signature then determines the dtypes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _TYPES = ("dtype", "T", "out_type", "output_type", "DstT")
 
 
 def raw_attrs(node: Any) -> dict[str, Any]:
-    """Return the attrs of a node as they are in their messages, except for unreadable ones."""
+    """Return the attrs of a node as they are in the NodeDef, without attrs that can't be read."""
     attrs: dict[str, Any] = {}
     for key, message in node.attr.items():
         if key != "_output_shapes":
@@ -43,7 +44,7 @@ class OutputGuesses:
         self._open: set[Tensor] = set()
 
     def output_types(self, number: int) -> list[DType]:
-        """Return a guess of the dtype of each output of a node; `settle` corrects it later."""
+        """Return a guess of the dtype of each output of a node. `settle` may correct it later."""
         node = self._index.nodes[number]
         count = max(self._count(node.name), len(node.attr["_output_shapes"].list.shape)
                     if "_output_shapes" in node.attr else 0)  # fmt: skip
@@ -56,7 +57,9 @@ class OutputGuesses:
         return [dtype] * max(count, 1)
 
     def _count(self, name: str) -> int:
-        """Return the minimum number of outputs that a node must have for its consumers."""
+        """Return the number of outputs that a node must have at least because its consumers use
+        them.
+        """
         if self._counts is None:
             self._counts = {}
             for sources in self._index.sources:

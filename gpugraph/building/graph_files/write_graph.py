@@ -16,14 +16,14 @@ def write_graph(
 ) -> str:
     """Write a Graph, or a message such as a GraphDef, to the file `name` in the folder `logdir`.
 
-    `logdir` is created if it does not exist. An existing file is replaced as a whole: if writing
-    fails, it stays unchanged.
+    `logdir` is created if it does not exist. An existing file is replaced atomically. If writing
+    fails, it remains unchanged.
 
     Args:
       graph_or_graph_def: a Graph, or any protobuf message, for example a SaverDef.
       logdir: the folder.
       name: the name of the file; it may contain folders.
-      as_text: whether to write protobuf's text format instead of its bytes.
+      as_text: whether to write protobuf's text format instead of its binary format.
 
     Returns:
       The path of the file.
@@ -31,7 +31,7 @@ def write_graph(
     Raises:
       TypeError: the first argument is neither a Graph nor a message.
       ValueError: the message is larger than 2 GiB, the limit of any message.
-      tf.errors.OpError: the class for the file system's error.
+      tf.errors.OpError: the file system reports an error. The class depends on the error.
     """
     if isinstance(graph_or_graph_def, Graph):
         graph_def = graph_or_graph_def.as_graph_def()

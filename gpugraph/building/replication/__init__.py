@@ -1,9 +1,10 @@
-"""Replication: strategies, which build a computation for several replicas, and the contexts in
-  which they do so.
+"""Replication: strategies, which build a computation for several replicas, and the contexts that
+are active meanwhile.
 
-`replica_contexts` holds the strategy in effect; `strategy` and `strategy_extended` are the base
-classes, `default_strategy` the single replica outside of all scopes; `replicated_values` are values
-with a component per replica. Concrete strategies are in `library/distribute`.
+`replica_contexts` holds the current strategy. `strategy` and `strategy_extended` define the base
+classes. `default_strategy` has a single replica and is current outside of all scopes.
+`replicated_values` defines values with a component per replica. Concrete strategies are in
+`library/distribute`.
 """
 
 from gpugraph.building.replication.default_strategy import DefaultStrategy as DefaultStrategy

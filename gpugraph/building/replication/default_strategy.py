@@ -1,5 +1,5 @@
-"""The default strategy. It has one replica and is in effect outside of the scopes of all
-strategies.
+"""The default strategy. It has one replica, and is the current strategy outside of the scopes of
+all other strategies.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class DefaultIterator:
-    """An iterator over a dataset. A program runs the operations of `initialize()` first."""
+    """An iterator over a dataset. Before it is used, a program must run the operations of
+    `initialize()`.
+    """
 
     def __init__(self, dataset: Any) -> None:
         self._iterator = dataset.make_initializable_iterator()
@@ -42,12 +44,12 @@ class DefaultExtended(StrategyExtended):
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
-        """Not defined: reading it raises RuntimeError, because the replica has no fixed device."""
+        """Not defined. Reading it raises RuntimeError, because the replica has no fixed device."""
         raise RuntimeError("worker_devices() method unsupported by default tf.distribute.Strategy.")
 
     @property
     def parameter_devices(self) -> tuple[str, ...]:
-        """Not defined: reading it raises RuntimeError, because variables have no fixed device."""
+        """Not defined. Reading it raises RuntimeError, because variables have no fixed device."""
         raise RuntimeError("parameter_devices() method unsupported by default "
                            "tf.distribute.Strategy.")  # fmt: skip
 
@@ -63,7 +65,7 @@ class DefaultExtended(StrategyExtended):
 
 
 class DefaultStrategy(Strategy):
-    """One replica, on the devices that the program requests."""
+    """The default strategy: a single replica, on the devices that the program requests."""
 
     def __init__(self) -> None:
         super().__init__(DefaultExtended(self))

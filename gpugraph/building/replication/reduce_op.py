@@ -1,4 +1,4 @@
-"""`ReduceOp`: how the values of several replicas are combined into one."""
+"""`ReduceOp`: the way of combining the values of several replicas."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpugraph.building.variables.replication_modes import VariableAggregation
 
 
 class ReduceOp(enum.Enum):
-    """How to combine the values of all replicas: SUM or MEAN."""
+    """The way of combining the values of all replicas: SUM or MEAN."""
 
     SUM = "SUM"
     MEAN = "MEAN"
@@ -27,7 +27,7 @@ class ReduceOp(enum.Enum):
 
 
 def as_reduce_op(value: Any) -> ReduceOp:
-    """Return a ReduceOp for a ReduceOp, a VariableAggregation, or a name in upper or lower case.
+    """Convert a ReduceOp, a VariableAggregation, or a name in upper or lower case to a ReduceOp.
 
     Raises ValueError for an unknown name, and AssertionError for any other object.
     """

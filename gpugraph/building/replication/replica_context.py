@@ -1,5 +1,5 @@
-"""`ReplicaContext`: properties and methods for a function that a strategy calls for each
-replica.
+"""`ReplicaContext`: the properties and methods that are available to a function that a strategy
+calls for each replica.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ReplicaContext:
     """The context of one replica, inside a function that `experimental_run_v2` calls.
 
     Args:
-      replica_id_in_sync_group: the number of the replica, counted from 0.
+      replica_id_in_sync_group: the index of the replica, counted from 0.
     """
 
     def __init__(self, strategy: Any, replica_id_in_sync_group: int) -> None:
@@ -43,10 +43,11 @@ class ReplicaContext:
     def merge_call(
         self, merge_fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
-        """Return `merge_fn(strategy, *args, **kwargs)`, called once in the cross-replica context.
+        """Call `merge_fn(strategy, *args, **kwargs)` once for all replicas, in the cross-replica
+        context, and return the result.
 
-        Each argument of `merge_fn` has one component per replica: the argument with which that
-        replica called this method. The method waits until all replicas have called it. If the
+        The method waits until all replicas have called it. Each argument of `merge_fn` has one
+        component per replica, which is the argument that this replica passed to the method. If the
         result has one component per replica, the component of this replica is returned.
 
         Raises RuntimeError unless this is the current context.
@@ -75,7 +76,7 @@ class ReplicaContext:
 
     @property
     def strategy(self) -> Any:
-        """The strategy that calls the replica."""
+        """The strategy that has called the function of this replica."""
         return self._strategy
 
     @property
@@ -86,12 +87,14 @@ class ReplicaContext:
         return devices
 
     def all_reduce(self, reduce_op: Any, value: Any) -> Any:
-        """Return the sum or mean of `value` over all replicas. All replicas get the same result.
+        """Return the sum or mean of `value` over all replicas. All replicas receive the same
+        result.
+
+        The gradient of this function is reduced in the same way.
 
         Args:
           reduce_op: a `tf.distribute.ReduceOp`, or "sum" or "mean".
-          value: a tensor, or a nested structure of tensors. The gradient is reduced in the same
-            way.
+          value: a tensor, or a nested structure of tensors.
         """
         reduce = as_reduce_op(reduce_op)
 

@@ -1,10 +1,10 @@
 """The current strategy and replica: one stack of contexts per graph and thread.
 
-There are three kinds of context. In the default context, no strategy is in scope, and programs get
-a strategy with a single replica. `strategy.scope()` enters a cross-replica context, in which a
-program builds ops for all replicas. A function that a strategy calls for each replica runs in a
-replica context. `ScopeState.replication` holds the stack, so a new thread starts in the default
-context.
+There are three kinds of context. In the default context, the program has entered no strategy, and
+the current strategy is a default one with a single replica. `strategy.scope()` enters a
+cross-replica context, in which a program builds ops for all replicas. A function that a strategy
+calls for each replica runs in a replica context. `ScopeState.replication` holds the stack, so a new
+thread starts in the default context.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class ContextEntry(NamedTuple):
     """One entry of the stack.
 
     Args:
-      replica_context: None in a cross-replica context.
+      replica_context: the replica's context, or None in a cross-replica context.
     """
 
     strategy: Any
@@ -28,7 +28,7 @@ class ContextEntry(NamedTuple):
 
     @property
     def is_cross_replica(self) -> bool:
-        """Whether ops are built for all replicas."""
+        """Whether this is a cross-replica context, in which ops are built for all replicas."""
         return self.replica_context is None
 
 
@@ -57,13 +57,13 @@ def entered(context: ContextEntry) -> Iterator[None]:
 
 
 def has_strategy() -> bool:
-    """Return whether a strategy other than the default strategy is in effect."""
+    """Return whether the current strategy is not the default strategy."""
     return get_strategy() is not DEFAULT[0]
 
 
 def get_strategy() -> Any:
-    """Return the current strategy. Outside of any scope it is a default strategy with a single
-    replica.
+    """Return the current strategy. Outside of all scopes, it is the default strategy, which has a
+    single replica.
     """
     context = current()
     return DEFAULT[0] if context is None else context.strategy
@@ -72,16 +72,16 @@ def get_strategy() -> Any:
 def get_replica_context() -> Any:
     """Return the context of the replica for which ops are currently built.
 
-    In a cross-replica context, return None. This is the case in `strategy.scope()`, outside of
-    functions that the strategy calls for each replica.
+    In a cross-replica context, return None. This is the context inside `strategy.scope()`, except
+    in functions that the strategy calls for each replica.
     """
     context = current()
     return DEFAULT[0].extended._replica_context if context is None else context.replica_context
 
 
 def current_replica() -> Any:
-    """Return the context of the current replica, if a strategy calls it. In any other context,
-    return None.
+    """Return the context of the current replica if a strategy is calling a function for it.
+    Otherwise return None.
     """
     return get_replica_context() if has_strategy() else None
 
@@ -132,13 +132,13 @@ def require_cross_replica(extended: Any) -> None:
 
 
 def require_scope(strategy: Any) -> None:
-    """Raise RuntimeError unless the strategy is the current one."""
+    """Raise RuntimeError unless `strategy` is the current strategy."""
     if get_strategy() is not strategy:
         wrong_scope(strategy)
 
 
 def wrong_scope(strategy: Any) -> None:
-    """Raise the RuntimeError for a strategy that is not the current one."""
+    """Raise the RuntimeError for the use of a strategy that is not the current one."""
     if not has_strategy():
         raise RuntimeError(f'Need to be inside "with strategy.scope()" for {strategy}')
     raise RuntimeError(
@@ -147,8 +147,8 @@ def wrong_scope(strategy: Any) -> None:
 
 
 def experimental_set_strategy(strategy: Any) -> None:
-    """Make `strategy` current for the default graph in this thread, until the next call. None
-    restores the default strategy.
+    """Make `strategy` the current strategy for the default graph in this thread, until the next
+    call. None restores the default strategy.
 
     Raises RuntimeError inside `with strategy.scope()`.
     """

@@ -1,6 +1,4 @@
-"""Values with one component per replica, `PerReplica` and `Mirrored`, and structures of such
-values.
-"""
+"""Values with one component per replica: `PerReplica`, `Mirrored`, and structures of them."""
 
 from __future__ import annotations
 
@@ -59,11 +57,11 @@ class DistributedValues(Components):
         self._values = tuple(values)
 
     def get(self, device: Any = None) -> Any:
-        """Return the component of the current replica. If `device` is given, return the component
-        on this device.
+        """Return the component of the current replica or, if `device` is passed, the component on
+        this device.
 
-        In a cross-replica context, return the component that is being updated, or else the first
-        component. Raises ValueError if no component is on `device`.
+        Without `device` in a cross-replica context, return the component that is being updated, or
+        the first component if there is no update. Raises ValueError if no component is on `device`.
         """
         if device is not None:
             for value in self._values:
@@ -77,13 +75,13 @@ class DistributedValues(Components):
 
 
 class PerReplica(DistributedValues):
-    """Values that may differ between replicas, such as parts of a batch."""
+    """Values that may differ between replicas, such as shares of a batch."""
 
 
 class Mirrored(DistributedValues):
     """Equal values on the devices of all replicas.
 
-    Code in a replica uses the replica's component.
+    Code that runs for a replica uses that replica's component.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -133,11 +131,11 @@ _DIFFERENT = "the replicas return different structures"
 
 
 def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerReplica) -> Any:
-    """Return one structure of per-replica values, given one structure for each replica.
+    """Combine one structure for each replica into one structure of per-replica values.
 
     Structures are lists, tuples, named tuples and mappings. If all replicas have the same object,
-    the result contains the object itself. The components of a distributed variable become this
-    variable.
+    the result contains the object itself. If the values are the components of a distributed
+    variable, the result contains that variable.
 
     Raises AssertionError if the structures differ.
     """
@@ -172,8 +170,8 @@ def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerRepli
 
 
 def select_replica(number: int, structure: Any) -> Any:
-    """Return the structure with each per-replica value replaced by the component of replica
-    `number`.
+    """Return the structure with each per-replica value replaced by the component of the replica
+    with the index `number`.
     """
     return nest.map_structure(
         lambda value: value.values[number] if isinstance(value, DistributedValues) else value,
@@ -183,7 +181,7 @@ def select_replica(number: int, structure: Any) -> Any:
 
 def local_results(value: Any) -> tuple[Any, ...]:
     """Return a tuple of the components of a per-replica value. For any other value, return a tuple
-    of this value.
+    with this value.
     """
     return value.values if hasattr(value, "values") and _is_distributed(value) else (value,)
 

@@ -1,7 +1,7 @@
-"""`Strategy`: distributes a program's computation over replicas.
+"""`Strategy`, the base class of strategies, which distribute a program's computation over replicas.
 
-`Strategy` has the methods for programs. `StrategyExtended` has the methods for libraries: layers,
-optimizers, metrics.
+`Strategy` has the methods for programs. `StrategyExtended` has the methods for libraries, such as
+layers, optimizers and metrics.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ from gpugraph.platform import logging
 
 
 class Strategy:
-    """Distributes computation over replicas. Variables created in `with strategy.scope()` belong to
-    the strategy.
+    """The base class of strategies, which distribute computation over replicas.
+
+    Variables that are created in `with strategy.scope()` belong to the strategy.
 
     Args:
       extended: the `StrategyExtended` that implements the strategy.
@@ -48,7 +49,7 @@ class Strategy:
 
     @contextmanager
     def _scale_loss_for_estimator_enabled(self) -> Iterator[None]:
-        """In the block, divide the losses of optimizers by the number of replicas."""
+        """In the block, make optimizers divide their losses by the number of replicas."""
         self._scale_loss_for_estimator = True
         try:
             yield
@@ -57,7 +58,7 @@ class Strategy:
 
     @property
     def extended(self) -> StrategyExtended:
-        """The methods for libraries."""
+        """The `StrategyExtended`, which has the methods for libraries."""
         return self._extended
 
     @contextmanager
@@ -90,8 +91,8 @@ class Strategy:
     def experimental_run_v2(
         self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
-        """Call `fn` once per replica, with the replica's components of the arguments. Return all
-        results.
+        """Call `fn` once per replica, with the replica's components of the arguments. Return the
+        results of all replicas.
 
         If the results of the replicas differ, they become a per-replica value.
         `experimental_local_results` returns its components, and `reduce` returns their sum or mean.
@@ -103,8 +104,9 @@ class Strategy:
         """Return the sum or mean of a value over all replicas, as one tensor.
 
         Args:
-          axis: an axis of the components. If given, the components are also reduced over this axis.
-            A mean is then the mean of all elements, so longer components have more weight.
+          axis: an axis of the components over which they are also reduced, or None. With an axis, a
+            mean is the mean over all elements of all components, so longer components have more
+            weight.
         """
         require_cross_replica(self._extended)
         operation = as_reduce_op(reduce_op)
@@ -173,8 +175,8 @@ class Strategy:
         return self._extended.colocate_vars_with(colocate_with_variable)
 
     def experimental_run(self, fn: Callable[..., Any], input_iterator: Any = None) -> Any:
-        """Call `fn` once per replica. If there is an iterator, pass `fn` the replica's part of the
-        iterator's next element.
+        """Call `fn` once per replica. If there is an iterator, pass each call the replica's share
+        of the iterator's next element.
         """
         with self.scope():
             args = () if input_iterator is None else (input_iterator.get_next(),)
@@ -185,14 +187,17 @@ class Strategy:
         return self._extended._experimental_distribute_dataset(dataset)
 
     def experimental_distribute_datasets_from_function(self, dataset_fn: Any) -> Any:
-        """Return the dataset that `dataset_fn(InputContext)` returns. Each of its elements is for
-        one replica: each replica takes the next element.
+        """Return the dataset that `dataset_fn(InputContext)` returns. Its iterators give each
+        replica a separate element.
         """
         return self._extended._experimental_distribute_datasets_from_function(dataset_fn)
 
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
-        """Return a dataset of the rows of a structure of arrays. `session` stores the arrays in
-        variables, so the graph does not contain them.
+        """Return a dataset of the rows of a structure of arrays.
+
+        Args:
+          session: a session that stores the arrays in variables, so that the graph does not contain
+            them.
         """
         return self._extended.experimental_make_numpy_dataset(numpy_input, session)
 
@@ -217,7 +222,8 @@ class Strategy:
 def get_loss_reduction() -> ReduceOp:
     """Return how the losses of the replicas are combined: `ReduceOp.SUM`.
 
-    For an estimator, return MEAN, unless the last loss of `tf.losses` was a sum.
+    If losses are scaled for an estimator, return `ReduceOp.MEAN`, unless the last loss function of
+    `tf.losses` returned a sum.
     """
     if not get_strategy()._scale_loss_for_estimator:
         return ReduceOp.SUM
@@ -226,7 +232,7 @@ def get_loss_reduction() -> ReduceOp:
 
 
 def count_type(total: Any) -> Any:
-    """Return the dtype in which the mean of `total` is computed."""
+    """Return the dtype of the count by which `total` is divided to compute a mean."""
     return total.dtype if total.dtype.is_floating else float32
 
 
@@ -241,7 +247,7 @@ def _without_partitioner(getter: Callable[..., Any], *args: Any, **kwargs: Any) 
 def colocated(variable: Any) -> AbstractContextManager[Any]:
     """In the block, create variables on the devices of `variable`, which is a variable or a tensor.
 
-    Within the scope of a strategy, these are the devices of all replicas.
+    In the scope of a strategy, a variable has copies on the devices of all replicas.
     """
     context = current()
     if context is None or context.strategy._extended is None:

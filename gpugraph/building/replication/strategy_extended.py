@@ -58,8 +58,8 @@ class StrategyExtended:
         return self.worker_devices
 
     def non_slot_devices(self, var_list: Sequence[Any]) -> Any:
-        """Return the devices for the variables of an optimizer that belong to no single trained
-        variable.
+        """Return the devices for those variables of an optimizer that do not belong to a single
+        trained variable.
         """
         return min(var_list, key=lambda variable: variable.name)
 
@@ -105,7 +105,7 @@ class StrategyExtended:
         return colocate_with(colocate_with_variable)
 
     def read_var(self, v: Any) -> Any:
-        """Return the value of a variable that is common to all replicas, in a cross-replica
+        """Return the value of a variable as one value for all replicas. Call it in a cross-replica
         context.
         """
         return v.value()
@@ -123,7 +123,8 @@ class StrategyExtended:
     ) -> Any:
         """Call `fn` once per replica, with the replica's components of the arguments.
 
-        Return one structure of per-replica values. Requires the cross-replica context.
+        Returns one structure of per-replica values. Raises RuntimeError outside of the
+        cross-replica context.
         """
         require_cross_replica(self)
         return self._call_for_each_replica(fn, tuple(args), kwargs or {})
@@ -163,7 +164,7 @@ class StrategyExtended:
         """Return the sum or mean of a per-replica value, on the devices of `destinations`.
 
         Args:
-          destinations: a device name, or a value. A value means the devices of the value.
+          destinations: a device name, or a value whose devices are used.
         """
         require_cross_replica(self)
         _require_one_place(destinations)
@@ -176,7 +177,7 @@ class StrategyExtended:
     def batch_reduce_to(
         self, reduce_op: Any, value_destination_pairs: Iterable[tuple[Any, Any]]
     ) -> list[Any]:
-        """Return the result of `reduce_to` for each pair of a value and destinations."""
+        """Return the results of `reduce_to` for a list of (value, destinations) pairs."""
         require_cross_replica(self)
         return self._batch_reduce_to(as_reduce_op(reduce_op), list(value_destination_pairs))
 
@@ -188,7 +189,9 @@ class StrategyExtended:
         return local_results(self.reduce_to(reduce_op, value, where))[0]
 
     def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
-        """Return copies of a tensor on the devices of `destinations`, or on all worker devices."""
+        """Return copies of a tensor on the devices of `destinations`. If it is None, copy to all
+        worker devices.
+        """
         require_cross_replica(self)
         _require_one_place(destinations)
         return self._broadcast_to(tensor, destinations)
@@ -205,11 +208,13 @@ class StrategyExtended:
         kwargs: Any = None,
         group: bool = True,
     ) -> Any:
-        """Call `fn(component, *args)` for each component of a variable, on its device.
+        """Call `fn(component, *args)` for each component of a variable, on the device of the
+        component.
 
-        If an argument is a per-replica value, each call receives the component of the same replica.
-        Return an operation that runs all updates. If `group` is False, return the structure of the
-        function's results, in which each value is a tuple of the replicas' values.
+        If an argument is a per-replica value, each call receives the argument's component of the
+        same replica. Returns an operation that runs all updates. If `group` is False, return the
+        structure of the function's results, where each value is a tuple with one result per
+        replica.
         """
         require_cross_replica(self)
         return self._update(var, fn, tuple(args), kwargs or {}, group)
@@ -226,8 +231,8 @@ class StrategyExtended:
         kwargs: Any = None,
         group: bool = True,
     ) -> Any:
-        """Call `fn(*args)` on each device of `colocate_with`. Return the results as `update`
-        does.
+        """Call `fn(*args)` on each device of `colocate_with`. Return the results in the same form
+        as `update`.
         """
         require_cross_replica(self)
         return self._update_non_slot(colocate_with, fn, tuple(args), kwargs or {}, group)
@@ -239,7 +244,9 @@ class StrategyExtended:
             return self._update_result(fn(*args, **kwargs), group)
 
     def _update_result(self, result: Any, group: bool) -> Any:
-        """Return the result of an update of a single copy."""
+        """Return the result of an update in the form that `update` returns. Only a single copy was
+        updated.
+        """
         if not group:
             return nest.map_structure(self._local_results, result)
         return grouped(result) if _is_operation(result) else result
@@ -262,7 +269,9 @@ class StrategyExtended:
         return dataset_fn(InputContext())
 
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
-        """Return a dataset of arrays: see `Strategy.experimental_make_numpy_dataset`."""
+        """Return a dataset of the rows of arrays, as `Strategy.experimental_make_numpy_dataset`
+        does.
+        """
         require_cross_replica(self)
         return self._experimental_make_numpy_dataset(numpy_input, session)
 
@@ -277,7 +286,9 @@ class StrategyExtended:
         task_type: Any = None,
         task_id: Any = None,
     ) -> None:
-        """Apply the cluster of an estimator. A strategy for one process has no such settings."""
+        """Apply the cluster settings of an estimator. A strategy that runs in one process ignores
+        them.
+        """
 
     def _update_config_proto(self, config_proto: Any) -> Any:
         copied = type(config_proto)()

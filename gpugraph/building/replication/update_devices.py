@@ -1,4 +1,6 @@
-"""The replica whose copy of a variable is being updated, while a strategy updates all copies."""
+"""The replica whose copy of a variable is being updated. It is recorded while a strategy updates
+all copies.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ _UPDATE = _Update()
 
 
 def update_replica() -> int | None:
-    """Return the number of the replica whose copy is being updated in this thread, or None."""
+    """Return the index of the replica whose copy this thread is updating, or None."""
     return _UPDATE.replica
 
 

@@ -1,4 +1,4 @@
-"""Objects that a checkpoint tracks: the dependencies between them, by name.
+"""Objects that a checkpoint tracks, and their dependencies on each other, which have names.
 
 trackable              the base of all such objects
 auto_trackable         objects that are tracked through their attributes

@@ -1,4 +1,6 @@
-"""Objects that are tracked through their attributes at the time of a checkpoint."""
+"""Objects whose dependencies are the values of their attributes when a checkpoint is saved or
+restored.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from gpugraph.building.trackable.tracked_containers import followed
 
 
 class AutoTrackable(Trackable):
-    """An object that depends on the values of its attributes: trackable objects, lists and dicts.
+    """An object whose dependencies are those attributes that are trackable objects, lists or dicts.
 
     `_track_trackable` adds dependencies that are not attributes. If a `NoDependency` is assigned to
     an attribute, the attribute gets the wrapped value and is not tracked.
@@ -37,5 +39,7 @@ class AutoTrackable(Trackable):
         return [TrackableReference(*item) for item in references.items()]
 
     def _no_dependency(self, value: Any) -> Any:
-        """Return `value` in a wrapper; an attribute to which it is assigned is not tracked."""
+        """Return `value` in a wrapper. If the wrapper is assigned to an attribute, the attribute is
+        not tracked.
+        """
         return NoDependency(value)

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 
 class Trackable:
-    """An object with dependencies by name, which a checkpoint saves with it.
+    """An object with named dependencies. A checkpoint of the object also saves its dependencies.
 
-    A subclass with values lists them in `_gather_saveables_for_checkpoint`; a subclass with
-    dependencies that `_track_trackable` did not add overrides `_checkpoint_dependencies`.
+    A subclass with values lists them in `_gather_saveables_for_checkpoint`. A subclass overrides
+    `_checkpoint_dependencies` if it has dependencies that were not added by `_track_trackable`.
     """
 
     _tracked: dict[str, Any] | None = None
@@ -19,8 +19,8 @@ class Trackable:
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
         """Make this object depend on `trackable` under `name`, and return `trackable`.
 
-        Raises TypeError for anything but a Trackable, and ValueError if another object has the name
-        already, unless `overwrite` is set.
+        Raises TypeError if `trackable` is not a Trackable. Raises ValueError if another object
+        already has the name, unless `overwrite` is set.
         """
         if not isinstance(trackable, Trackable):
             raise TypeError(
@@ -62,7 +62,7 @@ class Trackable:
 
 
 class TrackableReference(NamedTuple):
-    """A dependency: the object `ref` under a name."""
+    """A dependency: a name, and the object `ref` that has this name."""
 
     name: str
     ref: Any

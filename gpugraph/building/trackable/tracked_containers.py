@@ -1,4 +1,6 @@
-"""Lists and dicts of trackable objects: plain ones, and the classes `List` and `Mapping`."""
+"""Containers of trackable objects: plain lists, tuples and dicts, and the classes `List` and
+`Mapping`.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,11 @@ from gpugraph.building.trackable.trackable import NoDependency, Trackable, Track
 
 
 class PlainContainer(Trackable):
-    """A list, tuple or dict in an attribute of an object, in the form in which a checkpoint tracks
-    it.
+    """A trackable wrapper for a list, tuple or dict that is the value of an object's attribute.
 
-    The content is read when a checkpoint is saved or restored. Items of a list have their positions
-    as names, items of a dict have their keys. The constructor raises ValueError for a trackable
-    object under a key that is not a string.
+    The content is read when a checkpoint is saved or restored. The name of an item is its position
+    in a list, or its key in a dict. Saving or restoring raises ValueError if the key of a trackable
+    object is not a string.
     """
 
     def __init__(self, container: Any) -> None:
@@ -50,10 +51,8 @@ def _items(container: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def followed(value: Any) -> Trackable | None:
-    """Return `value` if it is trackable, a PlainContainer of it if it contains such objects, or
-    None.
-
-    Containers are lists, tuples and dicts.
+    """Return `value` if it is trackable. If it is a list, tuple or dict that contains trackable
+    objects, return a PlainContainer of it. Otherwise return None.
     """
     if isinstance(value, Trackable):
         return value
@@ -70,7 +69,7 @@ def _has_trackables(value: Any, around: tuple[int, ...]) -> bool:
 
 
 def identity_of(item: Any) -> int:
-    """Return the `id` of an object; for a PlainContainer, the `id` of the container in it."""
+    """Return the `id` of an object or, for a PlainContainer, the `id` of the wrapped container."""
     return id(item.container) if isinstance(item, PlainContainer) else id(item)
 
 
@@ -113,7 +112,7 @@ class List(Trackable, list):  # type: ignore[type-arg]
         super().append(_checked(value, "List"))
 
     def extend(self, values: Iterable[Any]) -> None:
-        """Add objects at the end."""
+        """Add several objects at the end."""
         for value in values:
             self.append(value)
 
@@ -131,10 +130,10 @@ class List(Trackable, list):  # type: ignore[type-arg]
 
 
 class Mapping(Trackable, AnyMapping):  # type: ignore[type-arg]
-    """A dict from strings to trackable objects, whose entries can't be changed or removed.
+    """A dict from strings to trackable objects. Its entries can't be changed or removed.
 
-    The constructor raises TypeError for other keys, and ValueError for values that are not
-    trackable and for a key that has another value.
+    The constructor raises TypeError if a key is not a string. It raises ValueError if a value is
+    not trackable, or if a key already has another value.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -178,7 +177,7 @@ class Mapping(Trackable, AnyMapping):  # type: ignore[type-arg]
 
 
 class UniqueNameTracker(Trackable):
-    """Dependencies under names that are made unique: `x`, `x_1`, `x_2`."""
+    """Dependencies whose names are made unique by numbers: `x`, `x_1`, `x_2`."""
 
     def __init__(self) -> None:
         self._names: dict[str, Any] = {}

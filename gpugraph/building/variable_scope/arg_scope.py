@@ -6,9 +6,10 @@
     with arg_scope(defaults):                           # all of them again
         ...
 
-It applies only to functions decorated with `add_arg_scope`. Each thread has its own stack of
-scopes, which is empty at first. So threads can build models concurrently. In TensorFlow, all
-threads share one stack. If entering a scope fails, the scopes around it stay unchanged.
+An `arg_scope` applies only to functions decorated with `add_arg_scope`. Each thread has its own
+stack of scopes, which is empty at first, so that threads can build models concurrently. In
+TensorFlow, all threads share one stack. If entering a scope fails, the scopes around it remain
+unchanged.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 class _Scopes(threading.local):
-    """The scopes of a thread, innermost last: each scope holds all arguments that apply inside
-    it.
+    """The scopes of a thread, innermost last. Each scope holds all arguments that apply inside it,
+    including those from outer scopes.
     """
 
     def __init__(self) -> None:
@@ -43,13 +44,13 @@ _DECORATED: weakref.WeakKeyDictionary[Any, tuple[str, ...]] = weakref.WeakKeyDic
 
 
 def arg_scope_func_key(op: Any) -> Any:
-    """Return the key of `op` in a scope: the function that was decorated."""
+    """Return the key of `op` in a scope, which is the function before it was decorated."""
     return getattr(op, "_key_op", op)
 
 
 def current_arg_scope() -> Scope:
-    """Return the arguments that apply here, by the key of each function; callers must not change
-    them.
+    """Return the arguments of the current scope, by the key of each function. Callers must not
+    change them.
     """
     return _SCOPES.stack[-1]
 
@@ -63,9 +64,9 @@ def has_arg_scope(func: Any) -> bool:
 
 
 def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
-    """Return the names of the arguments of a decorated function that have defaults.
+    """Return the names of those arguments of a decorated function that have defaults.
 
-    Raises ValueError for a function that is not decorated.
+    Raises ValueError if the function is not decorated.
     """
     _check_decorated(func)
     return _DECORATED[arg_scope_func_key(func)]
@@ -75,14 +76,14 @@ def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
 def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
     """Make `kwargs` the default arguments of these functions inside the block.
 
-    Yields the scope. Raises TypeError for another first argument. Raises ValueError for a scope
-    with `kwargs`, and for a function that is not decorated with `add_arg_scope`. An argument that a
-    function does not have raises TypeError when the function is called.
+    Yields the scope. Raises TypeError if the first argument has another type. Raises ValueError if
+    `kwargs` are passed with a scope, or if a function is not decorated with `add_arg_scope`. If a
+    function does not have one of the arguments, its call raises TypeError.
 
     Args:
-      list_ops_or_scope: a list or tuple of functions, whose arguments are added to the current
-        ones; or a scope, the result of `with arg_scope(...) as scope`, which replaces all current
-        arguments (`{}` removes all).
+      list_ops_or_scope: a list or tuple of functions, or a scope from `with arg_scope(...) as
+        scope`. For functions, `kwargs` are added to the current arguments. A scope replaces all
+        current arguments, so `{}` removes all of them.
     """
     entered = _entered(list_ops_or_scope, kwargs)
     stack = _SCOPES.stack
@@ -94,10 +95,11 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
 
 
 def _entered(target: Any, arguments: Mapping[str, Any]) -> Scope:
-    """Return a new scope: a copy of the scope `target`, or the current one with `arguments` added.
+    """Return a new scope.
 
     Args:
-      target: a scope, or the functions whose arguments are added.
+      target: a scope, which is copied; or a list of functions, for which `arguments` are added to a
+        copy of the current scope.
     """
     if isinstance(target, dict):
         if arguments:
@@ -132,7 +134,9 @@ def _check_decorated(op: Any) -> None:
 
 
 def add_arg_scope(func: _F) -> _F:
-    """Decorate a function so that `arg_scope` applies to it; its name and docstring are kept."""
+    """Decorate a function so that `arg_scope` applies to it. The function keeps its name and
+    docstring.
+    """
     key = arg_scope_func_key(func)
     parameters = _parameters(func)
     names = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
@@ -160,8 +164,8 @@ def add_arg_scope(func: _F) -> _F:
 
 
 def _parameters(func: Callable[..., Any]) -> Iterable[inspect.Parameter]:
-    """Return the parameters of `func`; none if they are unknown, as for some functions written in
-    C.
+    """Return the parameters of `func`. Return none if they are unknown, which is the case for some
+    functions written in C.
     """
     try:
         return list(inspect.signature(func).parameters.values())

@@ -1,4 +1,4 @@
-"""`create_partitioned_variables`: an older function that creates a variable in parts."""
+"""`create_partitioned_variables`: an older function that creates a partitioned variable."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def create_partitioned_variables(
     name: str | None = None,
     reuse: Any = None,
 ) -> list[Variable]:
-    """Return the parts `name/part_0` and so on of a variable, with `slicing[i]` parts on axis i.
+    """Return the parts of a partitioned variable, named `name/part_0` and so on. Axis i is divided
+    into `slicing[i]` parts.
 
-    Raises ValueError if `slicing` and `shape` have different lengths, or if `slicing` cuts several
-    dimensions, or one dimension into more parts than it has elements.
+    Raises ValueError if `slicing` and `shape` have different lengths, if `slicing` divides several
+    axes, or if it divides an axis into more parts than the axis has elements.
     """
     if len(shape) != len(slicing):
         raise ValueError(

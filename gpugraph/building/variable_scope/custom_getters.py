@@ -1,7 +1,7 @@
 """Custom getters, which `get_variable` calls instead of the store, and their parameters.
 
-The innermost scope's getter is called first; its argument `getter` calls the getter of the outer
-scope, and the outermost getter's argument calls the store.
+The innermost scope's getter is called first. Its argument `getter` calls the getter of the next
+outer scope. The argument `getter` of the outermost getter calls the store.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 
 def nested(inner: Callable[..., Any], outer: Callable[..., Any] | None) -> Callable[..., Any]:
-    """Return the getter of a nested scope: `inner`, which receives `outer` as its argument
-    `getter`.
+    """Return the getter of a nested scope: a function that calls `inner` with `outer` as its
+    argument `getter`.
     """
     if outer is None or not callable(inner):
         return inner  # the store rejects an object that is not callable
@@ -43,8 +43,8 @@ def needs_nothing(function: Callable[..., Any]) -> bool:
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of `function`; none if they are unknown, as for some functions written
-    in C.
+    """Return the parameters of `function`. Return none if they are unknown, which is the case for
+    some functions written in C.
     """
     try:
         return dict(inspect.signature(function).parameters)

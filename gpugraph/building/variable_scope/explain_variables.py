@@ -5,9 +5,10 @@
           made    net.py:12 (in tower) < net.py:20 (in main)
           reused  net.py:12 (in tower) < net.py:21 (in main)
 
-A site is a line of the program that got the variable by `tf.get_variable`, with its callers' lines;
-a variable created by `tf.Variable` has the line that created it. Variables directly under the name
-of another variable, such as an optimizer's slots, are listed with the latter.
+A site is a line of the program that requested the variable through `tf.get_variable`, together with
+the lines of its callers. A variable created by `tf.Variable` has one site, the line that created
+it. If the name of a variable directly extends the name of another variable, as for an optimizer's
+slots, it is listed under that variable.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from gpugraph.memory import human_readable_bytes
 
 @dataclass(frozen=True)
 class Site:
-    """A line that created a variable or got an existing one, and how often it did so (`times`)."""
+    """A line of the program that created a variable or requested an existing one. `times` counts
+    how often it did so.
+    """
 
     origin: Origin
     created: bool
@@ -38,7 +41,9 @@ class Site:
 
     @property
     def lines(self) -> list[tuple[str, int, str]]:
-        """(file, line, function) of the line and of up to two callers, up to module level."""
+        """(file, line, function) for the line itself and up to two of its callers, but no caller of
+        the program's module-level code.
+        """
         site_lines = []
         for file, line, function, _ in self.origin.frames:
             site_lines.append((file, line, function))
@@ -55,14 +60,16 @@ class Site:
 
 @dataclass(frozen=True)
 class ExplainedVariable:
-    """A variable by its full `name`.
+    """The description of the variable with the full name `name`.
 
     Args:
-      device: the requested device, empty if there is none.
-      num_bytes: the size of its value, or None if its shape is not fully defined, and for strings.
-      parts: the number of its parts if partitioned, otherwise 1.
+      device: the requested device, or "" if there is none.
+      num_bytes: the size of its value. None if its shape is not fully defined or its elements are
+        strings.
+      parts: the number of its parts if it is partitioned, otherwise 1.
       shared: whether `tf.get_variable` can return it again.
-      collections: the names of the collections that contain it, or its first part.
+      collections: the names of the collections that contain it or, if it is partitioned, its first
+        part.
     """
 
     name: str
@@ -78,11 +85,11 @@ class ExplainedVariable:
 
     @property
     def short_name(self) -> str:
-        """The name without the scope's name."""
+        """The name without the name of its scope."""
         return self.name.rpartition("/")[2]
 
     def facts(self) -> str:
-        """Return shape, dtype, size, and other properties in one line."""
+        """Return the shape, dtype, size and other properties as one line."""
         size = "size unknown" if self.num_bytes is None else human_readable_bytes(self.num_bytes)
         parts = [
             f"{self.shape} {self.dtype}", size, f"in {self.parts} parts" if self.parts > 1 else "",
@@ -94,10 +101,11 @@ class ExplainedVariable:
 
 @dataclass
 class ExplainedScope:
-    """The variables directly under a scope and its inner scopes; `name` is its full name.
+    """The variables directly in a scope, and its inner scopes. `name` is its full name.
 
     Args:
-      slots: by a variable's name, the variables directly under it, such as an optimizer's momentum.
+      slots: maps the name of a variable to the variables directly under this name, such as an
+        optimizer's momentum.
     """
 
     name: str
@@ -106,7 +114,7 @@ class ExplainedScope:
     slots: dict[str, list[ExplainedVariable]] = field(default_factory=dict)
 
     def all_variables(self) -> Iterator[ExplainedVariable]:
-        """Yield the variables of this scope, with their slots, and of the inner scopes."""
+        """Yield the variables of this scope and of its inner scopes, each followed by its slots."""
         for variable in self.variables:
             yield variable
             yield from self.slots.get(variable.name, ())
@@ -163,7 +171,9 @@ class VariablesExplanation:
                 self._make_scope(variable.name).variables.append(variable)
 
     def _make_scope(self, variable_name: str) -> ExplainedScope:
-        """Return the scope that directly contains a variable of this name; create it if missing."""
+        """Return the scope that directly contains a variable of this name. Create the scope if it
+        does not exist.
+        """
         scope = self.root
         path = variable_name.split("/")[:-1]
         for depth, name in enumerate(path, 1):
@@ -178,9 +188,9 @@ class VariablesExplanation:
         raise KeyError(name)
 
     def scope(self, name: str) -> ExplainedScope:
-        """Return the scope of this full name, `""` for the root.
+        """Return the scope of this full name. The name of the root is `""`.
 
-        Raises KeyError if it does not exist.
+        Raises KeyError if the scope does not exist.
         """
         explained = self.root
         for part in filter(None, name.split("/")):

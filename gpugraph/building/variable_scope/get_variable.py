@@ -1,4 +1,4 @@
-"""`get_variable`: the variable of a name under the current variable scope."""
+"""`get_variable`: returns or creates the variable of a name, in the current variable scope."""
 
 from __future__ import annotations
 
@@ -32,29 +32,34 @@ def get_variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """Return the variable `name` under the current variable scope, or create it if `reuse` allows.
+    """Return the variable `name` in the current variable scope, or create it if `reuse` allows.
 
-    An argument that is None has the value of the scope's setting. Name scopes do not affect the
+    If an argument is None, the scope's setting is used. Name scopes do not affect the variable's
     name.
 
-    Raises ValueError if the variable exists although `reuse` is False, or is missing although
-    `reuse` is True; if it exists with another shape or dtype, or in other parts; and for arguments
-    that exclude each other.
+    Raises ValueError if the variable exists although `reuse` is False, or does not exist although
+    `reuse` is True. Also raises ValueError if it exists with another shape, dtype or partitioning,
+    or if the arguments exclude each other.
 
     Args:
       shape: must be fully defined for a new variable, unless `initializer` determines it.
       dtype: by default float32, or the dtype of an initial value.
       initializer: `f(shape, dtype=..., partition_info=...)`, a class of such functions, a callable
-        without arguments, or the initial value itself; with an initial value or such a callable,
-        `shape` must not be passed. By default Glorot's uniform for floating types, zeros for
-        integers, bool and string.
-      regularizer: a function from a new variable to a loss, which joins REGULARIZATION_LOSSES.
-      trainable: whether it joins TRAINABLE_VARIABLES; True by default.
-      collections: the collections it joins, [GLOBAL_VARIABLES] by default.
-      caching_device: a device, or a function of an op, on which reads cache the value.
+        without arguments, or the initial value itself. `shape` must not be passed if this is an
+        initial value or a callable without arguments. The default is Glorot's uniform initializer
+        for floating types, and zeros for integers, bool and string.
+      regularizer: a function that receives a new variable and returns a loss, which is added to the
+        collection REGULARIZATION_LOSSES.
+      trainable: whether the variable is added to the collection TRAINABLE_VARIABLES. True by
+        default.
+      collections: the collections to which the variable is added, [GLOBAL_VARIABLES] by default.
+      caching_device: the device on which reads cache the value, or a function that returns it for
+        an op.
       partitioner: `f(shape=..., dtype=...)` returns the number of parts in each dimension. The
-        variable is created in parts `name/part_0` and so on, and a PartitionedVariable is returned.
-      custom_getter: replaces this function: `f(getter=..., name=..., ...)` with all arguments.
+        variable is then created in parts `name/part_0` and so on, and a PartitionedVariable is
+        returned.
+      custom_getter: `f(getter=..., name=..., ...)`, which is called with all arguments instead of
+        this function.
       constraint: see `tf.Variable`.
 
     >>> w = tf.get_variable("w", [2, 2], initializer=tf.ones_initializer())
@@ -85,6 +90,8 @@ def get_variable(
 
 @with_parameters_of(get_variable, trainable=False)
 def get_local_variable(collections: Sequence[str] | None, **arguments: Any) -> Any:
-    """Call `get_variable` with LOCAL_VARIABLES added to `collections`, and `trainable` False."""
+    """Call `get_variable` with LOCAL_VARIABLES added to `collections`, and with `trainable`
+    False.
+    """
     collections = [*(collections or ()), GraphKeys.LOCAL_VARIABLES]
     return get_variable(**{**arguments, "collections": collections, "trainable": False})

@@ -7,10 +7,10 @@
     shared = tf.make_template("network", network)
     first, second = shared(a), shared(b)                # one network/w, two network*/MatMul
 
-The first call opens a variable scope (with `create_scope_now_`, `make_template` opens it); each
-call enters the scope, from the second call on with reuse. Each call has a separate name scope,
-inside the name scope of its caller. A first call that fails does not count: the next call is then
-the first call.
+The first call opens a variable scope. With `create_scope_now_`, `make_template` opens it instead.
+Every call enters this scope, and every call after the first reuses the variables. Each call has a
+separate name scope, inside the name scope of its caller. If the first call fails, the next call is
+treated as the first.
 """
 
 from __future__ import annotations
@@ -46,14 +46,15 @@ def make_template(
     custom_getter_: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> Template:
-    """Return a `Template` of `func_`, whose calls share the variables from `tf.get_variable`.
+    """Return a `Template` of `func_`. All its calls share the variables that they get from
+    `tf.get_variable`.
 
     Raises ValueError if `name_` is None.
 
     Args:
-      name_: the name of the template's variable scope, made unique in the enclosing scope.
-      create_scope_now_: whether the scope is opened here, not at the first call.
-      unique_name_: the exact name of the scope; `name_` is then ignored.
+      name_: the name of the template's variable scope, which is made unique in the enclosing scope.
+      create_scope_now_: whether the scope is opened now instead of in the first call.
+      unique_name_: the exact name of the scope. If it is passed, `name_` is ignored.
       custom_getter_: the custom getter of the scope, see `tf.get_variable`.
       kwargs: arguments of `func_` in each call, unless the call passes other values.
 
@@ -72,7 +73,7 @@ class _FirstCall:
 
     Args:
       scopes: the thread's stack of variable scopes.
-      place: the index of the template's scope in it.
+      place: the index of the template's scope in this stack.
     """
 
     def __init__(self, scopes: list[VariableScope], place: int) -> None:
@@ -80,7 +81,7 @@ class _FirstCall:
         self.place = place
 
     def share(self) -> None:
-        """Permit the rest of this first call to reuse variables that other threads' first calls
+        """Permit the rest of this call to reuse variables that the first calls in other threads
         create.
         """
         for scope in self.scopes[self.place :]:
@@ -89,7 +90,7 @@ class _FirstCall:
 
 
 class _Calls(threading.local):
-    """The templates whose calls are in progress in a thread, the innermost last."""
+    """The templates whose calls are in progress in a thread, innermost last."""
 
     def __init__(self) -> None:
         self.templates: list[Template] = []
@@ -99,11 +100,11 @@ _CALLS = _Calls()
 
 
 class Template(Trackable):
-    """A function that shares its variables among its calls; see `make_template`.
+    """A function whose calls share variables. `make_template` creates it.
 
-    Calling it returns the result of the function. A call after the first raises ValueError if it
-    creates a trainable variable. The line that created the template is added to the message of an
-    error that the function raises.
+    Calling it returns the result of the function. If a call after the first creates a trainable
+    variable, it raises ValueError. If the function raises an error, the line that created the
+    template is added to the error's message.
     """
 
     def __init__(
@@ -172,8 +173,8 @@ class Template(Trackable):
         return result
 
     def _begin_first_call(self) -> _FirstCall:
-        """Record a first call. If other threads are in a first call as well, permit each of these
-        calls to reuse the variables of all other calls.
+        """Record that a first call has begun. If first calls are in progress in other threads too,
+        permit all of them to reuse each other's variables.
         """
         scopes = scope_stack().scopes
         mine = _FirstCall(scopes, len(scopes) - 1)
@@ -185,8 +186,8 @@ class Template(Trackable):
         return mine
 
     def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the function again. Raises ValueError if it creates a trainable variable; log other
-        new variables.
+        """Call the function again. If it creates a variable that is trainable, raise ValueError. If
+        it creates any other variable, log its name.
 
         Variables that other threads create at the same time are ignored.
         """
@@ -218,18 +219,18 @@ class Template(Trackable):
 
     @property
     def name(self) -> str:
-        """The name that was passed to `make_template`, without a suffix that makes it unique."""
+        """The name that was passed to `make_template`, without the suffix that makes it unique."""
         return self._name
 
     @property
     def func(self) -> Callable[..., Any]:
-        """The function, with the arguments that were passed to `make_template`."""
+        """The function, with the arguments that were passed to `make_template` bound to it."""
         return self._func
 
     @property
     def variable_scope(self) -> VariableScope | None:
-        """The scope of its variables; None before the first call, unless `create_scope_now_` is
-        set.
+        """The scope of its variables. It is None before the first call, unless `create_scope_now_`
+        is set.
         """
         return self._scope
 
@@ -240,7 +241,7 @@ class Template(Trackable):
 
     @property
     def variable_scope_name(self) -> str | None:
-        """The name of `variable_scope` with a slash, or None if there is no scope yet."""
+        """The name of `variable_scope` with a trailing slash, or None if there is no scope yet."""
         if self._scope is None:
             return None
         name = self._scope.name
@@ -248,8 +249,8 @@ class Template(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The templates called in the first call, then the other variables, by their names in the
-        scope.
+        """The templates that the first call has called, followed by the remaining variables under
+        their names in the scope.
         """
         prefix = self.variable_scope_name or ""
         inner = {(template.variable_scope_name or "/"): template for template in self._inner}
@@ -307,7 +308,9 @@ def _ids(graph: Graph, *keys: str) -> set[int]:
 
 
 def _add_definition_site(error: Exception, origin: Origin) -> None:
-    """Append the lines of the program that created the template to the message of `error`."""
+    """Append the line that created the template, and the lines of its callers, to the message of
+    `error`.
+    """
     lines = [
         f'  File "{file}", line {line}, in {function}\n    {source}\n'
         for file, line, function, source in reversed(origin.frames)

@@ -1,5 +1,5 @@
-"""A variable in parts: the division that a partitioner chooses, and each part's slice of a
-value.
+"""The division of a variable into parts, as a partitioner chooses it, and the slice of a value that
+initializes each part.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from gpugraph.ops.indexing.strided_slice import slice as slice_of
 
 
 def full_shape(spec: VariableSpec) -> TensorShape:
-    """Return the requested shape of the whole variable, merged with the shape of an initial
-    tensor.
+    """Return the requested shape of the whole variable. If the initial value is a tensor, merge the
+    shape with the tensor's.
     """
     shape = as_shape(spec.shape)
     if isinstance(spec.initializer, Tensor):
@@ -27,8 +27,8 @@ def full_shape(spec: VariableSpec) -> TensorShape:
 
 
 def partitions_of(spec: VariableSpec, shape: TensorShape, dtype: DType) -> list[int]:
-    """Return the partitioner's number of parts in each dimension. Raises ValueError if a number is
-    invalid.
+    """Return the number of parts in each dimension, as the partitioner chooses it. Raises
+    ValueError if a number is invalid.
     """
     sizes = shape.sizes
     if sizes is None or None in sizes:
@@ -48,7 +48,7 @@ def partitions_of(spec: VariableSpec, shape: TensorShape, dtype: DType) -> list[
 
 
 def _fault(answer: Any, shape: TensorShape) -> str | None:
-    """Return the reason why a partitioner's answer is invalid, or None."""
+    """Return the reason why a partitioner's answer is invalid, or None if it is valid."""
     if not isinstance(answer, Sequence) or isinstance(answer, (str, bytes)):
         return f"Partitioner must return a sequence, but saw: {answer!r}"
     if len(answer) != shape.rank:
@@ -68,7 +68,7 @@ def _fault(answer: Any, shape: TensorShape) -> str | None:
 def cut(sizes: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the offset and the shape of each part of a variable.
 
-    If the size doesn't divide evenly, the first parts have one row more.
+    If the size doesn't divide evenly, the first parts each have one additional row.
 
     Args:
       sizes: the shape of the variable.
@@ -100,8 +100,8 @@ def check_count(name: str, count: int, known: Any) -> None:
 
 
 def share(spec: VariableSpec, part_name: str, offset: list[int], shape: list[int]) -> Any:
-    """Return the initializer of one part: the whole variable's function, or a slice of its initial
-    value.
+    """Return the initializer of one part. It is the initializer of the whole variable if that is a
+    function, else a slice of its initial value.
     """
     graph = get_default_graph()
     with graph.name_scope(f"{part_name}/PartitionedInitializer"):

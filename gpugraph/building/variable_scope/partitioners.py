@@ -1,4 +1,6 @@
-"""Partitioners: functions that choose into how many parts a variable is cut, along one axis."""
+"""Partitioners: functions that choose the number of parts into which a variable is divided along
+one axis.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ Partitioner = Callable[..., list[int]]
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """Return a partitioner into `num_shards` parts along `axis`, at most one part per row."""
+    """Return a partitioner that divides a variable into `num_shards` parts along `axis`. If there
+    are fewer rows, each row is a part.
+    """
 
     def partitioner(shape: TensorShape, dtype: DType, **_: Any) -> list[int]:
         del dtype
@@ -28,14 +32,15 @@ def variable_axis_size_partitioner(
     bytes_per_string_element: int = 16,
     max_shards: int | None = None,
 ) -> Partitioner:
-    """Return a partitioner into as few parts as keep each within `max_shard_bytes`.
+    """Return a partitioner that chooses the smallest number of parts with at most `max_shard_bytes`
+    each.
 
-    Raises ValueError for limits that aren't positive.
+    Raises ValueError if a limit isn't positive.
 
     Args:
-      axis: the axis to cut.
+      axis: the axis to divide.
       max_shards: the maximum number of parts. A part has at least one row, even if the row is
-        larger than the limit.
+        larger than `max_shard_bytes`.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError(
@@ -61,9 +66,11 @@ def min_max_variable_partitioner(
     min_slice_size: int = 256 << 10,
     bytes_per_string_element: int = 16,
 ) -> Partitioner:
-    """Return a partitioner into size in bytes / `min_slice_size` parts, rounded up.
+    """Return a partitioner that divides the variable's size in bytes by `min_slice_size`, rounds
+    up, and returns this number of parts.
 
-    There are at most `max_partitions` parts, at most one per row, and at least one.
+    There is at least one part. There are at most `max_partitions` parts, and at most as many as
+    there are rows.
     """
 
     def partitioner(shape: TensorShape, dtype: DType, **_: Any) -> list[int]:
@@ -81,7 +88,9 @@ def _along(axis: int, shape: TensorShape, parts: int) -> list[int]:
 
 
 def _rows(shape: TensorShape, axis: int) -> int:
-    """Return the size of the dimension to cut. Raises ValueError if it is missing or unknown."""
+    """Return the size of the axis to divide. Raises ValueError if the axis does not exist or its
+    size is unknown.
+    """
     if not isinstance(shape, TensorShape):
         raise ValueError(f"shape is not a TensorShape: {shape!r}")
     sizes = shape.as_list()
@@ -96,7 +105,7 @@ def _rows(shape: TensorShape, axis: int) -> int:
 def _bytes(shape: TensorShape, dtype: DType, bytes_per_string_element: int) -> int:
     """Return the size of the whole variable in bytes.
 
-    Raises ValueError for a shape with unknown sizes or an invalid dtype.
+    Raises ValueError if a size of the shape is unknown or the dtype is invalid.
     """
     elements = shape.num_elements()
     if elements is None:

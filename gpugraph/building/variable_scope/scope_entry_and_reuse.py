@@ -1,8 +1,8 @@
 """`with tf.variable_scope(...)`: enters a variable scope, and a name scope of the same name.
 
 A string extends the current scope's name, and the new scope inherits the current settings. A
-VariableScope object is entered with its own name and settings, regardless of the current scope;
-only its name scope is opened inside the current name scope.
+VariableScope object is entered with its own name and settings, independent of the current variable
+scope. Only its name scope is opened inside the current name scope.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _SETTINGS = (
 
 
 class pure_variable_scope:
-    """Enters a variable scope without a name scope.
+    """A context manager that enters a variable scope but no name scope.
 
-    Raises RuntimeError if scopes are not left in the opposite order of entering.
+    Raises RuntimeError if scopes are not left in the reverse order of entering.
 
     Args:
       name_scope: the variable scope's `original_name_scope`.
@@ -69,7 +69,9 @@ def _scope(
     name_scope: str | None,
     constraint: Any,
 ) -> VariableScope:
-    """Return a new scope; settings come from `name_or_scope`, or from `current` for a string."""
+    """Return a new scope. Its settings come from `name_or_scope` if this is a scope, or from
+    `current` if this is a string.
+    """
     if isinstance(name_or_scope, VariableScope):
         source, name, op_scope = name_or_scope, name_or_scope.name, name_or_scope._name_scope
     else:
@@ -82,7 +84,9 @@ def _scope(
 
 
 def _apply_settings(scope: VariableScope, settings: dict[str, Any]) -> None:
-    """Apply the settings that are not None; a custom getter wraps the existing one."""
+    """Apply those settings that are not None. A custom getter is nested inside the scope's existing
+    getter.
+    """
     for key, value in settings.items():
         if value is not None:
             if key == "custom_getter":
@@ -91,21 +95,24 @@ def _apply_settings(scope: VariableScope, settings: dict[str, Any]) -> None:
 
 
 class variable_scope:
-    """Opens a scope for variables, and a name scope.
+    """A context manager that enters a scope for variables, and a name scope.
 
-    Raises TypeError if there is no name, or if it is neither a string nor a scope; raises
-    ValueError for an invalid `reuse`, and for reuse under a default name.
+    Raises TypeError if there is no name, or if it is neither a string nor a scope. Raises
+    ValueError if `reuse` is invalid, or if it is set with a default name.
 
     Args:
-      name_or_scope: a name, relative to the current scope; or a scope, whose name is absolute.
+      name_or_scope: a name, which is relative to the current scope; or a scope, whose name is
+        absolute.
       default_name: the name if `name_or_scope` is None, made unique in the current scope.
-      values: input tensors of the function in the scope; their graph becomes the default inside.
-      reuse: True: variables must exist; tf.AUTO_REUSE: missing variables are created; None or
-        False: the setting of the outer scope; at the root, variables must not exist.
+      values: input tensors of the ops in the scope. Their graph becomes the default graph inside
+        the scope.
+      reuse: with True, variables must exist. With tf.AUTO_REUSE, missing variables are created.
+        With None or False, the setting of the outer scope applies, and at the root variables must
+        not exist.
       initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource: the
-        defaults of `get_variable`; inherited by inner scopes.
-      constraint: also a default of `get_variable`, but not inherited.
-      auxiliary_name_scope: False opens no name scope.
+        defaults of `get_variable`, which inner scopes inherit.
+      constraint: a default of `get_variable` that inner scopes do not inherit.
+      auxiliary_name_scope: whether to open a new name scope.
 
     >>> with tf.variable_scope("layer"):
     ...     w = tf.get_variable("w", [2])
@@ -193,8 +200,8 @@ class variable_scope:
         )
 
     def _name_scope(self, name: str) -> AbstractContextManager[str]:
-        """Return the name scope to open: a new name scope if requested, otherwise the current
-        one.
+        """Return the name scope to enter. It is a new one named `name` if requested, otherwise the
+        current one.
         """
         if name and self._opens_name_scope:
             return self._graph.name_scope(name)
@@ -223,7 +230,7 @@ def variable_op_scope(
     use_resource: bool | None = None,
     constraint: Callable[..., Any] | None = None,
 ) -> Iterator[VariableScope]:
-    """Open a `variable_scope`; in this older function, `values` is the first argument."""
+    """Open a `variable_scope`. In this older function, `values` is the first argument."""
     with variable_scope(
         name_or_scope,
         default_name,

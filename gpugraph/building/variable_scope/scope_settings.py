@@ -1,8 +1,8 @@
 """Variable scopes: a prefix for names, and settings for the variables under it.
 
-Scopes are entered by `variable_scope`. For each graph, each thread has a stack of scopes; its
-bottom is the root scope, without a name. The stack also counts how often a scope of each name was
-opened, which makes default names unique.
+`variable_scope` enters a scope. For each graph, each thread has a stack of scopes. The bottom of
+the stack is the root scope, which has no name. The stack also counts how often a scope of each name
+was opened, so that default names can be made unique.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def _setting(name: str, doc: str) -> Any:
 
 
 class VariableScope:
-    """The settings of variables under `name`; None means no setting.
+    """The settings of the variables under `name`. A setting of None is not set.
 
     Args:
-      reuse: True: variables must exist; False: they must not exist; AUTO_REUSE: missing variables
-        are created.
+      reuse: with True, variables must exist. With False, they must not exist. With AUTO_REUSE,
+        missing variables are created.
     """
 
     def __init__(
@@ -95,7 +95,9 @@ class VariableScope:
     constraint = _setting("constraint", "The function that projects an updated variable, or None.")
 
     def reuse_variables(self) -> None:
-        """Require variables to exist from now on, in this scope and in scopes opened inside it."""
+        """From now on, require variables to exist in this scope and in scopes that are opened
+        inside it.
+        """
         self._reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
@@ -194,8 +196,8 @@ class VariableScope:
             return var_store.get(spec, custom_getter or self._custom_getter)
 
     def _spec(self, full_name: str, **requested: Any) -> VariableSpec:
-        """Return the request for a variable, with this scope's setting for each argument that is
-        None.
+        """Return the request for a variable. If an argument is None, the request has this scope's
+        setting.
         """
         for key in _ASKED:
             if requested.get(key) is None:
@@ -205,7 +207,7 @@ class VariableScope:
     def _get_partitioned_variable(
         self, name: str | None, shape: Any, partitioner: Any, **arguments: Any
     ) -> PartitionedVariable:
-        """Return a variable in parts; without a name, it is named after the scope.
+        """Return a partitioned variable. Without a name, it has the name of the scope.
 
         Raises ValueError if a custom getter is set, since it would be bypassed.
         """
@@ -220,14 +222,16 @@ class VariableScope:
 
 
 def _check_dtype(initializer: Any, dtype: Any) -> None:
-    """Raise ValueError if an initial value has a dtype other than the requested one."""
+    """Raise ValueError if the dtype of an initial value is not the requested one."""
     wanted, actual = as_dtype(dtype).base_dtype, convert_to_tensor(initializer).dtype.base_dtype
     if actual is not wanted:
         raise ValueError(f"Initializer type '{actual}' and explicit dtype '{wanted}' don't match.")
 
 
 class ScopeStack(threading.local):
-    """The scopes of a thread, outermost first, and how often it opened each name."""
+    """The scopes of a thread, outermost first, and the number of times that each name was
+    opened.
+    """
 
     def __init__(self) -> None:
         self.scopes: list[VariableScope] = [VariableScope(False)]
@@ -239,19 +243,19 @@ class ScopeStack(threading.local):
         return self.scopes[-1]
 
     def open(self, name: str) -> None:
-        """Count one more opening of the scope `name`."""
+        """Increment the number of times that the scope `name` was opened."""
         self.counts[name] = self.counts.get(name, 0) + 1
 
     def close_inside(self, name: str) -> None:
-        """Reset the counts of all scopes under `name`, so that their default names start without a
-        number again.
+        """Reset the counts of all scopes under `name`, so that default names start again without a
+        number.
         """
         for scope_name in self.counts:
             if not name or scope_name.startswith(f"{name}/"):
                 self.counts[scope_name] = 0
 
     def unique(self, prefix: str) -> str:
-        """Return the first of `prefix`, `prefix_1` and so on that is unused under the current
+        """Return the first of `prefix`, `prefix_1` and so on that is not used in the current
         scope.
         """
         full = self.current._prefix() + prefix
@@ -262,9 +266,9 @@ class ScopeStack(threading.local):
         return f"{prefix}_{index}" if index else prefix
 
     def leave(self, scope: VariableScope) -> None:
-        """Remove `scope`.
+        """Remove the innermost scope, which must be `scope`.
 
-        Raises RuntimeError, and change nothing, unless it is the innermost scope.
+        Raises RuntimeError, and changes nothing, if `scope` is not the innermost scope.
         """
         self.check_innermost(scope)
         self.scopes.pop()

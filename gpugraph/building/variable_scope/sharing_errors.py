@@ -13,7 +13,9 @@ _NEAREST = 3  # the maximum number of suggested names
 
 
 def made_at(variable: Any) -> str:
-    """Return a sentence with the line that created `variable`, if it is known."""
+    """Return a sentence with the line of the program that created `variable`. If the line is
+    unknown, return "".
+    """
     part = next(iter(variable)) if isinstance(variable, PartitionedVariable) else variable
     origin = getattr(getattr(part, "op", None), "origin", None)
     return "" if origin is None else f" It was made at {origin}."
@@ -33,8 +35,8 @@ def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) 
 
 
 def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
-    """Return a hint for a `name` in a default-named scope inside another such scope. Return "" for
-    other names.
+    """Return a hint about default names. Return "" unless `name` is in a scope that was opened by a
+    default name inside another scope.
 
     Such default names repeat when the outer scope is entered again.
     """
@@ -53,7 +55,7 @@ def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueE
     """Return the error for a request to reuse a variable that does not exist.
 
     Args:
-      known: the names that exist. The message shows similar names among them.
+      known: the names of existing variables. The message lists those that are similar.
     """
     text = (
         f"{kind} {name} does not exist, or was not created with tf.get_variable(). To make it, "

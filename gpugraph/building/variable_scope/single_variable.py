@@ -1,7 +1,8 @@
-"""One variable of the store: an existing variable is checked, a missing variable is created.
+"""Requests for one variable of the store. If it exists, it is checked against the request.
+Otherwise it is created.
 
-The initializer runs outside of control dependencies, branches and loops. So a variable that is
-first requested inside of them can be initialized by a separate run, like any other variable.
+The initializer runs outside of control dependencies, branches and loops. So even a variable that is
+first requested inside of them can be initialized by a separate run.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
     """Create the requested variable, and add its regularization loss to the collection.
 
     Args:
-      part: the position of a part of a partitioned variable; the initializer receives it.
+      part: the position of the variable in a partitioned variable, which is passed to the
+        initializer; or None.
     """
     value, dtype = _initial_value(spec, part)
     variable = Variable(
@@ -57,9 +59,10 @@ def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
 
 
 def _initial_value(spec: VariableSpec, part: PartitionInfo | None) -> tuple[Any, DType | None]:
-    """Return the initial value, or a function that returns it, and the dtype for `Variable`.
+    """Return the arguments `initial_value` and `dtype` for `Variable`. The initial value may be a
+    function that returns it.
 
-    The dtype is None if the value determines it.
+    The dtype is None if the initial value determines it.
     """
     if spec.gives_value:
         return spec.initializer, None
@@ -88,9 +91,10 @@ def _no_initializer(name: str, shape: TensorShape) -> str:
 
 
 def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
-    """Return Glorot's uniform for floating types, zeros for integers, bool and string.
+    """Return Glorot's uniform initializer for floating types, and zeros for integers, bool and
+    string.
 
-    Raises ValueError for other dtypes.
+    Raises ValueError for any other dtype.
     """
     if dtype.is_floating:
         return GlorotUniform()
@@ -100,7 +104,9 @@ def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
 
 
 def _regularize(variable: Any, spec: VariableSpec) -> None:
-    """Add the regularizer's loss, unless it is None, to the collection REGULARIZATION_LOSSES."""
+    """Add the loss that the regularizer returns to the collection REGULARIZATION_LOSSES, unless it
+    is None.
+    """
     graph = get_default_graph()
     with (
         graph.colocate_with(variable.op),

@@ -1,4 +1,4 @@
-"""A request to the store: a variable's name and its properties."""
+"""A request to the variable store: the variable's name and its properties."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ AUTO_REUSE = _ReuseMode.AUTO_REUSE
 
 
 def no_regularizer(_: Any) -> None:
-    """Return None, which means no loss; a regularizer that replaces the regularizer of an outer
-    scope.
+    """Return None, which means no loss. Passed as a regularizer, it overrides the regularizer of an
+    outer scope.
     """
 
 
 @dataclass(frozen=True)
 class VariableSpec:
-    """A request for the variable of the full `name`; see `get_variable` for the fields.
+    """A request for the variable with the full name `name`. For the other fields, see
+    `get_variable`.
 
     Args:
-      reuse: True: the variable must exist; False: it must not; any other value: it is created if
-        missing.
+      reuse: with True, the variable must exist. With False, it must not exist. With any other
+        value, it is created if it does not exist.
     """
 
     name: str
@@ -55,21 +56,24 @@ class VariableSpec:
 
     @property
     def gives_value(self) -> bool:
-        """Whether the initializer is the value itself, not a function that creates it."""
+        """Whether the initializer is the initial value itself, rather than a function that creates
+        it.
+        """
         return self.initializer is not None and not callable(self.initializer)
 
 
 @dataclass(frozen=True)
 class PartitionInfo:
-    """The position, in the whole variable, of the part for which an initializer is called."""
+    """The position in the whole variable of the part that an initializer initializes."""
 
     full_shape: Sequence[int]
     var_offset: Sequence[int]
 
     def single_offset(self, shape: Sequence[int]) -> int:
-        """Return the part's offset in the dimension that is cut, or 0 if no dimension is cut.
+        """Return the part's offset in the dimension that is divided, or 0 if no dimension is
+        divided.
 
-        Raises ValueError if it is cut in several dimensions.
+        Raises ValueError if several dimensions are divided.
 
         Args:
           shape: the shape of the part.
@@ -78,10 +82,11 @@ class PartitionInfo:
         return 0 if axis is None else self.var_offset[axis]
 
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
-        """Return the dimension in which a part of this shape is smaller than the whole, or None.
+        """Return the dimension in which a part of this shape is smaller than the whole variable.
+        Return None if there is none.
 
-        Raises ValueError if the part has another rank than the whole, reaches beyond it, or is
-        smaller in several dimensions.
+        Raises ValueError if the part has another rank than the whole variable, extends beyond it,
+        or is smaller in several dimensions.
         """
         if len(shape) != len(self.full_shape):
             raise ValueError(f"A part of shape {list(shape)} is of another rank than {self}")

@@ -1,8 +1,8 @@
-"""The store: a graph's shared variables by their full names.
+"""The variable store: a graph's shared variables by their full names.
 
 `get` returns or creates the variable of a `VariableSpec`, through the custom getter if one is set.
-One thread at a time creates a variable, so two requests for the same name get the same variable.
-The store records the line of each request, which `explain_variables` lists.
+Only one thread at a time creates a variable, so two requests for the same name get the same
+variable. The store records the line of each request, which `explain_variables` lists.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _LOCK = new_lock()
 def one_of_graph(graph: Graph | None, key: Any, make: Callable[[], Any]) -> Any:
     """Return the only item of a collection of `graph`, or of the default graph.
 
-    It is created on first use."""
+    The item is created by `make` when it is first needed.
+    """
     items = graph_or_default(graph).get_collection_ref(key)
     with _LOCK:
         if not items:
@@ -46,7 +47,7 @@ def one_of_graph(graph: Graph | None, key: Any, make: Callable[[], Any]) -> Any:
 
 
 def variable_store(graph: Graph | None = None) -> VariableStore:
-    """Return the store of `graph`, or of the default graph."""
+    """Return the variable store of `graph`, or of the default graph."""
     store: VariableStore = one_of_graph(graph, _KEY, VariableStore)
     return store
 
@@ -54,11 +55,12 @@ def variable_store(graph: Graph | None = None) -> VariableStore:
 class VariableStore:
     """The shared variables of a graph.
 
-    variables: the variables by full name, including the parts of partitioned variables.
-    partitioned: the PartitionedVariables by full name.
-    sites: by variable name, the number of calls for each (line of the program, whether the call
-      created the variable).
-    default_scopes: the full names of scopes that were opened by default names.
+    Attributes:
+      variables: the variables by full name, including the parts of partitioned variables.
+      partitioned: the PartitionedVariables by full name.
+      sites: for each variable name, the number of calls by (line of the program, whether the call
+        created the variable).
+      default_scopes: the full names of scopes that were opened by default names.
     """
 
     def __init__(self) -> None:
@@ -69,7 +71,9 @@ class VariableStore:
         self._lock = new_rlock()
 
     def get(self, spec: VariableSpec, custom_getter: Callable[..., Any] | None = None) -> Any:
-        """Return the variable for `spec`, or the result of `custom_getter` in its place."""
+        """Return the variable for `spec`. With a custom getter, return the getter's result
+        instead.
+        """
         synchronization, aggregation = checked_modes(
             spec.synchronization, spec.aggregation, spec.name
         )
@@ -90,7 +94,9 @@ class VariableStore:
         return custom_getter(getter=self._getter, **arguments)
 
     def _getter(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the variable for a VariableSpec's fields: the `getter` of custom getters."""
+        """Return the variable for the fields of a VariableSpec. Custom getters receive this method
+        as `getter`.
+        """
         return self._find_or_make(VariableSpec(*args, **kwargs))
 
     def _find_or_make(self, spec: VariableSpec) -> Any:
@@ -135,8 +141,8 @@ class VariableStore:
         return variable
 
     def _note(self, name: str, created: bool) -> None:
-        """Record that the program's current line created the variable or, if not `created`, got an
-        existing one.
+        """Record that the program's current line created the variable or, if not `created`,
+        requested an existing variable.
         """
         graph = get_default_graph()
         sites = self.sites.setdefault(name, {})
@@ -179,10 +185,11 @@ class VariableStore:
     def _part(
         self, spec: VariableSpec, index: int, sizes: list[int], offset: list[int], size: list[int]
     ) -> Any:
-        """Create part `index` of the variable, or return it; `offset` and `size` are its position.
+        """Return part `index` of the variable, and create it if it does not exist.
 
         Args:
           sizes: the shape of the whole variable.
+          offset, size: the offset and the shape of the part.
         """
         name = f"{spec.name}/part_{index}"
         initializer = share(spec, name, offset, size)
@@ -199,7 +206,7 @@ class VariableStore:
 def _check_found(
     spec: VariableSpec, existing: PartitionedVariable, partitions: list[int] | None
 ) -> None:
-    """Raise ValueError if the existing variable in parts does not match the request."""
+    """Raise ValueError if the existing partitioned variable does not match the request."""
     first = next(iter(existing))
     if spec.reuse is False:
         raise ValueError(

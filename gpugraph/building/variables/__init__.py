@@ -1,10 +1,10 @@
 """Variables, tensors that keep their value between runs, and a graph's collections of them.
 
-`variable` has the reference variable, `resource_variable` the variable behind a handle,
-`reference_or_resource` the choice between them, `variable_creators` the functions of a program that
-may create a variable instead, `replication_modes` the modes of TensorFlow's distributed variables,
-`partitioned_variable` a variable in parts, and `variable_collections` lists a graph's variables and
-initializes them.
+`variable` defines reference variables, `resource_variable` resource variables, and
+`reference_or_resource` the choice between the two. `variable_creators` calls functions of the
+program that may create a variable instead. `replication_modes` defines the modes of TensorFlow's
+distributed variables, and `partitioned_variable` variables that consist of parts.
+`variable_collections` lists a graph's variables and initializes them.
 """
 
 from gpugraph.building.variables.partitioned_variable import (

@@ -1,4 +1,4 @@
-"""The methods of a Variable that add to its value, or that change some rows of its value."""
+"""Methods of a Variable that add to or subtract from its value, or that change some of its rows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gpugraph.ops.state import count_up_to as counting, scatter_updates
 
 
 def by_difference(kind: str, op_type: str, doc: str) -> Callable[..., Any]:
-    """Return the method `kind(delta, use_locking, name, read_value)`, which creates an `op_type`
-    op.
+    """Return the method `kind(delta, use_locking, name, read_value)`, which creates an op of type
+    `op_type`.
     """
 
     @named(kind, doc)
@@ -58,7 +58,9 @@ def by_coordinates(kind: str, doc: str) -> Callable[..., Tensor]:
 
 
 def count_up_to(self: Any, limit: int) -> Tensor:
-    """Return the value before a run adds 1 to it. Raises OutOfRangeError if it is `limit`. See
-    `tf.count_up_to`.
+    """Increment the variable in each run, and return the value before the increment. Raises
+    OutOfRangeError if the value is `limit`.
+
+    See `tf.count_up_to`.
     """
     return counting.count_up_to(self, limit)

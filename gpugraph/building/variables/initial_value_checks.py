@@ -1,4 +1,4 @@
-"""Checks of initial values: their shape, and that they are created outside of loops and
+"""Checks of initial values: their shapes, and whether they are created outside of loops and
 branches.
 """
 
@@ -9,7 +9,9 @@ from gpugraph.graph.client.tensor import Tensor
 
 
 def check_outside(value: Tensor, name: str) -> None:
-    """Raise ValueError for an initial value created in a branch or a loop, which may never run."""
+    """Raise ValueError if the initial value was created in a branch or a loop, because that may
+    never run.
+    """
     if value.op._control_flow_context is not None:
         raise ValueError(
             f"Initializer for variable {name} is from inside a control-flow construct, such as a "

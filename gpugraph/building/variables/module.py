@@ -14,15 +14,15 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class Module(AutoTrackable):
-    """A named container of variables and other modules, in its attributes.
+    """An object with a name whose attributes hold variables and other modules.
 
-    `variables` and `submodules` include those in the attributes of its submodules.
+    `variables` and `submodules` include the variables and modules in the attributes of submodules.
 
-    The constructor raises ValueError for a name that is not an identifier.
+    The constructor raises ValueError if the name is not an identifier.
 
     Args:
       name: a Python identifier, by default the class's name in snake case. It is the name scope of
-        the operations added by methods that are decorated with `with_name_scope`.
+        the operations that methods decorated with `with_name_scope` add.
     """
 
     _TF_MODULE_IGNORED_PROPERTIES: frozenset[str] = frozenset({"_tracked"})
@@ -42,19 +42,21 @@ class Module(AutoTrackable):
 
     @property
     def name(self) -> str:
-        """The name that was passed to the constructor, by default derived from the class's name."""
+        """The name that was passed to the constructor. By default it is derived from the class's
+        name.
+        """
         return self._name
 
     @property
     def name_scope(self) -> AbstractContextManager[str]:
-        """A context manager that puts operations into the module's name scope."""
+        """A context manager that enters the module's name scope."""
         graph = get_default_graph()
         return graph.name_scope(self._scope_name)
 
     @property
     def variables(self) -> Any:
-        """The variables in attributes, ordered by the attributes' names, then those of
-        submodules.
+        """The variables in attributes, ordered by the attributes' names, followed by the variables
+        of submodules.
         """
         return tuple(value for value in self._leaves() if _is_variable(value))
 
@@ -65,11 +67,11 @@ class Module(AutoTrackable):
 
     @property
     def submodules(self) -> tuple[Module, ...]:
-        """The modules in its attributes, and in the attributes of those modules."""
+        """The modules in the attributes of this module, and in the attributes of those modules."""
         return tuple(value for value in self._leaves() if isinstance(value, Module))
 
     def _leaves(self) -> Iterator[Any]:
-        """Yield all values in attributes, also in nested lists and dicts, once each.
+        """Yield all values in attributes once, including the values in nested lists and dicts.
 
         The values in the module's attributes precede the values in its submodules.
         """
@@ -106,7 +108,7 @@ def _is_variable(value: Any) -> bool:
 def leaves(value: Any) -> Iterator[Any]:
     """Yield the values in nested lists, tuples and dicts.
 
-    The values of a dict by its sorted keys.
+    The values of a dict are in the order of its sorted keys.
     """
     if isinstance(value, (list, tuple)):
         for item in value:
@@ -119,7 +121,9 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def snake_case(name: str) -> str:
-    """Return `BasicLSTMCell` as `basic_lstm_cell`; a scope's name can't start with `_`."""
+    """Convert a name such as `BasicLSTMCell` to `basic_lstm_cell`. A name that begins with `_` gets
+    the prefix `private`, because it is used for a scope.
+    """
     split = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     lowered = re.sub("([a-z])([A-Z])", r"\1_\2", split).lower()
     return f"private{lowered}" if lowered.startswith("_") else lowered

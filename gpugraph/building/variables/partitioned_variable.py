@@ -1,5 +1,5 @@
-"""A variable in parts: several variables, split along one dimension, that can be used as one
-tensor.
+"""Partitioned variables: several variables, the parts of one variable along one axis, that can be
+used as one tensor.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from gpugraph.ops.framework.tensor_conversion import register_tensor_conversion_
 
 
 def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:
-    """Return the method `kind`, which calls the method `kind` of each part with its share of the
-    value.
+    """Return the method `kind` of a partitioned variable. It calls the same method of each part,
+    with the slice of the value for this part.
     """
 
     @with_parameters_of(Variable.assign)
@@ -35,12 +35,13 @@ def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:
 
 
 class PartitionedVariable:
-    """The parts of the variable `name`, in order: iterable, and usable wherever a tensor is.
+    """The parts of the variable `name`, in order. It is iterable, and can be used wherever a tensor
+    can.
 
     Args:
       shape, dtype: the shape and dtype of the whole variable.
-      variable_list: the parts, whose positions are in their `SaveSliceInfo`.
-      partitions: the number of parts in each dimension; at most one number is above 1.
+      variable_list: the parts. Their positions are in their `SaveSliceInfo`.
+      partitions: the number of parts in each dimension. Only one of these numbers may be above 1.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class PartitionedVariable:
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """Return the shape of the whole variable, as `shape`."""
+        """Return the shape of the whole variable, which is also the property `shape`."""
         return self._shape
 
     @property
@@ -115,11 +116,13 @@ class PartitionedVariable:
         return self._partitions
 
     def _axis(self) -> int:
-        """Return the axis along which the variable is split. If it has one part, return 0."""
+        """Return the axis along which the variable is divided. If it has one part, return 0."""
         return next((axis for axis, parts in enumerate(self._partitions) if parts > 1), 0)
 
     def as_tensor(self) -> Tensor:
-        """Return the parts concatenated, ignoring the control dependencies in effect."""
+        """Return the parts concatenated to one tensor. The current control dependencies are
+        ignored.
+        """
         graph = self.graph
         with graph.control_dependencies(None):
             joined: Any = self._parts[0]
@@ -130,11 +133,12 @@ class PartitionedVariable:
                 return identity(joined, name=self._name)
 
     def _shares(self, value: Any) -> Sequence[Any]:
-        """Return each part's share of `value`, in order. Raises ValueError if the number of shares
-        is wrong.
+        """Return the slice of `value` for each part, in order. Raises ValueError if `value` is a
+        list whose length is not the number of parts.
 
         Args:
-          value: a list of shares, or a tensor of the whole variable, which is split.
+          value: a list with one value for each part, or a tensor with the shape of the whole
+            variable, which is split.
         """
         if isinstance(value, (list, PartitionedVariable)):
             shares: Sequence[Any] = list(value)
@@ -172,12 +176,14 @@ def _operator(name: str) -> Any:
 
 
 def variable_parts(variable: Any) -> list[Any]:
-    """Return the parts of a PartitionedVariable; for any other value, a list of only that value."""
+    """Return the parts of a PartitionedVariable. For any other value, return a list with only this
+    value.
+    """
     return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 
 def is_created_since(variable: Any, version: int) -> bool:
-    """Return whether all parts of a variable were created when the graph had `version`, or later.
+    """Return whether all parts of a variable were created after the graph had reached `version`.
 
     A custom getter may return an older variable for any name.
     """

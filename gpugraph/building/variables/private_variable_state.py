@@ -9,7 +9,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class PrivateVariableState:
-    """The private attributes of a variable that other libraries read, and this package does not."""
+    """Private attributes of a variable that other libraries read. This package itself does not read
+    them.
+    """
 
     _in_graph_mode = True
     _graph: Any
@@ -17,7 +19,7 @@ class PrivateVariableState:
 
     @property
     def _graph_key(self) -> str:
-        """The unique key of its graph, `Graph._graph_key`."""
+        """The unique key of the variable's graph, `Graph._graph_key`."""
         key: str = self._graph._graph_key
         return key
 
@@ -31,7 +33,7 @@ class PrivateVariableState:
 
     @property
     def _initializer_op(self) -> Any:
-        """The initializer, which programs replace by assignment."""
+        """The operation that initializes the variable. Programs may assign another operation."""
         return self._initializer
 
     @_initializer_op.setter
@@ -41,7 +43,7 @@ class PrivateVariableState:
     def _dense_var_to_tensor(
         self, dtype: Any = None, name: str | None = None, as_ref: bool = False
     ) -> Any:
-        """Return the value as a tensor, or NotImplemented for another dtype."""
+        """Return the value as a tensor. If `dtype` is another dtype, return NotImplemented."""
         own_dtype = self.dtype.base_dtype  # type: ignore[attr-defined]
         if dtype is not None and not as_dtype(dtype).is_compatible_with(own_dtype):
             return NotImplemented

@@ -1,4 +1,6 @@
-"""The kind of variable that `tf.Variable` creates by default: reference or resource variable."""
+"""The choice between the two kinds of variable that `tf.Variable` can create: reference variables
+and resource variables.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ SCOPE_CHOICE: list[Callable[[], bool | None]] = []
 
 
 def enable_resource_variables() -> None:
-    """Create resource variables by default from now on."""
+    """From now on, create resource variables by default."""
     _enabled[0] = True
 
 
 def disable_resource_variables() -> None:
-    """Create reference variables by default from now on."""
+    """From now on, create reference variables by default."""
     _enabled[0] = False
 
 
@@ -26,9 +28,9 @@ def resource_variables_enabled() -> bool:
 
 
 def uses_resource(requested: bool | None) -> bool:
-    """Return whether to create a resource variable: `requested`, unless that is None.
+    """Return whether to create a resource variable.
 
-    If it is None, the setting of the variable scope applies, or else the default.
+    If `requested` is None, the setting of the variable scope applies, or else the default.
     """
     for choice in (requested, *(say() for say in SCOPE_CHOICE)):
         if choice is not None:

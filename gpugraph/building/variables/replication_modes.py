@@ -1,7 +1,7 @@
-"""The modes by which programs request how TensorFlow keeps replicas of a variable equal.
+"""The modes through which programs request how TensorFlow synchronizes the replicas of a variable.
 
-A variable has only one replica here, so the modes have a single effect: a variable that is
-synchronized ON_READ is not trainable by default.
+A variable has only one replica here, so the modes have a single effect: a variable with the
+synchronization ON_READ is not trainable by default.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class VariableSynchronization(enum.Enum):
-    """When replicas are synchronized."""
+    """The time at which the replicas of a variable are synchronized."""
 
     AUTO = 0
     NONE = 1
@@ -21,7 +21,7 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """How the replicas' updates are combined."""
+    """The way of combining the updates of a variable's replicas."""
 
     NONE = 0
     SUM = 1
@@ -31,7 +31,8 @@ class VariableAggregation(enum.Enum):
 
 
 class VariableAggregationV2(enum.Enum):
-    """How the replicas' updates are combined: `tf.compat.v2.VariableAggregation`.
+    """The way of combining the updates of a variable's replicas:
+    `tf.compat.v2.VariableAggregation`.
 
     Each member is equal to the `VariableAggregation` of the same name.
     """
@@ -49,7 +50,7 @@ class VariableAggregationV2(enum.Enum):
 
 
 def _stated(name: str, doc: str) -> Any:
-    """Return a property that reads a constructor argument of a variable."""
+    """Return a property whose value is a constructor argument of a variable."""
     return property(attrgetter(f"_{name}"), doc=doc)
 
 
@@ -63,9 +64,9 @@ class ReplicatedState:
 
 
 def checked_modes(synchronization: Any, aggregation: Any, name: object) -> tuple[Any, Any]:
-    """Return both modes as enums; None is replaced by AUTO and NONE respectively.
+    """Return both modes as enums. Without a mode, return AUTO and NONE respectively.
 
-    Raises ValueError for an invalid mode.
+    Raises ValueError if a mode is invalid.
     """
     return (
         _checked(VariableSynchronization, synchronization, "synchronization", name),
@@ -85,7 +86,7 @@ def _checked(modes: type[enum.Enum], mode: Any, kind: str, name: object) -> enum
 
 
 def trains(trainable: bool | None, synchronization: object) -> bool:
-    """Return `trainable`, or if that is None: whether `synchronization` is not ON_READ."""
+    """Return `trainable`. If it is None, return whether `synchronization` is not ON_READ."""
     if trainable is None:
         return synchronization is not VariableSynchronization.ON_READ
     return bool(trainable)

@@ -1,9 +1,9 @@
 """Resource variables: variables behind a handle, through which ops read and change them.
 
 A reference variable has one read op that all its users share. For a resource variable, each user
-has a separate read op, which runs after the control dependencies of that user, and in each
-iteration of its loop. Methods that change the variable do not return a reference, but an
-`UnreadVariable`: the variable as it is after the change.
+has a separate read op, which runs after the control dependencies of that user. If the user is in a
+loop, the read op runs in each iteration. Methods that change the variable return an
+`UnreadVariable`, whose reads wait for the change.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class ResourceVariable(Variable):
-    """A variable behind a handle; see `Variable` for the arguments.
+    """A variable that ops access through a handle. For the arguments, see `Variable`.
 
-    handle: a scalar of dtype resource, which represents the variable in the graph.
+    Attributes:
+      handle: a scalar of dtype resource, which represents the variable in the graph.
     """
 
     _initializer_scope = True
@@ -60,7 +61,9 @@ class ResourceVariable(Variable):
         return assignment
 
     def _read(self) -> Tensor:
-        """Create the read op for fetches; with a caching device, all users share its result."""
+        """Create the read op that fetches use. With a caching device, all users share its
+        result.
+        """
         with self._graph.name_scope("Read"):
             with self._beside():
                 value = self._read_here()
@@ -74,12 +77,14 @@ class ResourceVariable(Variable):
             return self._cached
 
     def _read_here(self) -> Tensor:
-        """Return a new read, after the control dependencies in effect."""
+        """Return a new read op, which runs after the current control dependencies."""
         return raw_ops.ReadVariableOp(self._variable, dtype=self._dtype)
 
     @contextmanager
     def _beside(self) -> Iterator[None]:
-        """Request the variable's device in the block, regardless of the scopes around it."""
+        """Place the ops of the block on the variable's device, regardless of the current device and
+        colocation scopes.
+        """
         graph = self._graph
         with (
             graph.colocate_with(None, ignore_existing=True),
@@ -88,9 +93,10 @@ class ResourceVariable(Variable):
             yield
 
     def _after(self) -> AbstractContextManager[Any]:
-        """Return the context for reads and changes of the variable; here without dependencies.
+        """Return a context manager for creating reads and changes of the variable. Here it adds no
+        dependencies.
 
-        For an `UnreadVariable`, reads and changes depend on the op that changed the variable.
+        For an `UnreadVariable`, it adds a dependency on the op that changed the variable.
         """
         return nullcontext()
 
@@ -98,7 +104,9 @@ class ResourceVariable(Variable):
         return self._snapshot
 
     def _component(self) -> ResourceVariable:
-        """Return the variable itself; a variable with several copies returns the current one."""
+        """Return the variable itself. In a subclass with several copies, return the copy of the
+        current replica.
+        """
         return self
 
     @property
@@ -107,7 +115,9 @@ class ResourceVariable(Variable):
         return self._variable
 
     def value(self) -> Tensor:
-        """Return a new read under the current control dependencies, or the cached read."""
+        """Return a new read op under the current control dependencies or, with a caching device,
+        the shared read.
+        """
         if self._cached is not None:
             return self._cached
         with self._beside(), self._after():
@@ -154,7 +164,7 @@ class ResourceVariable(Variable):
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """Return the static shape of the value, as `shape`."""
+        """Return the static shape of the value, which is also the property `shape`."""
         return self._shape
 
     @property
@@ -163,7 +173,7 @@ class ResourceVariable(Variable):
         return self._initializer
 
     def set_shape(self, shape: Any) -> None:
-        """Refine the static shape. Raises ValueError if the two contradict each other."""
+        """Refine the static shape. Raises ValueError if `shape` contradicts the known shape."""
         self._shape = self._shape.merge_with(shape)
         self._snapshot.set_shape(shape)
 
@@ -181,12 +191,14 @@ class ResourceVariable(Variable):
         return self._after_change(operation) if read_value else operation
 
     def _after_change(self, op: Operation) -> UnreadVariable:
-        """Return the variable for users that must read the value after the change by `op`."""
+        """Return an object that represents the variable after `op` has changed it. Its reads wait
+        for `op`.
+        """
         return UnreadVariable(self, op)
 
 
 class UnreadVariable(ResourceVariable):
-    """A resource variable after its change by `op`. Reads of this object wait for `op`."""
+    """A resource variable after `op` has changed it. Reads of this object wait for `op`."""
 
     def __init__(self, variable: ResourceVariable, op: Operation) -> None:
         vars(self).update(vars(variable._component()))

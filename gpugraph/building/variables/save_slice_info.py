@@ -1,4 +1,6 @@
-"""The position of a part of a variable in the whole variable, which a checkpoint records."""
+"""The position of a part of a partitioned variable in the whole variable. A checkpoint records
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,12 @@ from gpugraph.graph.client.scoped_names import is_in_scope, prepend_name_scope, 
 
 @dataclass(frozen=True)
 class SaveSliceInfo:
-    """A part of the variable `full_name`: its shape is `var_shape`, its position is `var_offset`.
+    """The position of a part of the variable `full_name`. The shape of the part is `var_shape`, and
+    its offset is `var_offset`.
 
     Args:
-      save_slice_info_def: a SaveSliceInfoDef message that replaces the other arguments; its name is
-        prefixed by the scope `import_scope`.
+      save_slice_info_def: a SaveSliceInfoDef message that replaces all other arguments. The scope
+        `import_scope` is added to its name as a prefix.
     """
 
     full_name: str | None = None
@@ -37,7 +40,7 @@ class SaveSliceInfo:
 
     @property
     def spec(self) -> str:
-        """The shape of the whole variable, then `offset,size` of each dimension: `"4 2
+        """The shape of the whole variable, followed by `offset,size` for each dimension: `"4 2
         0,2:0,2"`.
         """
         shape = " ".join(str(size) for size in self.full_shape or ())
@@ -45,7 +48,7 @@ class SaveSliceInfo:
         return f"{shape} " + ":".join(f"{offset},{size}" for offset, size in bounds)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Return a SaveSliceInfoDef, or None for a variable outside of the scope."""
+        """Return a SaveSliceInfoDef, or None if the variable is outside of the scope."""
         name = self.full_name or ""
         if not is_in_scope(name, export_scope):
             return None

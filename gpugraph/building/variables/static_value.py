@@ -1,4 +1,4 @@
-"""`tf.get_static_value`: values that are available at graph construction."""
+"""`tf.get_static_value`: the values of tensors that are known at graph construction."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gpugraph.ops.framework.constant_value import value_for_programs
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """Return the array that a tensor holds in every run, or None if that isn't known.
+    """Return the array that a tensor holds in every run, or None if it is unknown.
 
-    A tensor whose value was returned can't be fed any more. Variables, SparseTensors and
+    After its value was returned, a tensor can no longer be fed. Variables, SparseTensors and
     IndexedSlices have no static value. A value that is not a tensor is returned unchanged.
 
     Args:
-      partial: whether to return an array of objects for a stack along axis 0 with unknown parts.
-        Each unknown part is None.
+      partial: whether to return an array of objects for a stack along axis 0 if only some of the
+        stacked values are known. Each unknown value is None.
     """
     if not isinstance(tensor, Tensor):
         return None if is_tensor(tensor) else tensor

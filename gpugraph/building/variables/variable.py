@@ -1,8 +1,8 @@
 """Variables: tensors that keep their value between runs.
 
 `Variable` is TensorFlow 1's reference variable: a VariableV2 op, an Assign that initializes it, and
-an Identity `read` through which all users read it. Its value is kept by a session, from the run of
-its initializer on. `resource_variable.ResourceVariable` is the other kind of variable.
+an Identity `read` through which all users read it. After its initializer has run, a session keeps
+its value. `resource_variable.ResourceVariable` is the other kind of variable.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
 
 
 class Variable(VariableInProto, metaclass=CreatedByScopes):
-    """A value that a session keeps. It can be used wherever a tensor can; `v[1:3].assign(x)` writes
-    a part.
+    """A value that a session keeps. It can be used wherever a tensor can. `v[1:3].assign(x)`
+    changes a slice of it.
 
     Args:
       initial_value: a value convertible to a tensor, or a callable without arguments that returns
-        one, called outside of the control dependencies in effect. Its static shape must be fully
-        defined unless `validate_shape` is False.
-      trainable: whether optimizers change it by default (collection TRAINABLE_VARIABLES).
-      collections: graph collections to join, [GLOBAL_VARIABLES] by default.
+        one. The callable is called outside of the current control dependencies. The static shape
+        must be fully defined unless `validate_shape` is False.
+      trainable: whether optimizers change the variable by default (collection TRAINABLE_VARIABLES).
+      collections: the graph collections to which it is added, [GLOBAL_VARIABLES] by default.
       constraint: a function that optimizers apply to the variable's value after each update.
-      use_resource: whether it is a resource variable, `ResourceVariable`; by default the variable
-        scope decides, else `tf.resource_variables_enabled()`.
+      use_resource: whether it is a resource variable, `ResourceVariable`. By default the variable
+        scope decides, or else `tf.resource_variables_enabled()`.
 
     >>> v = tf.Variable(1.0, name="v")
     >>> session.run(v.initializer)
@@ -174,14 +174,17 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return assignment.op
 
     def _take_along(self, ops: Sequence[Operation], scope: str) -> None:
-        """Colocate the initializer's `ops`, which were created earlier, with the variable."""
+        """Colocate the initializer's `ops`, which were created before the variable, with the
+        variable.
+        """
         groups = self._variable.op.colocation_groups()
         for op in ops:
             if op.name.startswith(scope) and "_class" not in op._attrs:
                 op._attrs = {**op._attrs, "_class": groups}
 
     def _safe_initial_value(self) -> Tensor:
-        """Return the initial value, with uninitialized variables replaced by their initial values.
+        """Return the initial value in a form that does not depend on other variables being
+        initialized: each such variable that has no value yet is replaced by its own initial value.
 
         One run can then initialize all variables, in any order.
         """
@@ -220,7 +223,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._snapshot
 
     def read_value(self) -> Tensor:
-        """Return a separate read, after the control dependencies in effect."""
+        """Return a new read op, which runs after the current control dependencies."""
         return raw_ops.Identity(self._variable, name="read")
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
@@ -237,7 +240,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._initial_value
 
     def initialized_value(self) -> Tensor:
-        """Return the value, or the initial value if the variable has no value in the session."""
+        """Return the value or, if the variable has no value in the session, the initial value."""
         with self._graph.control_dependencies(None):
             return convert_to_tensor(
                 cond(self._is_initialized(), self.read_value, lambda: self._guarded_initial_value)
@@ -269,7 +272,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._variable.shape
 
     def get_shape(self) -> TensorShape:
-        """Return the static shape, as `shape`."""
+        """Return the static shape, which is also the property `shape`."""
         return self._variable.shape
 
     @property
@@ -295,7 +298,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Assign `value` in a run. Return the reference; without `read_value`, return the
+        """Assign `value` in a run. Return the reference. If `read_value` is False, return the
         operation.
         """
         return self._changed_by(
@@ -348,12 +351,14 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._as_graph_element().eval(session=session)
 
     def set_shape(self, shape: Any) -> None:
-        """Refine the static shape. Raises ValueError if the two contradict each other."""
+        """Refine the static shape. Raises ValueError if `shape` contradicts the known shape."""
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
 
     def experimental_ref(self) -> Reference:
-        """Return a hashable object that compares by identity; `deref()` returns the variable."""
+        """Return a hashable object that compares by identity. Its method `deref()` returns the
+        variable.
+        """
         return Reference(self)
 
     def __repr__(self) -> str:

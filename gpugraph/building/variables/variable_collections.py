@@ -1,4 +1,4 @@
-"""The variables of a graph: lists by collection, and ops that initialize them."""
+"""The variables of a graph: lists of them by collection, and ops that initialize them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables of collection GLOBAL_VARIABLES, or those whose names match `scope`.
+    """Return the variables in the collection GLOBAL_VARIABLES. With `scope`, return only those
+    whose names match it.
 
     >>> v = tf.Variable(1.0, name="v")
     >>> [variable.name for variable in tf.global_variables()]
@@ -31,17 +32,19 @@ def global_variables(scope: str | None = None) -> list[Any]:
 
 
 def all_variables() -> list[Any]:
-    """Return the variables of collection GLOBAL_VARIABLES: an older name of `global_variables`."""
+    """Return the variables in the collection GLOBAL_VARIABLES. This is an older name of
+    `global_variables`.
+    """
     return global_variables()
 
 
 def local_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables of collection LOCAL_VARIABLES."""
+    """Return the variables in the collection LOCAL_VARIABLES."""
     return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables of collection TRAINABLE_VARIABLES.
+    """Return the variables in the collection TRAINABLE_VARIABLES.
 
     >>> v = tf.Variable(1.0, name="v")
     >>> step = tf.Variable(0, trainable=False)
@@ -52,17 +55,21 @@ def trainable_variables(scope: str | None = None) -> list[Any]:
 
 
 def model_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables of collection MODEL_VARIABLES: those of a model's layers."""
+    """Return the variables in the collection MODEL_VARIABLES, which are the variables of a model's
+    layers.
+    """
     return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables of MOVING_AVERAGE_VARIABLES, for which moving averages are kept."""
+    """Return the variables in the collection MOVING_AVERAGE_VARIABLES. Moving averages of them are
+    kept.
+    """
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def _variables(var_list: Any) -> list[Any]:
-    """Return the variables in a sequence. Raises TypeError for anything else."""
+    """Return the variables in a sequence. Raises TypeError if an item is not a variable."""
     try:
         variables = list(var_list)
     except TypeError:
@@ -100,7 +107,8 @@ def local_variables_initializer() -> Operation:
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """Return an operation that runs the collection TABLE_INITIALIZERS; a NoOp if that is empty.
+    """Return an operation that runs the operations in the collection TABLE_INITIALIZERS. If the
+    collection is empty, it is a NoOp.
 
     >>> session.run(tf.tables_initializer())
     """
@@ -115,10 +123,10 @@ def is_tensor(x: Any) -> bool:
 def is_variable_initialized(variable: Any) -> Tensor:
     """Return a bool scalar: whether the variable has a value in the session.
 
-    Raises TypeError for anything else.
+    Raises TypeError if `variable` has any other type.
 
     Args:
-      variable: a Variable, the reference tensor of one, or a resource handle.
+      variable: a Variable, the reference tensor of a variable, or a resource handle.
     """
     if isinstance(variable, Tensor) and variable.dtype._is_ref_dtype:
         return raw_ops.IsVariableInitialized(variable)
@@ -150,13 +158,13 @@ def report_uninitialized_variables(
 
 
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
-    """Return a tensor whose run raises FailedPreconditionError if a variable has no value.
+    """Return a tensor. Running it raises FailedPreconditionError if a variable has no value.
 
-    Return None if there are no variables.
+    Returns None if there are no variables. New programs use `report_uninitialized_variables`
+    instead.
 
     Args:
-      var_list: the variables, by default all global and local variables. New programs use
-        `report_uninitialized_variables` instead.
+      var_list: the variables, by default all global and local variables.
     """
     chosen = global_variables() + local_variables() if var_list is None else _variables(var_list)
     graph = get_default_graph()

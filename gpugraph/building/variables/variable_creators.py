@@ -1,7 +1,7 @@
-"""Creation of variables by the functions that a program sets with `variable_creator_scope`.
+"""Creation of variables through the functions that a program sets with `variable_creator_scope`.
 
 `tf.Variable(...)` calls the innermost creator of its graph and thread, which may call the next
-creator, and so on; the last creator calls the class. `tf.Variable` returns the result of the
+creator, and so on. The last creator calls the class. `tf.Variable` returns the result of the
 innermost creator.
 """
 
@@ -17,9 +17,10 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class CreatedByScopes(type):
-    """The metaclass of classes whose instances are created by the active creators, if any.
+    """The metaclass of classes whose instances are created through the active creators, if any.
 
-    Subclasses are instantiated directly: the creators' last result is an instance of the class.
+    The subclasses of such a class are instantiated directly, since the call at the end of the chain
+    of creators returns an instance of a subclass.
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -52,15 +53,17 @@ class CreatedByScopes(type):
 
 
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> AbstractContextManager[None]:
-    """In the block, in this thread, create the default graph's variables by `variable_creator`.
+    """In the block, in this thread, create the default graph's variables through
+    `variable_creator`.
 
-    Raises RuntimeError if scopes are not left in the opposite order of entering.
+    The creator of the innermost scope is called first. `tf.get_variable` also calls the creators.
+
+    Raises RuntimeError if scopes are not left in the reverse order of entering.
 
     Args:
       variable_creator: `creator(next_creator, **arguments)`, called with all arguments of
-        `tf.Variable` by name; it returns the result of `next_creator(**arguments)`, or a
-        replacement. The innermost scope's creator is called first. `tf.get_variable` also calls the
-        creators.
+        `tf.Variable` by name. It returns the result of `next_creator(**arguments)`, or a
+        replacement.
     """
     graph = get_default_graph()
     return graph._variable_creator_scope(variable_creator)

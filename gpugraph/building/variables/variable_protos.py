@@ -25,7 +25,7 @@ VARIABLE_VALUE = "VARIABLE_VALUE"
 
 
 class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
-    """A variable that is convertible to a message, and constructible from one."""
+    """A variable that can be converted to a VariableDef message and back."""
 
     _caching_device: Any = None
     _constraint: Any = None
@@ -36,7 +36,7 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
         return {VARIABLE_VALUE: self}
 
     def _set_save_slice_info(self, save_slice_info: SaveSliceInfo) -> None:
-        """Record which part of a partitioned variable this one is, for savers."""
+        """Record, for savers, which part of a partitioned variable this variable is."""
         self._save_slice_info = save_slice_info
 
     def _get_save_slice_info(self) -> SaveSliceInfo | None:
@@ -44,15 +44,16 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
 
     @classmethod
     def from_proto(cls, variable_def: Any, import_scope: str | None = None) -> Any:
-        """Return a Variable for the ops that a VariableDef names, in the default graph.
+        """Return a Variable that consists of the ops that a VariableDef names, in the default
+        graph.
 
-        Raises KeyError for names that the graph does not have.
+        Raises KeyError if the graph does not have one of the names.
         """
         kind: Any = cls._kind(bool(variable_def.is_resource))  # type: ignore[attr-defined]
         return type.__call__(kind, variable_def=variable_def, import_scope=import_scope)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Return a VariableDef, or None for a variable outside of the scope.
+        """Return a VariableDef, or None if the variable is outside of the scope.
 
         Args:
           export_scope: the name scope that is removed from the names.
@@ -103,7 +104,9 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
 
 
 def register_variable_protos(from_proto: Any) -> None:
-    """Register the conversion of variables in a graph's collections to messages and back."""
+    """Register functions that convert the variables in a graph's collections to messages and
+    back.
+    """
     for key in (
         GraphKeys.GLOBAL_VARIABLES,
         GraphKeys.TRAINABLE_VARIABLES,

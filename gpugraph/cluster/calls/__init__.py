@@ -1,1 +1,1 @@
-"""Parts of calls between processes: proofs, answers, and the supervision of connections."""
+"""Components of calls between processes: proofs, answers, and the supervision of connections."""

@@ -18,16 +18,16 @@ from gpugraph.runtime.step_failure import same_kind
 
 
 def message_of(name: str, **fields: Any) -> Any:
-    """Return a new protobuf message of the cluster's service.
+    """Return a new protobuf message of a type that the cluster's service defines.
 
     Args:
-      name: the name of its type.
+      name: the name of the type.
     """
     return messages_pb2.SERVICE_MESSAGES[name](**fields)
 
 
 def node_of(error: OpError) -> str:
-    """Return the name of the node at which the error occurred, or the empty string."""
+    """Return the name of the node where the error occurred. If there is none, return ""."""
     return getattr(error, "node_name", None) or getattr(error._node_def, "name", None) or ""
 
 
@@ -48,7 +48,7 @@ def error_of(failure: Any) -> OpError:
 
 
 def status_codes() -> dict[str, int]:
-    """Return the numbers of gRPC's statuses, by name. TensorFlow's error codes have the same
+    """Return the numbers of gRPC's status codes, by name. TensorFlow's error codes have the same
     numbers.
     """
     return {status.name: status.value[0] for status in grpc().StatusCode}
@@ -58,7 +58,7 @@ def success(content: bytes) -> bytes:
     """Return the answer for a successful call.
 
     Args:
-      content: its serialized response.
+      content: the serialized response.
     """
     return b"\0" + content
 
@@ -106,8 +106,8 @@ class PendingCall:
         self._lock = new_lock()
 
     def __call__(self) -> Any:
-        """Wait for the response and return it. Raises CancelledError, and the errors of
-        `Peer.call`.
+        """Wait for the response and return it. Raises CancelledError if the call was cancelled, and
+        the errors of `Peer.call`.
         """
         try:
             with self._lock:
@@ -124,7 +124,9 @@ class PendingCall:
         self._future.add_done_callback(lambda _: function())
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Register a function to be called, in some thread, with the error if the call fails."""
+        """Register a function to be called, in some thread, if the call fails. It receives the
+        error.
+        """
 
         def tell() -> None:
             try:

@@ -1,9 +1,11 @@
-"""A kernel filter that drops connection requests of certain hosts before they reach this process.
+"""A kernel filter that drops the connection requests of certain hosts before they reach this
+process.
 
-A program of the classic Berkeley packet filter is attached to the listening socket, which needs no
-privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets inherit the filter. The filter
-drops only SYN packets. Established connections are therefore unaffected, even those of hosts whose
-requests are dropped. A host whose request was dropped repeats its SYN after 1 s, 3 s and 7 s.
+The filter is a program of the classic Berkeley packet filter. It is attached to the listening
+socket, which needs no privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets inherit the
+filter. The filter drops only SYN packets, so it does not affect established connections, even those
+of hosts whose requests are dropped. A host whose request was dropped repeats its SYN after 1 s, 3 s
+and 7 s.
 """
 
 from __future__ import annotations
@@ -31,14 +33,14 @@ and constant.
 
 
 def drop_requests(listening: socket.socket, shares: Mapping[str, float]) -> None:
-    """Make a listening socket drop a share of the SYN packets of some hosts.
+    """Make a listening socket drop some of the SYN packets of some hosts.
 
-    Raises OSError if the kernel refuses the filter.
+    This replaces the socket's previous filter. Only the last `MAX_HOSTS` hosts are used. Raises
+    OSError if the kernel rejects the filter.
 
     Args:
-      shares: the fraction to drop (0 to 1) by host. A host is an IPv4 address or the first 64 bits
-        of an IPv6 address, as `host_key` returns it. The filter replaces the socket's previous
-        filter. Only the last `MAX_HOSTS` hosts are used.
+      shares: the fraction to drop (0 to 1) for each host. A host is an IPv4 address or the first 64
+        bits of an IPv6 address, as `host_key` returns it.
     """
     program = _program(dict(list(shares.items())[-MAX_HOSTS:]))
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
@@ -48,8 +50,8 @@ def drop_requests(listening: socket.socket, shares: Mapping[str, float]) -> None
 
 
 def host_key(host: str) -> str:
-    """Return the IPv4 address, or the /64 network of an IPv6 address, all of which may belong to
-    one host.
+    """Return an IPv4 address unchanged. For an IPv6 address, return its /64 network, which may
+    belong to a single host.
     """
     address = ipaddress.ip_address(host.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):

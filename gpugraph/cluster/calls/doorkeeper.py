@@ -1,12 +1,12 @@
-"""Closes a server's connection if the client does not soon prove that it has the key.
+"""Closes connections whose client does not soon prove that it has the cluster's key.
 
 gRPC itself never closes a connection that is silent, sends half of a call, or sends ten thousand
-calls that are refused. Each such connection holds a file descriptor, threads and memory. Therefore
-a thread inspects the sockets that the server's port has accepted, which Linux lists. A connection
-without a proof is shut after a second, and a connection with eight wrong proofs immediately. If
-more than 512 connections have no proof, the oldest of them are shut as well. A proven connection
-stays open until its client closes it. If connections of one host repeatedly end without a proof,
-the kernel drops that host's connection requests (`host_limits.py`).
+calls that are rejected. Each such connection holds a file descriptor, threads and memory. Therefore
+a thread inspects the sockets that the server's port has accepted, which Linux lists. It shuts a
+connection without a proof after a second, and a connection with eight wrong proofs immediately. If
+more than 512 connections have no proof, it shuts the oldest of them as well. A connection with a
+valid proof remains open until its client closes it. If connections of one host repeatedly end
+without a proof, the kernel drops connection requests of that host (`host_limits.py`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Address = str
 
 
 class Doorkeeper:
-    """Inspects the connections that were accepted at one port.
+    """A monitor of the connections that one port has accepted.
 
     Args:
       max_looks: the number of inspections after which a connection without a proof is shut.
@@ -65,7 +65,9 @@ class Doorkeeper:
         self._is_stopped = False
 
     def start(self) -> None:
-        """Start the thread that inspects connections, unless the system does not list them."""
+        """Start the thread that inspects connections. Do nothing if the system does not list
+        them.
+        """
         if _FILES.is_dir():
             threading.Thread(target=self._watch, name="gpugraph-door", daemon=True).start()
 
@@ -78,7 +80,7 @@ class Doorkeeper:
         """Record that a caller has proven that it has the key.
 
         Args:
-          connection: gRPC's name for its connection.
+          connection: gRPC's name for the caller's connection.
         """
         address = _address(connection)
         if address not in self._proven:
@@ -86,8 +88,8 @@ class Doorkeeper:
             self._limits.note_proven(_host(address))
 
     def refuse(self, connection: str) -> None:
-        """Record that a connection's call was refused; after eight refused calls, inspect the
-        sockets immediately.
+        """Record that a call was rejected. After eight rejected calls of one connection, inspect
+        the sockets immediately.
         """
         address = _address(connection)
         count = self._num_refused[address] = self._num_refused.get(address, 0) + 1
@@ -136,8 +138,8 @@ class Doorkeeper:
                 self._limits.note_unproven(_host(address))
 
     def _unwelcome(self, unproven: dict[str, Address]) -> list[str]:
-        """Return the sockets to shut. These are unproven for too long, were refused too often, or
-        are too many.
+        """Return the sockets to shut. These have been unproven for too long, had too many calls
+        rejected, or exceed the limit on their number.
         """
         num_over = len(unproven) - _MAX_NEW
         return [
@@ -187,8 +189,8 @@ class Doorkeeper:
     def _copy(self, sockets: dict[str, int], name: str) -> socket.socket | None:
         """Return a duplicate of a socket of this port. Return None for any other socket.
 
-        The file descriptor may meanwhile refer to another socket, so the inode of the duplicate is
-        compared with the socket's name. No other code can close the duplicate.
+        In the meantime the file descriptor may have been reused for another socket, so the inode of
+        the duplicate is compared with the socket's name. No other code can close the duplicate.
         """
         with contextlib.suppress(OSError):
             copy = socket.socket(fileno=os.dup(sockets[name]))

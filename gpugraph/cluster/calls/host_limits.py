@@ -1,10 +1,11 @@
-"""Decides for which hosts the kernel drops connection requests, because too many of their
-connections ended without a proof.
+"""Limits on connection requests of a host, for hosts whose connections too often end without a
+proof.
 
 Each connection that ends without a proof adds 1 to the count of its host. The count falls by
-`FALL_PER_S` each second. If the count is above `MANY`, the host may open one connection in four. If
-the count is above `TOO_MANY`, the host may open no connection. If another connection of the host
-has proven itself within the last minute, one request in four is accepted in any case.
+`FALL_PER_S` each second. If the count is above `MANY`, the kernel drops three of four connection
+requests of the host. If the count is above `TOO_MANY`, it drops all of them. There is one
+exception: if another connection of the host has sent a valid proof within the last minute, one of
+four requests is always accepted.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _MAX_HOSTS = 4096
 
 
 class HostLimits:
-    """Counts unproven connections by host. Not thread-safe, except for `note_proven`.
+    """Counts of unproven connections by host. Only the method `note_proven` is thread-safe.
 
     Args:
-      clock: a function that returns the time in seconds; tests replace it.
+      clock: a function that returns the time in seconds. Tests replace it.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -33,11 +34,11 @@ class HostLimits:
         self._proven: dict[str, float] = {}  # the time of the latest proof
 
     def note_proven(self, host: str) -> None:
-        """Record that a connection of a host has proven itself now."""
+        """Record that a connection of a host has now sent a valid proof."""
         self._proven[host] = self._clock()
 
     def note_unproven(self, host: str) -> None:
-        """Count a connection that ended without a proof."""
+        """Record that a connection has ended without a proof."""
         count = min(self._count(host) + 1, _HIGHEST)
         self._counts.pop(host, None)
         self._counts[host] = count, self._clock()

@@ -1,14 +1,13 @@
-"""Proofs: the caller and the server each prove to the other process that they have the cluster's
-key.
+"""Proofs: the caller and the server prove to each other that they have the cluster's key.
 
-Before any message, the caller sends a proof in the metadata of the call: the time, a random name of
-the caller's process, the number of the call within that process, the incarnation of the called
-server, and an authentication code of these data and the method. From these data and the key, both
-sides derive a key for this call. With it, each side authenticates its messages, including the
-messages of a stream. A message is followed by its code, HMAC-SHA-256 truncated to 16 bytes, over
-the direction, the number of the message, and all of its bytes. So nobody without the key can
-change, omit or repeat a message, return it to its sender, or present it as the answer to another
-call. The key does not encrypt; TLS does.
+Before any message, the caller sends a proof in the metadata of the call. It consists of the time, a
+random name of the caller's process, the number of the call within that process, the incarnation of
+the called server, and an authentication code of these data and the method. From these data and the
+key, both sides derive a key for this call. With this derived key, each side authenticates its
+messages, including the messages of a stream. Each message is followed by its code: HMAC-SHA-256,
+truncated to 16 bytes, over the direction, the number of the message, and all of its bytes. So
+nobody without the key can change, omit or repeat a message, return it to its sender, or present it
+as the answer to another call. The key does not encrypt messages, but TLS does.
 """
 
 from __future__ import annotations
@@ -44,10 +43,11 @@ _SHA = "sha256"
 
 
 class MessageProofs:
-    """Authenticates the messages of one call or stream, and checks the messages of the other side.
+    """An object that authenticates the messages of one call or stream, and checks the messages of
+    the other side.
 
     Args:
-      key: the key of this call; empty for no authentication.
+      key: the key of this call. If it is empty, messages are not authenticated.
       is_server: whether this process answers the call.
     """
 
@@ -61,7 +61,7 @@ class MessageProofs:
             self._sending, self._receiving = reversed(codes) if is_server else codes
 
     def attach(self, *parts: Any) -> bytes:
-        """Return the next message to send: the given parts, followed by the message's
+        """Return the next message to send: the parts that were passed, followed by the message's
         authentication code.
         """
         if not self._has_key:
@@ -144,10 +144,11 @@ def _derived(key: bytes, method: str, head: str) -> tuple[bytes, str]:
 
 
 class CallerProofs:
-    """Checks the proofs of callers of one server, and rejects repeated proofs.
+    """An object that checks the proofs of the callers of one server, and rejects repeated proofs.
 
-    incarnation: a random number of this server object. A proof for one server is not valid for
-    another server, or for a server that is started later.
+    Attributes:
+      incarnation: a random number of this server object. A proof for one server is not valid for
+        another server, or for a server that is started later.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -159,10 +160,10 @@ class CallerProofs:
     def check(self, shown: str, method: str) -> MessageProofs:
         """Check a caller's proof. Return the object that authenticates the messages of its call.
 
-        Raises UnauthenticatedError for a proof that is wrong or repeated, whose time is off by more
-        than five minutes, or that was sent to a server without a key. Raises UnavailableError for a
-        proof for another incarnation of the server. Raises ResourceExhaustedError if too many
-        processes called within ten minutes.
+        Raises UnauthenticatedError if the proof is wrong or repeated, if its time is off by more
+        than five minutes, or if this server has no key. Raises UnavailableError if the proof is for
+        another incarnation of the server. Raises ResourceExhaustedError if too many processes have
+        called within ten minutes.
         """
         if not self._key and not shown:
             return MessageProofs(b"")
@@ -191,8 +192,8 @@ class CallerProofs:
                 raise UnauthenticatedError.of_no_node("This call was made before")
 
     def _make_room(self, now: int) -> None:
-        """If there are too many callers, forget those whose calls are all too old to be
-        repeated.
+        """If there are too many callers, forget those whose calls are all so old that their proofs
+        are no longer valid.
         """
         if len(self._callers) < _MAX_CALLERS:
             return
@@ -205,7 +206,9 @@ class CallerProofs:
 
 
 class _CallerWindow:
-    """The numbers of the calls received from one caller, and the latest time in its proofs."""
+    """The numbers of the calls that were received from one caller, and the latest time in its
+    proofs.
+    """
 
     __slots__ = ("_newest", "_seen", "seconds")
 
@@ -213,8 +216,8 @@ class _CallerWindow:
         self._newest = self._seen = self.seconds = 0
 
     def add(self, number: int, seconds: int) -> bool:
-        """Record a call. Return False if the call is a repetition, or too old to be recognized as
-        one.
+        """Record a call. Return False if the call is a repetition, or is too old to tell whether it
+        is one.
         """
         ahead = number - self._newest
         if ahead > 0:

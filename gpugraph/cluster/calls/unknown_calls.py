@@ -1,10 +1,10 @@
-"""Limits the rate at which gRPC delivers calls of methods that the server has not registered.
+"""A limit on the rate at which gRPC delivers calls of methods that the server has not registered.
 
 Callers with the key use method names that nobody can derive without it (`proofs.service_of`). So
-calls of unregistered methods come from strangers, or from callers with a wrong key, which must get
-an error. The Python package grpcio requests the next call from gRPC's C core as soon as it has
-received one. With ten thousand pending calls, the process would do little else. Calls that are not
-requested stay in the core, which holds a few thousand calls and drops further calls. The limit uses
+calls of unregistered methods come from strangers, or from callers with a wrong key, which must
+receive an error. The Python package grpcio requests the next call from gRPC's C core as soon as it
+has received one. With ten thousand pending calls, the process would do little else. Calls that are
+not requested wait in the core, which holds a few thousand calls and drops any more. The limit uses
 internals of grpcio's server, which are not a public interface. If a release of grpcio has different
 internals, such calls are delivered without a limit.
 """
@@ -21,7 +21,9 @@ _PAUSE_S = 0.01
 
 
 class SlowServer:
-    """Wraps the C core's server object inside a grpcio server, to limit its requests for calls."""
+    """A wrapper around the C core's server object inside a grpcio server, which limits its requests
+    for calls.
+    """
 
     def __init__(self, server: Any) -> None:
         self._server = server
@@ -33,7 +35,9 @@ class SlowServer:
         return getattr(self._server, name)
 
     def request_call(self, *arguments: Any) -> None:
-        """Request the core's next unregistered call, at least `_PAUSE_S` after the last request."""
+        """Request the next unregistered call from the core, at least `_PAUSE_S` seconds after the
+        last request.
+        """
         with self._lock:
             wait_s = self._last_s + _PAUSE_S - time.monotonic()
             self._pending = arguments
@@ -55,7 +59,7 @@ class SlowServer:
             self._server.request_call(*arguments)
 
     def shutdown(self, *arguments: Any) -> None:
-        """Issue a delayed request, because grpcio waits for its end, and shut down the core's
+        """Issue a delayed request now, because grpcio waits for its end. Then shut down the core's
         server.
         """
         with self._lock:

@@ -1,8 +1,8 @@
-"""GrpcSession: a session whose runs are executed by a server.
+"""GrpcSession: a session on a server, which executes its runs.
 
-The server has a copy of the graph, which is extended before a run if the client's graph has grown.
-A run sends names and fed values, and receives values. A server in the same process is called
-directly.
+The server has a copy of the graph. If the client's graph has grown, the copy is extended before a
+run. The client sends names and fed values, and receives values. A server in the same process is
+called directly.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _PLACE = re.compile(r"\[\[node (\S+) \((?:defined at .*?|made by the runtime)\)(
 class _KeptOnServer(KeptTensors):
     """The tensors that a session keeps on the devices of its cluster.
 
-    A program may drop handles at any time, so their tensors are deleted with the session's next
-    call.
+    A program may drop the handle of a tensor at any time. The tensor is then deleted together with
+    the session's next call.
     """
 
     def __init__(self, session: GrpcSession) -> None:
@@ -49,20 +49,24 @@ class _KeptOnServer(KeptTensors):
         self._discarded: list[str] = []
 
     def keep(self, handle: NewHandle) -> None:
-        """Do nothing: the worker that computed the tensor keeps it."""
+        """Do nothing, because the worker that computed the tensor keeps it."""
 
     def read(self, handle: str) -> Any:
-        """Return the tensor of a handle. Raises InvalidArgumentError if it is deleted or belongs to
-        another session.
+        """Return the tensor of a handle. Raises InvalidArgumentError if the tensor is deleted or
+        belongs to another session.
         """
         return self._session.master.read_kept(self._session.handle(), handle)
 
     def delete(self, handle: str) -> None:
-        """Delete the tensor on its worker. Raises InvalidArgumentError as `read` does."""
+        """Delete the tensor on its worker. Raises InvalidArgumentError if the tensor is deleted or
+        belongs to another session.
+        """
         self._session.master.delete_kept(self._session.handle(), [handle], True)
 
     def discard(self, handle: str) -> None:
-        """Delete the tensor with the session's next call, which ignores a missing tensor."""
+        """Delete the tensor together with the session's next call. A tensor that does not exist is
+        ignored then.
+        """
         self._discarded.append(handle)
 
     def flush(self, handle: str) -> None:
@@ -92,7 +96,7 @@ class GrpcSession(SessionBackend):
         self._slots = itertools.count()
 
     def create(self, graph: Graph) -> None:
-        """Set the session's graph. Raises AlreadyExistsError if the session has a graph."""
+        """Set the session's graph. Raises AlreadyExistsError if the session already has a graph."""
         if self._graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -102,7 +106,7 @@ class GrpcSession(SessionBackend):
     def handle(self) -> str:
         """Return the session's handle on the server. The first call creates the session there.
 
-        Raises CancelledError if the session is closed, UnavailableError if the server does not
+        Raises CancelledError if the session is closed, and UnavailableError if the server does not
         answer.
         """
         if self._is_closed:
@@ -113,8 +117,8 @@ class GrpcSession(SessionBackend):
             return self._handle
 
     def extend(self) -> str:
-        """Send the operations that the server's copy of the graph lacks, and return the session's
-        handle.
+        """Send the operations that are missing in the server's copy of the graph, and return the
+        session's handle.
         """
         handle, graph = self.handle(), self._graph
         assert graph is not None
@@ -156,7 +160,7 @@ class GrpcSession(SessionBackend):
     def run(
         self, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> list[Any]:
-        """Return the values of the fetches, as a run of a DirectSession does.
+        """Return the values of the fetches, like a run of a DirectSession.
 
         Args:
           slot: the runner's number. In the first run, the server stores the names under this
@@ -175,15 +179,15 @@ class GrpcSession(SessionBackend):
         return [x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in results]
 
     def explain(self, names: StepNames) -> ClusterExplanation:
-        """Return how a run is distributed over the tasks. Raises the errors of `run`."""
+        """Return the assignment of a run's operations to tasks. Raises the errors of `run`."""
         try:
             return ClusterExplanation(self.master.explain(self.extend(), names))
         except OpError as error:
             raise self._with_op(error) from error.__cause__
 
     def _with_op(self, error: OpError) -> OpError:
-        """Return a server's error with the client's operation and the lines of the program that
-        created it.
+        """Return a server's error, with the client's operation and the lines of the program that
+        created the operation.
         """
         graph = self._graph
         assert graph is not None
@@ -202,13 +206,14 @@ class GrpcSession(SessionBackend):
 
     @property
     def kept_tensors(self) -> KeptTensors:
-        """The tensors that stay on the servers between runs."""
+        """The tensors that remain on the servers between runs."""
         return self._kept
 
     def memory_stats(self) -> dict[str, MemoryUse]:
         """Return the memory counters and owners of each device of the cluster, by full device name.
 
-        They cover all sessions on these devices. Raises UnavailableError if a task does not answer.
+        They include all sessions on these devices. Raises UnavailableError if a task does not
+        answer.
         """
         handle = self.handle()
         self._kept.flush(handle)
@@ -254,7 +259,9 @@ class GrpcRunner(Runner):
         self._slot = slot
 
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """Return the fetches' values. Raises ValueError for a value whose shape does not fit."""
+        """Return the values of the fetches. Raises ValueError if the shape of a value does not
+        match its feed.
+        """
         return self._run(values, StepOptions())
 
     def _run(self, values: Sequence[Any], options: StepOptions) -> list[Any]:
@@ -268,10 +275,10 @@ class GrpcRunner(Runner):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """Run with the time limit of `options`, and store the reports that they request in
+        """Run with the time limit of `options`, and store the reports that `options` requests in
         `metadata`.
 
-        These are the StepStats and the partition graphs of all tasks.
+        These reports are the StepStats and the partition graphs of all tasks.
         """
         chosen = options if options is not None else RunOptions()
         if metadata is None:
@@ -288,7 +295,7 @@ class GrpcRunner(Runner):
         return results
 
     def explain(self, values: Sequence[Any]) -> ClusterExplanation:
-        """Return and print the distribution of the run over the tasks of the cluster."""
+        """Print and return the assignment of the run's operations to the tasks of the cluster."""
         del values
         return self._session.explain(self._names)
 
@@ -323,10 +330,10 @@ def _graphs_of_devices(parts: Sequence[bytes]) -> list[Any]:
 
 
 class GrpcSessionFactory:
-    """Accepts targets that begin with `grpc://`."""
+    """The factory of sessions whose target begins with `grpc://`."""
 
     def accepts_options(self, options: SessionOptions) -> bool:
-        """Return whether the target names a server."""
+        """Return whether the target is the address of a server."""
         return options.target.startswith(SCHEME)
 
     def new_session(self, options: SessionOptions) -> GrpcSession:

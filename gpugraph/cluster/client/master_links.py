@@ -25,10 +25,10 @@ _CLOSING_S = 5.0
 
 
 class LocalMaster:
-    """The link to the master of a server of this process.
+    """The link to the master of a server in this process.
 
     Args:
-      timeout_ms: the time limit of runs for sessions that set none, or 0 for no limit.
+      timeout_ms: the time limit of runs of sessions that set none, or 0 for no limit.
     """
 
     def __init__(self, master: Master, timeout_ms: int) -> None:
@@ -58,14 +58,14 @@ class LocalMaster:
     def run(
         self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> Sequence[Any]:
-        """Return the values of the fetches in one step."""
+        """Run one step and return the values of the fetches."""
         session = self._master.session(handle)
         run = session.in_slot(slot, None) or session.in_slot(slot, names)
         assert run is not None
         return session.do(run, values, options)
 
     def explain(self, handle: str, names: StepNames) -> str:
-        """Return the distribution of a run over tasks."""
+        """Return the assignment of a run's operations to tasks."""
         return self._master.session(handle).explain(names)
 
     def close(self) -> None:
@@ -89,8 +89,8 @@ class RemoteMaster(SessionMemory):
     def create_session(self, config: ConfigProto) -> str:
         """Create a session and return its handle.
 
-        Waits until the server answers, for at most the operation timeout of `config` or, if that is
-        not set, GPUGRAPH_CLUSTER_WAIT seconds.
+        Waits until the server answers. The maximum wait is the operation timeout of `config` or, if
+        that is not set, GPUGRAPH_CLUSTER_WAIT seconds.
         """
         wait_s = config.operation_timeout_in_ms / 1000 or seconds("GPUGRAPH_CLUSTER_WAIT")
         with warn_while_waiting(f"Waiting for the server at {self._peer.address}"):
@@ -117,8 +117,8 @@ class RemoteMaster(SessionMemory):
     def run(
         self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> Sequence[Any]:
-        """Return the values of the fetches. The names are sent only until the server has recorded
-        them for the slot.
+        """Run one step and return the values of the fetches. The names are sent only until the
+        server has recorded them for the slot.
         """
         for has_names in (True,) if slot not in self._known else (False, True):
             message = message_of("RunStep", handle=handle, slot=slot)
@@ -139,7 +139,7 @@ class RemoteMaster(SessionMemory):
         raise AbortedError.of_no_node(f"The server at {self._peer.address} keeps no runs")
 
     def explain(self, handle: str, names: StepNames) -> str:
-        """Return the distribution of a run over tasks."""
+        """Return the assignment of a run's operations to tasks."""
         message = message_of("ExplainStep", handle=handle)
         write_names(message.names, names)
         return str(self._peer.call("ExplainStep", message).text)
@@ -151,7 +151,9 @@ class RemoteMaster(SessionMemory):
         )
 
     def close_session(self, handle: str) -> None:
-        """Close a session on the server; give up after five seconds."""
+        """Close a session on the server. If the server does not answer within five seconds, give
+        up.
+        """
         message = message_of("SessionHandle", handle=handle)
         self._peer.call("CloseSession", message, limit_s=_CLOSING_S)
 

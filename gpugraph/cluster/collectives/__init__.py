@@ -1,3 +1,3 @@
 """Collectives over several processes. Their members meet and exchange data while the stages of a
-run continue.
+run are executed.
 """

@@ -1,15 +1,16 @@
-"""Finds the collectives that cross processes, and the collectives that run together.
+"""Finds the collectives that span several processes, and the collectives to execute together.
 
-A member is one collective operation of a group, on one device. A group whose members are all in one
-run and on one task is replaced by local ops when that task compiles its part
+A member is one collective operation of a group, on one device. If all members of a group are in one
+run and on one task, that task replaces them by local ops when it compiles its part of the run
 (`compile/lowering/collectives_joined.py`). All other groups are executed between stages. The stage
-that computes a member's input passes it on immediately, and the collective's output is fed to later
-stages.
+that computes a member's input passes the input on immediately, and the collective's output is fed
+to later stages.
 
-With `RewriterConfig.scoped_allocator_optimization`, reductions of one group and kind that start in
-one stage form a bucket of up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes. They are reduced together, as
-soon as the last input is available. The contents of a bucket depend only on the graph, so sessions
-with equal graphs have equal buckets. If the buckets of two members differ, both get an error.
+With `RewriterConfig.scoped_allocator_optimization`, reductions that have the same group and kind
+and start in one stage form a bucket of up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes. They are reduced
+together, as soon as the last input is available. The contents of a bucket depend only on the graph,
+so sessions with equal graphs have equal buckets. If the buckets of two members differ, both members
+receive an error.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ class CollectiveSpec(NamedTuple):
     """A bucket of collectives that one task executes together.
 
     Args:
-      operations: the names of the members: the `num_local` members of the first collective in the
-        order of their devices, then the members of the next collective, and so on.
-      leader: the task at which the members of all tasks meet.
+      operations: the names of the members, grouped by collective. Each collective has `num_local`
+        members, in the order of their devices.
+      leader: the task where the members of all tasks meet.
       is_whole: whether all members are in one run.
       is_inside: whether the collective is in a branch or a loop, whose plan waits for the result.
     """
@@ -45,13 +46,13 @@ class CollectiveSpec(NamedTuple):
 
 
 class CollectiveGroup(NamedTuple):
-    """The members of one collective that are in a run.
+    """Those members of one collective that are in a run.
 
     Args:
-      is_spread: whether it spans several processes.
-      is_whole: whether these are all members of the group.
+      is_spread: whether the collective spans several processes.
+      is_whole: whether the run contains all members of the group.
       tasks: the sorted tasks of the members.
-      is_inside: whether its one member in this run is in a branch or a loop.
+      is_inside: whether the run's only member is in a branch or a loop.
     """
 
     members: Sequence[Operation]
@@ -103,10 +104,10 @@ def collective_specs(
     config: ConfigProto,
     leader: str,
 ) -> list[CollectiveSpec]:
-    """Return the collectives over processes that start in a stage of one task, in buckets.
+    """Return the collectives over several processes that start in a stage of one task, in buckets.
 
     Args:
-      leader: the task at which members in several runs meet, unless `config` names a task.
+      leader: the task where members in several runs meet, unless `config` names a task.
     """
     instances: dict[int, list[Operation]] = {}
     for op in stage:
@@ -144,9 +145,9 @@ def _leader(config: ConfigProto, default: str) -> str:
 def _bucket_kind(
     members: Sequence[Operation], groups: Mapping[Operation, CollectiveGroup], config: ConfigProto
 ) -> object:
-    """Return a key. Collectives with equal keys may share a bucket.
+    """Return a key of a collective. Collectives with equal keys may share a bucket.
 
-    If a collective must be alone, its key is its first member.
+    If a collective must have a bucket to itself, its key is its first member.
     """
     rewrites = config.graph_options.rewrite_options
     is_on = rewrites.scoped_allocator_optimization in (RewriterConfig.ON, RewriterConfig.AGGRESSIVE)
@@ -171,9 +172,10 @@ def _size(op: Operation) -> int | None:
 
 
 def _filled(instances: Sequence[list[Operation]]) -> list[list[list[Operation]]]:
-    """Divide collectives, in the order of their creation, into buckets within the limit of bytes.
+    """Divide collectives, in the order of their creation, into buckets that do not exceed the limit
+    of bytes.
 
-    A collective that exceeds the limit has a bucket to itself.
+    A collective that is itself larger than the limit has a bucket to itself.
     """
     limit = whole_number("GPUGRAPH_COLLECTIVE_BUCKET", "bytes")
     buckets: list[list[list[Operation]]] = []

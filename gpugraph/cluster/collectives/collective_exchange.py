@@ -1,9 +1,9 @@
 """The exchange of data between the members of a collective, and the order of reduction.
 
-Each element of the result is computed by one member, and sent unchanged to the other members. The
-order of the summands depends only on the number of members and the element's index. So all members
-have the same bits, and equal inputs give equal results in every run. The order differs between the
-three algorithms, which are chosen by size:
+One member computes each element of the result, and sends it unchanged to the other members. The
+order of the summands depends only on the number of members and the element's index. So the results
+of all members are equal bit by bit, and equal inputs give equal results in every run. The order
+differs between the three algorithms. The size of the array determines which is used:
 
     halving and doubling  small arrays: log2(n) exchanges of halves, then log2(n) back
     ring                  large arrays: n parts circulate; all members always send and receive
@@ -39,10 +39,10 @@ MERGES: dict[str, Merge] = {"Add": np.add, "Mul": np.multiply, "Max": np.maximum
 
 
 class Wire(Protocol):
-    """Transports named arrays between the members of one collective.
+    """The transport of named arrays between the members of one collective.
 
     Args:
-      rank: the number of this member.
+      rank: the index of this member.
       size: the number of members.
     """
 
@@ -50,16 +50,18 @@ class Wire(Protocol):
     size: int
 
     def send(self, rank: int, name: str, array: Any) -> None:
-        """Queue an array for the member `rank`, without waiting. It must not change until it is
-        received.
+        """Queue an array for the member `rank`, without waiting. The caller must not change the
+        array until it is received.
         """
 
     def ask(self, rank: int, name: str) -> Callable[[], Any]:
-        """Request an array from a member. Return a function that waits for it."""
+        """Request an array from the member `rank`. Return a function that waits for the array and
+        returns it.
+        """
 
 
 def divide(part: Any, divisor: int) -> None:
-    """Divide a part of the result in place. Integers are rounded toward zero, as by the op Div."""
+    """Divide a part of the result in place. Integers are rounded toward zero, as in the op Div."""
     if divisor == 1:
         return
     if part.dtype.kind == "f":
@@ -76,7 +78,7 @@ def bounds(count: int, parts: int) -> list[int]:
 
 
 def all_reduce(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
-    """Reduce a flat array over all members, and divide the result by `divisor`, in place."""
+    """Reduce a flat array over all members in place, and divide the result by `divisor`."""
     is_small = array.nbytes <= max(SMALL_BYTES, wire.size * PART_BYTES)
     (halving_doubling if is_small else ring)(wire, array, merge, divisor)
 
@@ -84,8 +86,9 @@ def all_reduce(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
 def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
     """Reduce in log2(n) exchanges of halves, and gather in the same number of exchanges.
 
-    If n is not a power of two, let p be the largest power of two below n. The members from number p
-    on first send their arrays to the first p members, and receive the results from them at the end.
+    If n is not a power of two, let p be the largest power of two below n. The members with index p
+    or higher first send their arrays to the first p members, and at the end receive the results
+    from them.
     """
     rank, count = wire.rank, array.size
     paired = 1 << (wire.size.bit_length() - 1)
@@ -122,10 +125,10 @@ def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None
 def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
     """Reduce by sending the n parts of the array around the ring of members twice.
 
-    In the first round, each member merges its values into the part that it receives. In the second,
-    members receive the complete parts. Part i starts at member i and is complete at member i - 1.
-    The function returns when the next member has read everything, so that the caller may write to
-    the array again.
+    In the first round, each member merges its values into the part that it receives. In the second
+    round, members receive the complete parts. Part i starts at member i and is complete at member i
+    - 1. The function returns when the next member has read everything, so that the caller may write
+    to the array again.
     """
     rank, size = wire.rank, wire.size
     ends = bounds(array.size, size)
@@ -160,8 +163,8 @@ def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
 
 
 def _asked(wire: Wire, rank: int, wanted: Sequence[tuple[str, Any, bool]]) -> Iterator[Any]:
-    """Yield the arrays named in `wanted` from a member, in order. `_AHEAD` arrays are requested in
-    advance.
+    """Yield the arrays named in `wanted` from a member, in order. Up to `_AHEAD` arrays are
+    requested in advance.
     """
     names = [name for name, _, _ in wanted]
     waiting = deque(wire.ask(rank, name) for name in names[:_AHEAD])
@@ -186,9 +189,9 @@ def meet(wire: Wire, name: str, value: Any) -> list[Any]:
 def shared_all_reduce(wire: Wire, arrays: Sequence[Any], merge: Merge, divisor: int) -> None:
     """Reduce over shared memory.
 
-    Each member reduces one part, in the order of ranks, into its own array, and copies the other
-    parts from the other members' arrays. No member writes to memory that another member may still
-    read.
+    Each member reduces one part into its own array, in the order of ranks, and copies all other
+    parts from the arrays of the other members. No member writes to memory that another member may
+    still read.
 
     Args:
       arrays: the arrays of all members, in the order of ranks.

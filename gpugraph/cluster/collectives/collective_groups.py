@@ -1,11 +1,12 @@
 """Meetings of the members of a collective. One task, the leader, records which members have joined.
 
-A member joins with its keys, the group's size, a signature (operation, dtype and shape) and its
-devices. When all have joined, each gets the list of members and a number for their exchange. No
-call blocks: the leader notifies members when their wait is over. Members repeat their request
-periodically, since the leader may have been restarted. If a member does not fit the others, all
-members that have joined fail. Members also fail if the server of a missing member is gone, or if
-they have waited for `GPUGRAPH_COLLECTIVE_WAIT` seconds.
+A request to join contains the member's keys, the group's size, a signature (operation, dtype and
+shape) and the member's devices. When all members have joined, each receives the list of members and
+a number for their exchange. No call blocks: the leader notifies members when their wait is over.
+Members repeat their request periodically, since the leader may have been restarted. If a member's
+request contradicts those of the other members, all members that have joined fail. Members also fail
+if the server of a missing member is gone, or if they have waited for `GPUGRAPH_COLLECTIVE_WAIT`
+seconds.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class _Closing(NamedTuple):
 
 
 class CollectiveGroups:
-    """The meetings of which this task is the leader. No call waits for members: `settle` notifies
+    """The meetings of which this task is the leader. No call waits for members. `settle` notifies
     them later.
 
     Args:
@@ -88,10 +89,11 @@ class CollectiveGroups:
         self._is_watched = False
 
     def join(self, joining: Joining) -> Meeting | None:
-        """Return the meeting if all members have now joined; otherwise `settle` reports it later.
+        """Return the meeting if all members have now joined. Otherwise return None, and report the
+        meeting later through `settle`.
 
-        Raises InvalidArgumentError for members that don't fit each other, UnavailableError if a
-        member's server is gone, AbortedError if a member has failed or its session is closed,
+        Raises InvalidArgumentError if members' requests contradict each other, UnavailableError if
+        a member's server is gone, AbortedError if a member has failed or its session is closed, and
         DeadlineExceededError after the time limit.
         """
         key, wait = joining.key, joining.wait
@@ -115,7 +117,9 @@ class CollectiveGroups:
         return outcome
 
     def _enter(self, waiting: _Waiting, joining: Joining) -> list[tuple[str, str, Outcome]]:
-        """Add a new member. Return the task, name and outcome of each wait that this ends."""
+        """Add a new member. Return the task, name and outcome of each wait that ends as a
+        result.
+        """
         size, wait, member = joining.size, joining.wait, joining.member
         old = {waiting.devices[name] for name in member.devices if name in waiting.devices}
         waiting.members[wait], waiting.attempts[wait] = member, joining.attempt
@@ -183,7 +187,7 @@ class CollectiveGroups:
 
     def _history(self, key: MeetingKey) -> CollectiveHistory:
         """Return a collective's record over all sessions: its last meeting, and the failures since
-        then.
+        that meeting.
         """
         history = self._histories.pop(key[1], None)
         if history is None:
@@ -195,12 +199,12 @@ class CollectiveGroups:
         return history
 
     def _refusal(self, joining: Joining) -> OpError | None:
-        """Return the error for a joining member if another member will never join in this step;
-        else None.
+        """Return the error for a joining member if another member will never join in this step.
+        Otherwise return None.
 
         If another member failed in this step, its error is returned. A closed session is reported
-        only once to each of the other sessions. The next time, the member waits for the session
-        that replaces the closed one.
+        only once to each of the other sessions. If such a session joins again, it waits for the
+        session that replaces the closed one.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
         self._closed.pop(member.session, None)  # so the session is not closed
@@ -228,8 +232,8 @@ class CollectiveGroups:
         return None
 
     def _strangers(self, waiting: _Waiting) -> str:
-        """Return an error message if a member has met other members under the group's key before,
-        else "".
+        """Return an error message if a member has previously met other members under the group's
+        key. Otherwise return "".
         """
         group = _group(waiting.key)
         checked: Sequence[MeetingMember] | None = None
@@ -245,7 +249,7 @@ class CollectiveGroups:
         return ""
 
     def _watch(self) -> None:
-        """Supervise the waits in a thread as long as any member waits."""
+        """Start a thread that supervises the waits as long as any member waits."""
         if self._waiting and not self._is_watched:
             self._is_watched = True
             threading.Thread(target=self._look, name="gpugraph-groups", daemon=True).start()
@@ -276,8 +280,8 @@ class CollectiveGroups:
         return ended
 
     def _ask_for(self, waiting: _Waiting) -> None:
-        """End, with UnavailableError, the waits for missing members on tasks whose servers do not
-        answer.
+        """Check the servers of missing members. If a server does not answer, end the waits for its
+        members with UnavailableError.
         """
         with self._lock:
             waiting.asked = monotonic()
@@ -306,7 +310,7 @@ class CollectiveGroups:
         it fail.
 
         Args:
-          wait: the name of the member's wait, if it has begun.
+          wait: the name of the member's wait, if the wait has begun.
           is_own: whether the member's step has failed by itself, rather than because another member
             failed.
         """
@@ -333,8 +337,8 @@ class CollectiveGroups:
     def close_session(self, session: str, error: OpError) -> None:
         """Record that a session's members are gone. Waiting members that have met them fail.
 
-        Members that join later get the error once. After that they wait for the missing members to
-        join from a new session.
+        Members that join later receive the error once. After that they wait for the missing members
+        to join from a new session.
         """
         with self._lock:
             closed = self._closed[session] = _Closing(error.bare(), set())
@@ -390,6 +394,6 @@ def _devices(members: Iterable[MeetingMember]) -> list[str]:
 
 
 def _task_order(task: str) -> tuple[str, int]:
-    """Return the sort key by job and number: task 10 comes after task 2."""
+    """Return a sort key of a task by job and number, so that task 10 follows task 2."""
     job, _, number = task.rpartition(":")
     return job, int(number)

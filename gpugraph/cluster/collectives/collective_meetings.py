@@ -20,7 +20,8 @@ class MeetingMember(NamedTuple):
 
     Args:
       devices: the members' devices, by full names.
-      segment: the shared memory that holds their input. Without shared memory, its name is empty.
+      segment: the shared memory that holds their input. If there is no shared memory, its name is
+        empty.
     """
 
     task: str
@@ -34,7 +35,7 @@ class Round(NamedTuple):
 
     Args:
       step: the number of the session's steps so far that contain the collective.
-      turn: how often the current step has already executed the collective, in a loop.
+      turn: in a loop, how often the current step has already executed the collective.
       sequence: the number of the session's steps so far that contain any collective.
     """
 
@@ -49,10 +50,10 @@ class Joining(NamedTuple):
     Args:
       size: the total number of devices in the group.
       signature: the properties that must be the same for all members.
-      wait: a unique name of this wait, by which the member may repeat the request or leave.
+      wait: a unique name of this wait. The member uses it to repeat the request or to leave.
       limit_s: the maximum duration of the wait in seconds, or 0 for no limit.
-      round: the position among the steps of its session, for collectives whose members are in
-        several sessions.
+      round: the position among the steps of the session. It is used if the members are in several
+        sessions.
     """
 
     key: MeetingKey

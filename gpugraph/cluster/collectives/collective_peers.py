@@ -1,9 +1,9 @@
 """Communication of a collective's members with each other and with their leader.
 
 Arrays that members send each other are kept in a mailbox until they are requested, like tensors
-between stages, and are sent over the same connections. The number of the meeting takes the place of
-the step's number. A member that waits for a long time checks whether the other member's server
-still answers.
+between stages, and are sent over the same connections. The number of the meeting is used in place
+of a step's number. A member that has waited for a long time checks whether the other member's
+server still answers.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Ending:
 
 
 class CollectivePeers:
-    """The functions of a task's server in collectives, both as a member and as a leader.
+    """A task's functions for collectives, both as a member and as a leader.
 
     Args:
       peer: a function that returns the connection to another task.
@@ -125,7 +125,7 @@ class CollectivePeers:
         return _read_meeting(answer) if answer.member else None
 
     def settle(self, task: str, wait: str, outcome: Outcome) -> None:
-        """Notify a task of the outcome of the wait with this name."""
+        """Notify a task of the outcome of the wait named `wait`."""
         if task == self.task:
             ending = self._endings.get(wait)
             if ending is not None:
@@ -150,8 +150,8 @@ class CollectivePeers:
     ) -> None:
         """Notify the leader that a member will not join in a step, or no longer waits.
 
-        The leader gets the notice before the member joins in another step, and before its session
-        is closed. The parameters are those of `CollectiveGroups.leave`.
+        The leader receives the notice before the member joins in another step, and before the
+        member's session is closed. The parameters are those of `CollectiveGroups.leave`.
         """
         if leader == self.task:
             self.groups.leave(key, wait, error, attempt, is_own)
@@ -164,9 +164,7 @@ class CollectivePeers:
         leaving.when_done(lambda: self._leaving.discard(leaving))
 
     def _finish_leaving(self) -> None:
-        """Wait until the notices that this task's members have left have arrived at the leaders, or
-        have failed.
-        """
+        """Wait until all notices of this task's members to leaders have arrived or failed."""
         for leaving in list(self._leaving):
             with contextlib.suppress(OpError):
                 leaving()
@@ -198,8 +196,8 @@ class CollectivePeers:
             self.peer(task).tell("AbortStep", message, limit_s=_TELL_S)
 
     def wire(self, meeting: Meeting, rank: int) -> PeerWire:
-        """Return the transport from the member with the index `rank` in a meeting to the other
-        members.
+        """Return the transport from the member with the index `rank` to the other members of a
+        meeting.
         """
         return PeerWire(self, meeting, rank)
 
@@ -207,8 +205,8 @@ class CollectivePeers:
         """As the leader, handle a request to join from a member of another task.
 
         Returns the meeting, or an empty message if the member must wait. Raises
-        InvalidArgumentError if the member's task is not in the cluster, or if it names no device,
-        or names a device twice.
+        InvalidArgumentError if the member's task is not in the cluster, or if the request names no
+        device or names a device twice.
         """
         member = _read_member(message.member)
         if member.task not in self._tasks:
@@ -232,13 +230,13 @@ class CollectivePeers:
         return answer
 
     def answer_settle(self, message: Any) -> None:
-        """Handle the leader's notification of a wait's outcome."""
+        """Handle the leader's notification about the outcome of a wait."""
         is_failure = message.HasField("failure")
         outcome = error_of(message.failure) if is_failure else _read_meeting(message.meeting)
         self.settle(self.task, message.wait, outcome)
 
     def answer_leave(self, message: Any) -> None:
-        """Handle, as the leader, another task's notice that a member or a session has left."""
+        """As the leader, handle another task's notice that a member or a session has left."""
         if not message.key:
             self.groups.close_session(message.session, error_of(message.failure))
             return
@@ -254,7 +252,9 @@ class CollectivePeers:
 
 
 class PeerWire:
-    """Transports arrays between the members of a collective, through mailboxes and connections."""
+    """The transport of arrays between the members of a collective, through mailboxes and
+    connections.
+    """
 
     def __init__(self, peers: CollectivePeers, meeting: Meeting, rank: int) -> None:
         self._peers, self._meeting, self.rank = peers, meeting, rank
@@ -269,7 +269,7 @@ class PeerWire:
         self._peers.others.send_tensors(task, self._meeting.step, [key], [array])
 
     def ask(self, rank: int, name: str) -> Callable[[], Any]:
-        """Return a function that waits for a named array of a member and returns it.
+        """Return a function that waits for a named array from a member and returns it.
 
         The function raises UnavailableError if the member's server is gone.
         """
@@ -296,7 +296,7 @@ class PeerWire:
             raise self._mailbox.failure.bare()
 
     def finish(self) -> None:
-        """Drop the mailbox, after this member has sent and received everything."""
+        """Drop the mailbox. This member must have sent and received everything."""
         self._peers.mailboxes.end(self._meeting.step)
 
 

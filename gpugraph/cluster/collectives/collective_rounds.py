@@ -3,16 +3,16 @@
 A master counts the steps of its session that contain the collective. In a loop, a worker counts how
 often the step has already executed the collective. When members meet, the leader records the counts
 of all members. From then on a member's **place** is the number of its steps since the meeting, and
-members meet only at equal places. If a member's step fails before the meeting, its place is lost
-for all members. A member that waits at that place, or reaches it later, fails, too. A member beyond
-that place is not affected. So members whose steps fail together stay in step, even if they learn
-late of each other's failure.
+members meet only at equal places. If a member's step fails before the meeting, no member can meet
+at this place any more. A member that waits at that place, or reaches it later, fails as well. A
+member beyond that place is not affected. So members whose steps fail together remain synchronized,
+even if they are notified late of each other's failure.
 
-Members that have not yet met in a collective meet there at any place. If one of two such members
-then fails, another collective of the group, in which the two have met, decides whether the failure
-affects the other member. For this, the numbers of their steps with any collective since then are
-compared. A member whose session has met none of the other members gets the error of a failure once,
-if the failure is less than 10 seconds old.
+If two members have not yet met in a collective, they meet there at any place. If one of them then
+fails, another collective of the group, in which the two have met, decides whether the failure
+affects the other member. For this, the numbers of their steps with any collective since that
+meeting are compared. If a member's session has not met any other member, the member receives the
+error of a failure once, provided that the failure is less than 10 seconds old.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _FRESH_S = 10.0
 
 
 class _Failure:
-    """The failure of a member's step, and the devices of the members that have been notified
-    of it.
+    """The failure of a member's step, and the devices of the members that have been notified of the
+    failure.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class CollectiveHistory:
         """Return how far `attempt` is ahead of `other`: the number of steps, and the number of
         executions within a step.
 
-        Steps are counted from the meeting of their sessions. Return None if the sessions have not
+        Steps are counted from the meeting of their sessions. Returns None if the sessions have not
         met in this collective.
         """
         met = _are_in(self._met, attempt, other)
@@ -69,7 +69,7 @@ class CollectiveHistory:
         has left.
 
         If the two members have not met in this collective yet, their last meeting in another
-        collective decides. Return None if they have not met at all.
+        collective decides. Returns None if they have not met at all.
         """
         order = self._order(attempt, failed)
         if order is not None:
@@ -126,7 +126,7 @@ class CollectiveHistory:
         """Return whether a waiting member must fail because another member has left a step.
 
         A member in a new session continues to wait if the failed member has met an earlier session
-        of its device: after a restart, the two members meet at any place.
+        on the same device. After a restart, the two members meet at any place.
         """
         if attempt.device == failed.device:
             return False
@@ -145,7 +145,7 @@ class CollectiveHistory:
     def leave(
         self, attempt: Participation, error: OpError, is_own: bool, informed: Iterable[str] = ()
     ) -> None:
-        """Record that a member has left a step, and why.
+        """Record that a member has left a step because of an error.
 
         Args:
           is_own: whether its step failed by itself, not because another member had failed.
@@ -167,8 +167,8 @@ class CollectiveHistory:
 def _are_in(
     met: Mapping[str, Participation], attempt: Participation, other: Participation
 ) -> tuple[Round, Round] | None:
-    """Return the rounds in which two members last met, if both took part in their current sessions,
-    else None.
+    """Return the rounds of two members in their last meeting. Return None unless both members met
+    in their current sessions.
     """
     first, second = met.get(attempt.device), met.get(other.device)
     if first is None or second is None:

@@ -1,5 +1,5 @@
-"""Collectives over several processes: their execution on one task, concurrently with the stages of
-a run.
+"""Execution of collectives over several processes on one task, concurrently with the stages of a
+run.
 
     plan of a stage    hands over each input as soon as it is computed  (`_CollectiveInput`)
        |
@@ -8,10 +8,10 @@ a run.
        |                  reduces with them         (`collective_exchange.py`)
     later stages       are fed the results
 
-So the plan continues to compute while its first gradients are being reduced. Only in a branch or a
-loop, the plan itself waits for a result (`_CollectiveExchange`). No stage waits for a collective of
-the same level, so a run does not wait for itself. A collective with members in other sessions waits
-until they join, or until it is certain that they never will.
+So the plan continues to compute while its first gradients are being reduced. Only if the collective
+is in a branch or a loop, the plan itself waits for the result (`_CollectiveExchange`). No stage
+waits for a collective of the same level, so a run does not wait for itself. A collective with
+members in other sessions waits until they join, or until it is certain that they never will.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """The collectives of one bucket in a run of one task, whose reductions use one array."""
+    """One run of a bucket's collectives on one task. Their reductions share one array."""
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round
@@ -109,7 +109,9 @@ class BucketRun:
         return texts
 
     def take(self, name: str, value: Any) -> bool:
-        """Copy a member's input, and return whether all inputs have been received."""
+        """Copy the input of a member. Return whether the inputs of all members have now been
+        received.
+        """
         if self.merge_op and self.spec.num_local == 1:
             self._put(name, value)
         else:
@@ -118,7 +120,9 @@ class BucketRun:
         return not self.missing
 
     def _put(self, name: str, value: Any) -> None:
-        """Copy an input, or the sum of this task's inputs, to its instance's place in the array."""
+        """Copy an input, or the sum of this task's inputs, to the section of the array that belongs
+        to its collective.
+        """
         start, size = self._places(value)[name]
         if value.size != size:
             raise invalid_argument(f"'{name}' has {value.size} elements, not {size}")
@@ -127,9 +131,9 @@ class BucketRun:
         self.inputs[name] = self.results[name] = part
 
     def _places(self, value: Any) -> dict[str, tuple[int, int]]:
-        """Return the offset and size of each instance in elements.
+        """Return the offset and size, in elements, of each collective's section of the array.
 
-        Allocate the array if necessary.
+        If the array does not exist yet, allocate it.
         """
         places, start = {}, 0
         for op in self.instances:
@@ -146,8 +150,8 @@ class BucketRun:
         return places
 
     def join_devices(self) -> None:
-        """Reduce the inputs of this task's devices, in the devices' order, to one input for each
-        instance.
+        """For each collective, reduce the inputs of this task's devices to one input, in the order
+        of the devices.
         """
         num_local = self.spec.num_local
         for index, first in enumerate(self.instances if num_local > 1 else ()):
@@ -169,7 +173,7 @@ class BucketRun:
 
 
 class CollectiveStep:
-    """The collectives of one run of a task's part.
+    """The collectives in one step of a task's part.
 
     Args:
       inside: for each member in a branch or a loop, by name, a function that returns its next
@@ -193,8 +197,8 @@ class CollectiveStep:
         self._lock = new_lock()
 
     def take(self, name: str, value: Any) -> Any:
-        """Receive a member's input from a plan. If the member is in a branch or a loop, return the
-        result.
+        """Receive a member's input from a plan. If the member is in a branch or a loop, wait for
+        the result and return it. Otherwise return None immediately.
         """
         if name in self._inside:
             return self._exchanged(self._inside[name](), name, value)
@@ -204,7 +208,7 @@ class CollectiveStep:
         return None
 
     def _exchanged(self, bucket: BucketRun, name: str, value: Any) -> Any:
-        """Start a collective of a branch or a loop, wait for it, and return the result."""
+        """Start a collective in a branch or a loop, wait for it, and return the result."""
         with self._lock:
             self._buckets.append(bucket)
             bucket.round = bucket.round._replace(turn=self._turns[name])
@@ -226,7 +230,7 @@ class CollectiveStep:
         return result
 
     def begin(self, specs: Iterable[CollectiveSpec]) -> None:
-        """Start the given collectives that need no input from this task."""
+        """Start those of the given collectives that need no input from this task."""
         for spec in (spec for spec in specs if not spec.is_inside):
             bucket = self._bucket_of[spec.operations[0]]
             if not bucket.missing:
@@ -240,7 +244,7 @@ class CollectiveStep:
     def results(self, names: Iterable[str], limit: StepLimit) -> dict[str, Any]:
         """Wait for the outputs of these members, and return them by tensor name.
 
-        They may be views of memory that the next run overwrites.
+        The outputs may be views of memory that the next run overwrites.
         """
         values = {}
         for name in names:
@@ -260,7 +264,7 @@ class CollectiveStep:
                 raise bucket.error
 
     def wait_for_all(self, limit: StepLimit) -> None:
-        """Wait until all collectives of this run are done."""
+        """Wait until all collectives of this step have ended."""
         self.results([bucket.operations[0].name for bucket in self._buckets], limit)
 
     def close(self, error: OpError | None) -> None:
@@ -285,15 +289,15 @@ class CollectiveStep:
                 self._pool.give_back(bucket.segment)
 
     def _not_begun(self) -> list[BucketRun]:
-        """Return the buckets of skipped branches and loops, because other members may wait for
-        them.
+        """Return the buckets in branches and loops that were skipped. Other members may be waiting
+        for them.
         """
         begun = {bucket.operations[0].name for bucket in self._buckets}
         return [make() for name, make in self._inside.items() if name not in begun]
 
     def _leave(self, bucket: BucketRun, error: OpError, is_own: bool) -> None:
-        """Notify the members of a bucket that this member has left. Members that join later are
-        also notified.
+        """Notify the other members of a bucket that this member has left. Members that join later
+        are also notified.
         """
         message = error
         if not isinstance(error, (AbortedError, UnavailableError)):
@@ -329,8 +333,8 @@ class CollectiveStep:
             self._drop(bucket)
 
     def _drop(self, bucket: BucketRun) -> None:
-        """Release the memory of a failed step's bucket, unless a thread of this process still uses
-        it.
+        """Release the memory of a bucket whose step has failed, unless a thread of this process
+        still uses it.
         """
         with self._lock:
             if self._failure is None or (bucket.is_begun and not bucket.is_over.is_set()):
@@ -374,8 +378,8 @@ class CollectiveStep:
         bucket.results = {op.name: value for op in bucket.operations}
 
     def _broadcast(self, bucket: BucketRun, wire: PeerWire) -> None:
-        """Broadcast from the only task with an input. An exchange of the numbers of inputs
-        determines this task.
+        """Broadcast the value from the task that has an input. The members first exchange their
+        numbers of inputs to find this task.
         """
         sent = list(bucket.inputs.values())
         counts = meet(wire, "senders", np.array(len(sent)))
@@ -402,8 +406,8 @@ class CollectiveStep:
             shared_all_reduce(wire, arrays, merge, bucket.divisor)
 
     def _shared(self, bucket: BucketRun, meeting: Meeting, wire: PeerWire) -> Sequence[Any] | None:
-        """Return the arrays of all members if each member can map the shared memory of the others,
-        else None.
+        """Return the arrays of all members if each member can map the shared memory of all other
+        members. Otherwise return None.
         """
         flat = bucket.flat
         if any(member.segment.size != flat.nbytes for member in meeting.members) or not flat.size:
@@ -419,6 +423,6 @@ class CollectiveStep:
 
 
 def _local(device: str) -> str:
-    """Return a device's name without the task."""
+    """Return a device's full name without the task."""
     spec = DeviceSpec.from_string(device)
     return f"/device:{(spec.device_type or 'CPU').upper()}:{spec.device_index or 0}"

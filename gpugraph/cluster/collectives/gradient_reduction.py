@@ -17,17 +17,17 @@ def all_reduce_gradients(
 ) -> list[tuple[Any, Any]]:
     """Return the means of the gradients of all workers, for `Optimizer.apply_gradients`.
 
-    Each gradient is a separate reduction that starts as soon as it is available; with
-    `RewriterConfig.scoped_allocator_optimization` small gradients are reduced together
-    (`docs/cluster.md`). Raises ValueError for fewer than two workers, and for gradients without a
-    device.
+    Each gradient is a separate reduction that starts as soon as the gradient is available. With
+    `RewriterConfig.scoped_allocator_optimization`, small gradients are reduced together
+    (`docs/cluster.md`). Raises ValueError if there are fewer than two workers, or if a gradient has
+    no device.
 
     Args:
       grads_and_vars: the result of `Optimizer.compute_gradients`. A gradient of None stays None,
         and IndexedSlices become dense.
       group_size: the number of workers, each of which builds the same graph.
       group_key: an integer that identifies the group of workers.
-      first_instance_key: the instance key of the first gradient; each further gradient gets the
+      first_instance_key: the instance key of the first gradient. Each further gradient gets the
         next integer.
     """
     means: list[tuple[Any, Any]] = []

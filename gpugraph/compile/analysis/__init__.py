@@ -1,1 +1,3 @@
-"""Analyses for the passes: control flow, shapes, references, purity, fusibility, step times."""
+"""Analyses that several passes use: control flow, shapes, references, purity, fusibility, step
+times.
+"""

@@ -1,14 +1,14 @@
-"""Control flow: the loop that contains each op, and the op's guard, which is the condition under
-which the op runs.
+"""Control flow analysis: the loop that contains each op, and the op's guard, which is the condition
+under which the op runs.
 
-Ops with equal guards (`compile/unit/guards.py`) become regions of the plan; a region is run or
-skipped as a whole. For the ops around it, a loop is a single op; it runs if its inputs may be
-alive. Guards of ops in a loop are relative to the start of an iteration. For a graph without
-control flow, `unit.flow` stays None.
+Ops with equal guards (`compile/unit/guards.py`) become regions of the plan, and a region is run or
+skipped as a whole. The ops outside of a loop treat it as a single op, which runs if its inputs may
+be alive. Inside a loop, guards are relative to the start of an iteration. If the graph has no
+control flow, `unit.flow` remains None.
 
-An op with a dead input is dead, even if the input is a control edge or comes from another device.
-There are two exceptions. A Merge is alive if one of its data inputs is, whatever its control inputs
-are. A ControlTrigger is always alive.
+If an input of an op is dead, the op is dead too, even if the input is a control edge or comes from
+another device. There are two exceptions. A Merge is alive if one of its data inputs is alive,
+regardless of its control inputs. A ControlTrigger is always alive.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _PASSING = {NodeClass.IDENTITY, NodeClass.SWITCH, NodeClass.LOOP_COND}
 
 
 def has_control_flow(unit: Unit) -> bool:
-    """Return whether there are branches or loops."""
+    """Return whether the graph has branches or loops."""
     return any(node.node_class in _CLASSES for node in unit.graph.op_nodes())
 
 
 @compile_pass()
 def flow(unit: Unit) -> Outcome:
-    """Set `unit.flow` if there is control flow. Raises InvalidArgumentError for `while` frames that
-    are not well-formed.
+    """Set `unit.flow` if there is control flow. Raises InvalidArgumentError if the frame of a loop
+    is not well-formed.
     """
     if not has_control_flow(unit):
         return "no branches and no loops", ()
@@ -55,8 +55,8 @@ def flow(unit: Unit) -> Outcome:
 
 
 def flow_of(unit: Unit) -> Flow:
-    """Return the frames and guards of the graph as it is now. Raises InvalidArgumentError if a
-    fetched tensor is inside a loop.
+    """Return the frames and guards of the graph in its current state. Raises InvalidArgumentError
+    if a fetched tensor is inside a loop.
     """
     frames = loop_frames(unit.graph, unit.send_recv_pairs)
     for node in unit.retvals:
@@ -83,8 +83,8 @@ def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
 
 
 def _lines(unit: Unit, flow: Flow) -> list[str]:
-    """Return the report's lines: each loop with its numbers of ops and loop variables, and each
-    guard with its number of ops.
+    """Return the lines of the report: each loop with the numbers of its ops and loop variables, and
+    each guard with the number of its ops.
     """
     inside: dict[Frame, int] = {}
     under: dict[Guard, int] = {}
@@ -107,7 +107,7 @@ def _by_node(atom: Atom) -> tuple[int, str]:
 
 
 def in_words(unit: Unit, guard: Guard) -> str:
-    """Return a guard as text for a report: "if 'Less' is true and ..."."""
+    """Return a guard as text for a report, such as "if 'Less' is true and ..."."""
     parts = []
     for atom in sorted(guard, key=_by_node):
         node = unit.graph.find_id(atom.pred[0] if isinstance(atom, Is) else atom.node)
@@ -120,8 +120,8 @@ def in_words(unit: Unit, guard: Guard) -> str:
 
 
 class _Guards:
-    """A walk over all frames that computes the guard of each node. Loops are visited before the ops
-    that read their Exits.
+    """A traversal of all frames that computes the guard of each node. A loop is visited before the
+    ops that read its Exits.
     """
 
     def __init__(self, unit: Unit, flow: Flow) -> None:
@@ -130,7 +130,7 @@ class _Guards:
         self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
 
     def run(self) -> None:
-        """Clear the results of the previous walk and compute the guards."""
+        """Clear the results of the previous traversal and compute the guards."""
         flow = self.flow
         flow.guards.clear()
         flow.irregular.clear()
@@ -166,8 +166,9 @@ class _Guards:
         return self._all(list(node._in))
 
     def _enter(self, frame: Frame) -> None:
-        """Record the guard under which a loop runs: the literals that all its Enters have in
-        common. Also record the complete guards of its leading Enters (see `_note_leading`).
+        """Record the guard under which a loop runs, which consists of the literals that all its
+        Enters have in common. For its leading Enters (see `_note_leading`), record the complete
+        guards as well.
         """
         flow = self.flow
         guards = {node.id: self._all(list(node._in)) for node in frame.enters}
@@ -181,8 +182,8 @@ class _Guards:
             flow.carried.add(frame)
 
     def _note_leading(self, frame: Frame) -> None:
-        """Record the leading Enters of a loop: the Enters whose input must be alive for the loop to
-        have an effect or a live Exit.
+        """Record the leading Enters of a loop. If the input of a leading Enter is dead, the loop
+        has neither an effect nor a live Exit.
         """
         flow = self.flow
         active = [flow.guards[node.id] for node in frame.exits]
@@ -204,10 +205,10 @@ class _Guards:
         flow.leading |= leading & flow.entered.keys()
 
     def _entering(self, node: Node) -> Guard:
-        """Return the guard of an Enter inside its loop.
+        """Return the guard that an Enter has inside its loop.
 
         A loop-invariant Enter is alive in every iteration. Any other Enter is alive only in the
-        first iteration, unless nothing but the loop's Merge reads it.
+        first iteration. If only the loop's Merge reads it, this restriction is omitted.
         """
         guard = ALWAYS
         entered = self.flow.entered.get(node.id, ALWAYS)
@@ -227,8 +228,8 @@ class _Guards:
         return NEVER if guard >= NEVER else guard
 
     def _merged(self, node: Node) -> Guard:
-        """Return the guard of a Merge. Its control inputs do not count: a Merge waits for them, but
-        is alive even if they are dead.
+        """Return the guard of a Merge. Its control inputs do not affect the guard, because a Merge
+        waits for them but is alive even if they are dead.
         """
         flow = self.flow
         if is_loop_merge(node):
@@ -248,8 +249,8 @@ class _Guards:
         return self.flow.within[atom]
 
     def _note_pred(self, node: Node) -> None:
-        """Record the output that computes the predicate of a Switch, and the literals that the two
-        outputs of the Switch add to its guard.
+        """Record the output that computes the predicate of a Switch, and the literals that the
+        guards of the Switch's two outputs contain in addition to its own guard.
         """
         flow = self.flow
         edge = node.input_edge(1)
@@ -266,8 +267,8 @@ class _Guards:
             flow.within[atom] = flow.of_output(source, slot) | {atom}
 
     def _behind(self, source: Node, slot: int) -> tuple[Node, int]:
-        """Return the output that computes a predicate: follow Identity, Switch, LoopCond, Send and
-        Recv backwards.
+        """Return the output that computes a predicate. To find it, follow Identity, Switch,
+        LoopCond, Send and Recv backwards.
         """
         while source.node_class in _PASSING or source.node_class is NodeClass.RECV:
             if source.node_class is NodeClass.RECV:
@@ -280,7 +281,7 @@ class _Guards:
 
     def _known(self, source: Node, slot: int) -> bool | None:
         """Return the value of a predicate if it is constant, or if the guard of a surrounding loop
-        fixes it; else None.
+        determines it. Otherwise return None.
         """
         flow = self.flow
         while True:
@@ -299,7 +300,7 @@ class _Guards:
     def _go_on(self, frame: Frame) -> Guard | None:
         """Return the guard under which the loop has another iteration.
 
-        Return None if the NextIterations of its loop variables have different guards.
+        Returns None if the NextIterations of its loop variables have different guards.
         """
         if frame in self.flow.carried:
             return None
@@ -309,8 +310,8 @@ class _Guards:
         return guards.pop() if len(guards) == 1 else None
 
     def _end(self, frame: Frame) -> None:
-        """Record the guard of another iteration. Mark Exits that may be dead after the loop has run
-        as irregular.
+        """Record the guard of another iteration of a loop. Mark as irregular the Exits that may be
+        dead even though the loop has run.
         """
         flow = self.flow
         go_on = flow.go_on[frame] = self._go_on(frame)
@@ -327,8 +328,8 @@ class _Guards:
 
 
 def _opposite(guard: Guard) -> Guard | None:
-    """Return the negation of a guard with zero or one literals. Return None for a guard with
-    more.
+    """Return the negation of a guard that has at most one literal. For any other guard, return
+    None.
     """
     if not guard:
         return NEVER

@@ -1,9 +1,9 @@
-"""Fusibility: whether an op may be a member of a fused kernel, and over which elements that kernel
-  would iterate.
+"""Fusibility: whether an op may be a member of a fused kernel, and the elements over which that
+kernel would iterate.
 
 With native code (a C compiler, or a GPU with kernels), a group becomes one kernel. It may contain
-elementwise ops, reductions along the last axes, and reductions over all rows or all elements at its
-end. Without native code, a group consists of elementwise ops over large tensors, which NumPy
+elementwise ops, reductions along the last axes, and, at its end, reductions over all rows or all
+elements. Without native code, a group consists of elementwise ops over large tensors, which NumPy
 computes tile by tile.
 """
 
@@ -55,10 +55,11 @@ Shape = tuple[int, ...]
 
 
 class Space(NamedTuple):
-    """The elements over which a kernel iterates if it contains this op.
+    """The elements over which a kernel iterates if it contains an op.
 
-    `inside`: for each output, whether other ops of the same kernel may read it. They may not read
-    an output that is complete only after the kernel has covered all rows.
+    Attributes:
+      inside: for each output of the op, whether other ops of the same kernel may read it. They may
+        not read an output that is complete only after the kernel has covered all rows.
     """
 
     sizes: Shape
@@ -74,11 +75,11 @@ def is_large(sizes: Shape) -> bool:
 
 
 class Fusible(NamedTuple):
-    """The properties of a fusible op, shared by all ops that differ from it only in their names.
+    """The properties of a fusible op. Ops that differ only in their names share one object.
 
     Args:
       shapes_and_values: the input shapes, output shapes and host values for a `NodeSignature`.
-      kind: a number shared by all equal ops.
+      kind: a number that all equal ops share.
       slots: the indices of the inputs that are in device memory.
       call: the NumPy kernel.
     """
@@ -92,7 +93,7 @@ class Fusible(NamedTuple):
 
 
 def node_signature(unit: Unit, node: Node) -> NodeSignature | None:
-    """Return the node's signature, or None if the size of an input or output, or the value of a
+    """Return the node's signature. Return None if the size of an input or output, or the value of a
     host input, is unknown.
     """
     return _signature_over(unit, node, node.input_edges())
@@ -127,8 +128,8 @@ def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
     """Return the devices on which ops are fused. The value for each device is whether a group
     becomes one native kernel there.
 
-    For the CPU this is `native`: whether native code is enabled. GPUs are included if they run
-    kernels.
+    For the CPU, the value is `native`, which is whether native code is enabled. A GPU is included
+    if it runs kernels.
     """
     return {
         device.name: native or device.device_type != "CPU"
@@ -138,9 +139,10 @@ def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
 
 
 class FusibleOps:
-    """The ops of a unit that may be members of groups.
+    """Those ops of a unit that may be members of groups.
 
-    Ops that differ only in their names, such as those of repeated layers, are examined once."""
+    Ops that differ only in their names, such as the ops of repeated layers, are examined once.
+    """
 
     def __init__(self, unit: Unit, natives: Mapping[str, bool]) -> None:
         self._unit = unit
@@ -150,8 +152,8 @@ class FusibleOps:
         self._attrs: dict[int, Hashable] = {}  # keys of attrs, by the id of the attrs
 
     def may_be(self, node: Node) -> bool:
-        """Return whether the op's device fuses ops, and the op is stateless and has an output. Only
-        `find` gives the final answer.
+        """Return whether the op could be a member of a group: its device fuses ops, it is
+        stateless, and it has an output. Only `find` gives the final answer.
         """
         is_there = node.assigned_device in self._natives
         return is_there and not node.op_def.is_stateful and bool(node.output_types)
@@ -161,7 +163,7 @@ class FusibleOps:
         return None. Equal ops share one result.
 
         Args:
-          edges: the edges into its data inputs.
+          edges: the edges that lead to the op's data inputs.
         """
         key = self._key(node, edges)
         if key is None:
@@ -171,8 +173,8 @@ class FusibleOps:
         return self._kinds[key]
 
     def _key(self, node: Node, edges: Sequence[Edge]) -> Hashable:
-        """Return a key of all properties except the name, or None if a host input's value is
-        unknown or too large for a key.
+        """Return a key of all properties of the op except its name. Return None if the value of a
+        host input is unknown or too large for a key.
         """
         shapes = self._unit.shapes
         parts: list[Any] = [
@@ -211,7 +213,7 @@ class FusibleOps:
         return key
 
     def _look(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Examine the first op with a certain key. Return None if no group may contain it."""
+        """Examine the first op that has a certain key. Return None if no group may contain it."""
         signature = _signature_over(self._unit, node, edges)
         if signature is None or APART in node.attrs or SWAP_HINT in node.attrs:
             return None
@@ -241,8 +243,8 @@ class FusibleOps:
 
 
 def key_of_attrs(attrs: Mapping[str, Any]) -> Hashable:
-    """Return a key of the attrs. Two keys are equal only if the attrs have the same bits (-0.0 and
-    0.0 differ). Raises TypeError for values that can't be hashed, such as lists.
+    """Return a key of the attrs. Two keys are equal only if the values of the attrs are equal bit
+    by bit, so -0.0 and 0.0 differ. Raises TypeError if a value can't be hashed, such as a list.
     """
     numbers = [value.hex() for value in attrs.values() if isinstance(value, float)]
     key = frozenset(attrs.items()), *numbers
@@ -262,8 +264,8 @@ def _refers(node: Node, edges: Sequence[Edge]) -> bool:
 def _space_of(
     expressions: Expressions, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op whose kernel is these expressions. If it can't be fused,
-    return None.
+    """Return the iteration space of an op whose kernel consists of these expressions. If it can't
+    be fused, return None.
     """
     if native:
         input_types = [node.input_types[index] for index in node.device_inputs()]
@@ -284,7 +286,7 @@ def _space_of(
 
 
 def _broadcasts_to(shape: Shape, sizes: Shape) -> bool:
-    """Return whether an input broadcasts to the output's shape."""
+    """Return whether an input of this shape can be broadcast to the output's shape."""
     if len(shape) > len(sizes):
         return False
     return all(a in (b, 1) for a, b in zip(shape[::-1], sizes[::-1]))
@@ -315,8 +317,8 @@ def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
 def _space_of_decomposition(
     decomposition: Decomposition, node: NodeSignature, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op with a decomposition, found by a trial build of its
-    kernel. Return None if it has no suitable decomposition.
+    """Return the iteration space of an op that has a decomposition. To find it, build the op's
+    kernel on trial. Return None if the decomposition is missing or not suitable.
     """
     trial = Fusion(gpu)
     inputs = [

@@ -1,8 +1,8 @@
-"""Cost estimates: when steps are worth compiling, and for which ops NumPy is faster than native
-code.
+"""Cost estimates: the steps that are worth compiling, and the ops for which NumPy is faster than
+native code.
 
-Nothing is measured: the estimates depend only on the ops and arrays, so that a program gets the
-same code in each process, even on a busy machine.
+The estimates depend only on the ops and arrays, not on measurements. So a program gets the same
+code in each process, even on a busy machine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OBJECT_NS = 500
 
 
 def numpy_nanoseconds(arrays: Iterable[Any], calls: int = 1) -> float:
-    """Estimate how many nanoseconds NumPy takes for `calls` calls over these arrays."""
+    """Return an estimate of the nanoseconds that NumPy takes for `calls` calls on these arrays."""
     return calls * CALL_NS + sum(
         _OBJECT_NS * array.size if array.dtype.hasobject else _BYTE_NS * array.nbytes
         for array in arrays
@@ -55,7 +55,7 @@ quotient is divided by their number.
 
 
 def numpy_is_faster(op_type: str, arrays: Sequence[Any], threads: int) -> bool:
-    """Return whether NumPy computes an op over these arrays faster than native code on `threads`
+    """Return whether NumPy computes an op on these arrays faster than native code with `threads`
     threads.
     """
     if max((array.size for array in arrays), default=0) < LEAST_ELEMENTS:

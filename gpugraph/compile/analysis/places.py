@@ -19,7 +19,7 @@ from gpugraph.graph.nodes.runtime_graph import Node
 
 
 class GuardedPlace(NamedTuple):
-    """The ops of one loop and one guard.
+    """The ops that have the same loop and the same guard.
 
     Args:
       nodes: these ops, in topological order.
@@ -33,10 +33,10 @@ class GuardedPlace(NamedTuple):
 
 
 def places(unit: Unit) -> list[GuardedPlace]:
-    """Return the places of a graph. Ops that never run are in no place. Nor are the ops of a loop
-    whose loop variables have different guards for another iteration.
+    """Return the places of a graph. Two kinds of ops are in no place: ops that never run, and ops
+    of a loop whose loop variables have different guards for another iteration.
 
-    Raises InvalidArgumentError for loops that are not well-formed.
+    Raises InvalidArgumentError if a loop is not well-formed.
     """
     order = [node for node in topological_order(unit.graph) if node.is_op]
     if not has_control_flow(unit):
@@ -54,8 +54,8 @@ def places(unit: Unit) -> list[GuardedPlace]:
 
 
 def _depths(flow: Flow, frame: Frame, order: list[Node]) -> dict[int, int]:
-    """Return the depth of each op directly in a frame, by node id. Ops of an inner loop have the
-    depth of that loop.
+    """Return the depth of each op in a frame, by node id. An op of an inner loop has the depth of
+    that loop.
     """
     level = flow.levels[frame].depth
     depth = {}

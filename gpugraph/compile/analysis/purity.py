@@ -1,5 +1,5 @@
-"""Purity: which ops have no effect except their outputs, and compute equal outputs from equal
-inputs.
+"""Purity: an op is pure if it has no effect except its outputs and computes equal outputs from
+equal inputs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ _CLASSES = (NodeClass.OTHER, NodeClass.CONSTANT, NodeClass.IDENTITY, NodeClass.M
 
 
 def is_pure(node: Node) -> bool:
-    """Return whether running a node repeatedly, or at another time, never changes an output."""
+    """Return whether the outputs of a node never change if it runs repeatedly or at another
+    time.
+    """
     return (
         node.node_class in _CLASSES
         and not node.op_def.is_stateful

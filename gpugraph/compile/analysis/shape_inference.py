@@ -2,14 +2,15 @@
 
 The Merge of a loop variable starts with the shape of the value from the Enter. If the value from
 the NextIteration has another shape, the Merge gets the common shape of both values, with unknown
-sizes where they differ. The walk is repeated until no shape changes. Likewise, the elements of a
-stack or a TensorArray have the common shape of all values written to it, and reads from it return
-that shape. If all pushes to a stack push the same constant (a shape, in a gradient), its pops
-return that constant.
+sizes where they differ. The traversal of the graph is repeated until no shape changes. Likewise,
+the elements of a stack or a TensorArray have the common shape of all values written to it, and
+reads from it return this shape. If all pushes to a stack push the same constant (a shape, in a
+gradient), its pops return that constant.
 
-An op whose shape function refuses its inputs fails the compilation if the op runs in every run. In
-a branch or a loop the error is raised when the op runs. The ops that depend on the failing op never
-have a value. A Merge then has the common shape of its other inputs.
+If the shape function of an op rejects its inputs and the op runs in every run, the compilation
+fails. If the op is in a branch or a loop, the error is raised when the op runs. The ops that depend
+on the failing op never have a value. A Merge that reads them has the common shape of its other
+inputs.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ _TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
 
 
 class Inference:
-    """Shape inference that repeats a walk over the graph until the shapes of loop variables and
-    containers are stable.
+    """Shape inference that traverses the graph repeatedly, until the shapes of loop variables,
+    stacks and TensorArrays no longer change.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -64,11 +65,11 @@ class Inference:
         self.failing: set[int] = set()  # nodes that refuse their inputs, and their dependents
 
     def converge(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
-        """Repeat the walk over `order` until the shapes of loop variables and elements don't
+        """Traverse `order` repeatedly until the shapes of loop variables and elements no longer
         change.
 
-        `visit` records the shapes and values of a node. At the end these records are cleared, and
-        the caller visits the nodes once more with the final shapes of loop variables.
+        `visit` records the shapes and values of a node. At the end these records are cleared. The
+        caller must then visit the nodes one more time, with the final shapes of loop variables.
         """
         if not any(is_loop_merge(node) or node.type in _PUTS for node in order):
             self.has_converged = True
@@ -104,9 +105,9 @@ class Inference:
         return changed
 
     def infer(self, node: Node, sources: list[TensorId]) -> Sequence[TensorShape]:
-        """Return the shapes of a node's outputs, inferred from the shapes of its inputs, `sources`.
+        """Return the shapes of a node's outputs, inferred from the inputs `sources`.
 
-        Raises InvalidArgumentError if the op runs in every run and the input shapes don't fit it.
+        Raises InvalidArgumentError if the input shapes are invalid and the op runs in every run.
         """
         op_def = node.op_def
         if node.type == "VariableV2":
@@ -155,7 +156,9 @@ class Inference:
     def _with_reports(
         self, node: Node, shapes: Sequence[TensorShape], report_of: Callable[[str], Any]
     ) -> Sequence[TensorShape]:
-        """Return the shapes, with the size that the node's kernel reports for unknown ones."""
+        """Return the shapes. An unknown size is replaced by the size that the node's kernel will
+        report.
+        """
         counted = counted_outputs(node)
         if not counted or self._is_conditional(node):
             return shapes
@@ -179,8 +182,8 @@ class Inference:
         return [self.reporters[name] for name in sorted(names)]
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
-        """Mark the node as one that never has a value, and return unknown shapes for its
-        outputs, except for references to the variable that it would write.
+        """Mark the node as one that never has a value. Return unknown shapes for its outputs, but
+        for a reference the shape of the variable that the node would write.
         """
         self.failing.add(node.id)
         decl = DECLARATIONS.get(node.type)
@@ -233,9 +236,7 @@ class Inference:
         return inferred.merge_with(known) if inferred.is_compatible_with(known) else inferred
 
     def note_push(self, node: Node, value: Any) -> None:
-        """Record the value that a StackPushV2 pushes; None stands for a value that isn't
-        constant.
-        """
+        """Record the value that a StackPushV2 pushes. None means that the value isn't constant."""
         root = container_of(node)
         if root is not None:
             known = self.pushed.setdefault(root.id, value)
@@ -243,14 +244,16 @@ class Inference:
                 self.pushed[root.id] = None
 
     def popped(self, node: Node) -> Any:
-        """Return the constant that all pushes to a StackPopV2's stack push. If there is no such
-        constant, return None.
+        """Return the constant that all pushes to the stack of a StackPopV2 push. If there is no
+        such constant, return None.
         """
         root = container_of(node)
         return None if root is None else self.pushed.get(root.id)
 
     def array_size(self, node: Node) -> Any:
-        """Return the size of a TensorArraySizeV3's TensorArray if it is constant, else None."""
+        """Return the size of the TensorArray that a TensorArraySizeV3 reads, or None if it isn't
+        constant.
+        """
         root = container_of(node)
         if root is None or root.type != "TensorArrayV3" or root.attrs.get("dynamic_size"):
             return None
@@ -260,8 +263,8 @@ class Inference:
 
 
 def counted_outputs(node: Node) -> Sequence[int]:
-    """Return the outputs whose rows the node's kernel counts. If the node has outputs of objects,
-    return no outputs.
+    """Return the indices of the outputs whose rows the node's kernel counts. If an output holds
+    objects, return none.
     """
     decl = DECLARATIONS.get(node.type)
     native = decl.native if decl is not None else None
@@ -273,8 +276,8 @@ def counted_outputs(node: Node) -> Sequence[int]:
 
 
 def container_of(node: Node) -> Node | None:
-    """Return the node that creates the stack or TensorArray in a node's first input. If it is not
-    found, return None.
+    """Return the node that creates the stack or TensorArray in the first input of a node. If it is
+    not found, return None.
     """
     source = node.input_edge(0).src
     while source.node_class in _PASSING or source.type == "TensorArrayGradV3":
@@ -283,8 +286,8 @@ def container_of(node: Node) -> Node | None:
 
 
 def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | None:
-    """Return the shape of all outputs by `infer`, a simple rule. If the rule raises an error,
-    return None; the caller then gets the full error from the op's shape function.
+    """Return the shape of all outputs, computed by `infer`, a simple rule. If the rule raises an
+    error, return None. The caller then gets the full error from the op's shape function.
     """
     try:
         return infer.rule(shapes)
@@ -293,7 +296,7 @@ def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | N
 
 
 def _waits(node: Node) -> bool:
-    """Return whether the node or an ancestor has a control input, such as an assertion about
+    """Return whether the node or an ancestor has a control input, which may be an assertion about
     shapes.
 
     Such an assertion fails before the node runs, with a better error message.
@@ -310,7 +313,7 @@ def _waits(node: Node) -> bool:
 
 
 def _maker_of_handle(node: Node, index: int) -> tuple[str, Mapping[str, Any]]:
-    """Return the op type and attrs of the node that creates the resource handle in the input
+    """Return the op type and attrs of the node that creates the resource handle in input
     `index`.
     """
     source = node.input_edge(index).src
@@ -324,8 +327,8 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return the most specific shape that is compatible with both shapes. Sizes that differ are
-    unknown; if the ranks differ, the whole shape is unknown.
+    """Return the most specific shape that is compatible with both shapes. Sizes that differ become
+    unknown. If the ranks differ, the rank is unknown.
     """
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return _UNKNOWN

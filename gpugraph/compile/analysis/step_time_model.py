@@ -1,5 +1,5 @@
-"""Estimated time of a node or a copy on a device, from a model with constant rates; nothing is
-measured.
+"""Estimates of the time that a node or a copy takes on a device. They come from a model with
+constant rates, without measurements.
 
 A node takes the time of a launch, plus the time of its arithmetic or of its memory accesses,
 whichever is longer. The rates are rounded figures of a mid-range GPU on PCI Express 3 x16, and of a
@@ -55,13 +55,13 @@ _Sizes = tuple[int, ...]
 
 
 def copy_seconds(num_bytes: int) -> float:
-    """Return the seconds that a copy between the memories of a GPU and the host takes."""
+    """Return the number of seconds that a copy between the memories of a GPU and the host takes."""
     return LAUNCH + num_bytes / COPIED_BYTES
 
 
 def node_seconds(unit: Unit, node: Node) -> float:
-    """Return the seconds that a node's kernel takes. Return 0 for a node without a kernel. Unknown
-    sizes count as 1.
+    """Return the number of seconds that a node's kernel takes, or 0 if the node has no kernel. An
+    unknown size is treated as 1.
     """
     if node.node_class in _NO_WORK or unit.modes.get(node.id, "").startswith("view"):
         return 0.0
@@ -82,7 +82,7 @@ def node_seconds(unit: Unit, node: Node) -> float:
 def recomputed_part(unit: Unit) -> float:
     """Return the total time of nodes that recompute values, divided by the time of all other nodes.
 
-    A recomputing node counts as free if it is fused with the gradient that reads it.
+    If a recomputing node is fused with the gradient that reads it, its time is 0.
     """
     again = whole = 0.0
     for node in unit.order:

@@ -1,8 +1,8 @@
 """References: the variable to which each tensor of a reference dtype refers.
 
-Ops that write through a reference return the reference. Ops that only forward a tensor, such as
-Identity, return a reference if they receive one. A RefMerge refers to a variable if all of its
-inputs refer to that variable; otherwise its output is a value, which no op can assign.
+An op that writes through a reference returns the reference. An op that only forwards a tensor, such
+as Identity, returns a reference if it receives one. A RefMerge refers to a variable if all of its
+inputs refer to that variable. Otherwise its output is a value, and no op can assign to it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def references(order: Iterable[Node]) -> dict[TensorId, Node]:
-    """Return the VariableV2 node of each tensor that is a reference. `order`: all nodes, each after
-    its inputs.
+    """Return the VariableV2 node of each tensor that is a reference.
+
+    Args:
+      order: all nodes, each after its inputs.
     """
     nodes = [node for node in order if any(dtype.is_ref_dtype for dtype in node.output_types)]
     doubtful: set[int] = set()
@@ -53,8 +55,8 @@ def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
 
 
 def _changes_variable(node: Node, variables: dict[TensorId, Node]) -> bool:
-    """Return whether a loop's Merge refers to a variable at first, and to a different variable or
-    none after an iteration.
+    """Return whether a loop's Merge refers to a variable at first, but after an iteration to
+    another variable or to none.
     """
     variable = variables.get((node.id, 0))
     if node.node_class is not NodeClass.MERGE or variable is None:

@@ -1,3 +1,3 @@
-"""Binding: creation of the plan from the unit: memory, callables, and a report of each op's
+"""Binding: creates the plan from the unit, with memory, callables, and a report of each op's
 placement.
 """

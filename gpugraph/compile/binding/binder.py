@@ -1,10 +1,10 @@
-"""The binder: it allocates the plan's memory, makes callables of kernels, and creates the plan.
+"""The binder allocates the plan's memory, binds kernels to arrays, and creates the plan.
 
 It first allocates the arena on each device. Each node then gets the arrays of its inputs and
 outputs, and the node's device binds the kernel to these arrays. The result is a callable, which
-becomes a step. Nodes without work (constants, variables, views, fed and fetched tensors) get no
-step. A step with a tensor whose size is known only in a run binds its kernel again in each run
-(`compile/steps/dynamic_steps.py`).
+becomes a step. Nodes that do nothing in a run (constants, variables, views, fed and fetched
+tensors) get no step. If the size of a tensor is known only in a run, the step binds its kernel
+again in each run (`compile/steps/dynamic_steps.py`).
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
 def bind(unit: Unit) -> Plan:
     """Return the plan of a unit. Raises ResourceExhaustedError if a device can't hold its arena or
-    a variable. If binding fails, its memory is released.
+    a variable. If binding fails, the memory that was allocated is released.
     """
     return bind_by(Binder(unit))
 
 
 def bind_by(binder: Binder) -> Plan:
-    """Return the plan of the unit of a new binder, as `bind` does."""
+    """Return the plan of the unit of `binder`, a new binder, as `bind` does."""
     try:
         return _bound(binder.unit, binder)
     except BaseException:
@@ -118,7 +118,7 @@ def _bytes_in_use(device: Device) -> Callable[[], int]:
 
 
 class Binder(StepList):
-    """Binds the nodes in their order, and adds their steps to the list."""
+    """An object that binds the nodes in their order, and adds their steps to the list of steps."""
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
@@ -133,7 +133,7 @@ class Binder(StepList):
         self.swap_copies = swap_copies(self)
 
     def steps(self) -> list[Step]:
-        """Return the steps of the plan, combined into regions, native runs of steps and CUDA
+        """Return the steps of the plan, combined into regions, runs of native steps, and CUDA
         graphs.
         """
         if self.branches is not None:
@@ -141,7 +141,7 @@ class Binder(StepList):
         return [entry.step for entry in self.with_stretches(self.entries)]
 
     def visit(self, node: Node) -> None:
-        """Add the step of a node, if it does work in a run."""
+        """Add the step of a node, if the node does something in a run."""
         if self.branches is not None:
             self.guard = self.branches.enter(node)
             if self.branches.visit(node):
@@ -161,8 +161,8 @@ class Binder(StepList):
 
     @uninterrupted
     def _compute(self, node: Node) -> None:
-        """Bind the node's kernel and add its step, unless the node is a view. If binding raises an
-        error, the step raises it in each run.
+        """Bind the node's kernel and add its step. If the node is a view, do nothing. If binding
+        raises an error, the step raises this error in each run.
         """
         variables = self.refs(node)
         decl = DECLARATIONS.get(node.type)
@@ -235,8 +235,8 @@ class Binder(StepList):
         )
 
     def _is_sized_at_run_time(self, bound: BoundNode) -> bool:
-        """Return whether the kernel must be bound in each run: the size of a tensor, or the value
-        of a host input, is known only then.
+        """Return whether the kernel must be bound in each run, because the size of a tensor or the
+        value of a host input is known only then.
         """
         if isinstance(bound.kernel, Sized) or reference(bound.kernel).waits:
             return True
@@ -250,7 +250,7 @@ class Binder(StepList):
         return not bound.is_late and len(self._host_values(bound)) < len(bound.host)
 
     def _host_values(self, bound: BoundNode) -> dict[int, Any]:
-        """Return, by input slot, the values of the constant host inputs."""
+        """Return the values of the host inputs that are constant, by input slot."""
         if not bound.host:
             return {}
         values = self.unit.values
@@ -280,8 +280,8 @@ class Binder(StepList):
         )
 
     def _static_arrays(self, bound: BoundNode) -> list[Any]:
-        """Return the arrays that the kernel takes: the inputs, except constant host inputs, which
-        it takes as values; then the outputs.
+        """Return the arrays that the kernel receives: the inputs, followed by the outputs. Constant
+        host inputs are omitted, because the kernel receives their values.
         """
         values = self._host_values(bound)
         arrays = [
@@ -294,7 +294,7 @@ class Binder(StepList):
     def _candidate(
         self, bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]
     ) -> Candidate | None:
-        """Return the inputs of the native compilation of the step. Return None if the node has no
+        """Return the data that native compilation of the step needs. Return None if the node has no
         native form on its device, or if its sizes are known only in the run.
         """
         node, slots = bound.node, bound.array_slots
@@ -320,16 +320,14 @@ class Binder(StepList):
         return bind_on_device(bound, self._static_context(bound), self._static_arrays(bound))
 
     def candidate(self, node: Node) -> Candidate | None:
-        """Return the inputs of the native compilation of a node. If it has no native form, return
-        None.
+        """Return the data that native compilation of a node needs, or None if the node has no
+        native form.
         """
         bound = self._bound_node(node, self.unit.kernel(node), self.refs(node))
         return self._candidate(bound, self._static_context(bound), self._static_arrays(bound))
 
     def _plain_reason(self, bound: BoundNode, run: Run) -> str:
-        """Return the reason, for the report, why a step that is launched on its own is not native
-        code.
-        """
+        """Return, for the report, why a step that is launched separately is not native code."""
         if bound.runner.has_kernels:
             return "launched by itself" if isinstance(run, Enqueued) else "it runs on the host"
         return plain_reason(bound, self.jit, "a small step alone is as fast by NumPy")
@@ -337,8 +335,8 @@ class Binder(StepList):
     # -- transfers
 
     def _send(self, send: Node) -> None:
-        """Add the step of a Send if a size is known only in the run: it posts the tensor to the
-        mailbox. Other Sends need no step, as the Recv's step copies the tensor.
+        """Add a step for a Send if a size is known only in the run. The step posts the tensor to
+        the mailbox. Any other Send needs no step, because the Recv's step copies the tensor.
         """
         key, home = self.home(send, 0)
         if not self._is_static(send, self.recvs[send.id]):
@@ -357,7 +355,7 @@ class Binder(StepList):
         return rendezvous_key(source, incarnation, target, send.attrs["tensor_name"])
 
     def _copy(self, recv: Node) -> Run:
-        """Return the callable for a Recv: it copies the tensor from the Send's device to the Recv's
+        """Return the callable for a Recv. It copies the tensor from the Send's device to the Recv's
         device.
         """
         send = self.sends[recv.id]

@@ -28,8 +28,8 @@ SetKey = tuple[int, Shapes, tuple[int, ...]]
 
 
 class UnitOfSizes(NamedTuple):
-    """A compiled unit with open sizes, and the data for binding the unit to values of these
-    sizes.
+    """A compiled unit with open sizes, and the data that is needed to bind the unit to values of
+    these sizes.
     """
 
     parts: OpenParts
@@ -40,6 +40,8 @@ class UnitOfSizes(NamedTuple):
 
 class BoundSet(NamedTuple):
     """The steps of one stage that are bound to arrays of one set of sizes.
+
+    A native call reads its arguments from a block of memory, which consists of words of 64 bits.
 
     Args:
       runs: the callables of the NumPy steps.
@@ -56,14 +58,14 @@ class BoundSet(NamedTuple):
     accesses: dict[Any, Run]
 
     def release(self) -> None:
-        """Release the memory that only this set's steps use."""
+        """Release the memory that only the steps of this set use."""
         while self.owned:
             self.owned.pop().release()
 
 
 def can_open(plan: Plan, unit: Unit) -> bool:
-    """Return whether a plan can be opened now. It must have one device, its variables must have
-    values, and all steps must have their final code.
+    """Return whether a plan can become an open plan now. It must have one device, its variables
+    must have values, and all steps must have their final code.
     """
     if not plan.warm or unit.parallel or plan.runs_once or len(unit.device_types) != 1:
         return False

@@ -21,7 +21,9 @@ _Read = Callable[[], Any]
 
 
 class FeedsAndFetches:
-    """Creates the slots for feeds and fetches of one plan, after its steps are bound."""
+    """A factory of the feed slots and fetch slots of one plan, used after the plan's steps are
+    bound.
+    """
 
     def __init__(self, step_list: StepList, branches: Branches | None) -> None:
         self.step_list = step_list
@@ -30,7 +32,11 @@ class FeedsAndFetches:
         self.waited: set[str] = set()  # names of GPUs for which some fetch waits in every run
 
     def feed(self, node: Node, index: int) -> FeedSlot:
-        """Return the slot of the feed with this index. `node`: its `_Arg`."""
+        """Return the slot of the feed with this index.
+
+        Args:
+          node: the `_Arg` of the feed.
+        """
         spec = self.unit.feeds[index]
         home = self.unit.homes[node.id, 0]
         device = self.step_list.devices[home.storage.device]
@@ -47,8 +53,11 @@ class FeedsAndFetches:
         return FeedSlot(spec.name, spec.dtype, spec.shape, load)
 
     def fetch(self, node: Node) -> FetchSlot:
-        """Return the slot of a fetch. `node`: its `_Retval`. If the tensor is dead in a run,
-        reading it raises InvalidArgumentError.
+        """Return the slot of a fetch. If the tensor is dead in a run, reading it raises
+        InvalidArgumentError.
+
+        Args:
+          node: the `_Retval` of the fetch.
         """
         source, branches = node.input_edge(0).src, self.branches
         if branches is not None:
@@ -63,8 +72,8 @@ class FeedsAndFetches:
         return self.unit.key.fetches[node.attrs["index"]]
 
     def _reader(self, node: Node, source: Node) -> tuple[_Read, Any]:
-        """Return a callable that reads a fetched tensor as a new array, and the host array that it
-        copies, or None.
+        """Return a callable that reads a fetched tensor as a new array. Also return the host array
+        that the callable copies, or None.
 
         A tensor of rank 0 is read as a NumPy scalar.
         """
@@ -86,8 +95,9 @@ class FeedsAndFetches:
     def _array_reader(self, node: Node, device: Device, array: Any, source: Node) -> _Read:
         """Return a callable that reads an array from a device.
 
-        If the device copies asynchronously, a step that starts the copy is added to the end of the
-        plan."""
+        If the device copies asynchronously, a step that starts the copy is added at the end of the
+        plan.
+        """
         steps = self.step_list
         fetch = device.fetching(array)
         if fetch is None:
@@ -109,10 +119,10 @@ class FeedsAndFetches:
         return fetch.read
 
     def end(self, device_name: str) -> FetchSlot:
-        """Return a slot that raises, at the end of a run, the errors that kernels of this device
-        have reported in memory.
+        """Return a slot that raises, at the end of a run, the errors that kernels have reported in
+        this device's memory.
 
-        A run with fetches raises them even if no fetch waits for the device.
+        The errors are raised even if no fetch waits for the device.
         """
         refusals = self.step_list.refusals[device_name]
         is_waited = device_name in self.waited or not self.unit.retvals
@@ -120,7 +130,7 @@ class FeedsAndFetches:
 
 
 def reader_if_alive(flags: bytearray, flag: int, node: Node, read: _Read) -> _Read:
-    """Return a callable like `read` that raises an error unless the flag is set."""
+    """Return a callable that calls `read` if the flag is set, and otherwise raises an error."""
 
     def read_if_alive() -> Any:
         if not flags[flag]:

@@ -1,5 +1,5 @@
-"""Advice for a step that does not fit into a device's memory: settings or a batch size that make it
-fit.
+"""Advice for a step that does not fit into a device's memory: a setting or a batch size that makes
+the step fit.
 
 The step is compiled again with each change, up to memory planning. So the sizes in the advice are
 exact.
@@ -31,8 +31,8 @@ given, is a degree of recomputation.
 def advice(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Sequence[str]:
-    """Return changes with which the step's arena fits into `available` bytes of a device, one per
-    line. If none helps, return an empty list.
+    """Return lines, each with a change that makes the step's arena fit into `available` bytes of a
+    device. If no change helps, return an empty list.
     """
     return [
         *_recomputation(compiled, target, request, device, available),
@@ -88,8 +88,8 @@ def _smaller_batch(
 
 
 def _common_rows(request: RunRequest) -> int:
-    """Return the common first size of all fed tensors except scalars. If it differs or is unknown,
-    return 0.
+    """Return the size of the first axis that all fed tensors except scalars share. If the sizes
+    differ or are unknown, return 0.
     """
     rows = {feed.shape[0] for feed in request.feeds if feed.shape}
     (count,) = rows if len(rows) == 1 else (0,)

@@ -1,5 +1,5 @@
-"""The compiled graph as plain records: nodes with their devices, tensors, and the lifetime of
-storage.
+"""Plain records of the compiled graph: nodes with their devices, tensors, and the lifetimes of
+storages.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def _storage_record(own: Storage) -> StorageRecord:
 
 
 def _bytes(home: Home) -> int:
-    """Return the size in bytes of a tensor. Return 0 if its shape is unknown, or it holds strings
-    or handles.
+    """Return the size of a tensor in bytes. Return 0 if its shape is unknown, or if it holds
+    strings or handles.
     """
     if home.shape is None or home.dtype.base_dtype in OBJECTS:
         return 0

@@ -1,4 +1,4 @@
-"""Binding of native calls to open sizes: the calls hold `Size` objects in place of numbers."""
+"""Binding of native calls to open sizes. The calls hold `Size` objects in place of numbers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ from gpugraph.plan import Run
 
 
 class OpenBinder(Binder):
-    """Binds native calls to views with open sizes. `of` creates it from the binder of the plan.
+    """A binder of native calls to views with open sizes. `of` creates it from the binder of the
+    plan.
 
     Args:
-      constants: a dict from node to the arrays of its constants that contain sizes.
-      asides: a dict from tensor to the side buffer of a loop.
+      constants: maps a node to the arrays of its constants that contain sizes.
+      asides: maps a tensor to the side buffer of a loop.
       open_nodes: the nodes whose attrs contain sizes.
     """
 
@@ -39,7 +40,7 @@ class OpenBinder(Binder):
 
     @classmethod
     def of(cls, binder: Binder, parts: OpenParts) -> OpenBinder:
-        """Return an open binder for the unit of `binder`, which has already bound a plan."""
+        """Return an open binder for the unit of `binder`. `binder` must have bound a plan."""
         unit = parts.unit
         opened = cls.__new__(cls)
         opened.__dict__.update(binder.__dict__, unit=unit, entries=[], arrays={})
@@ -48,7 +49,7 @@ class OpenBinder(Binder):
         return opened
 
     def array(self, home: Home) -> Any:
-        """Return the view of a tensor; tensors with the same memory share one view."""
+        """Return the view of a tensor. Tensors with the same memory share one view."""
         key = (id(home.storage), home.shape, home.dtype)
         if key not in self.arrays:
             self.arrays[key] = self._make_view(home)
@@ -76,12 +77,12 @@ class OpenBinder(Binder):
             return None
 
     def bound_node(self, node: Node) -> BoundNode:
-        """Return the node, which uses no variables, with its kernel."""
+        """Return the node together with its kernel. The node must not use variables."""
         return self._bound_node(node, self.unit.kernel(node), {})
 
     def is_lasting(self, node: Node) -> bool:
-        """Return whether the node's step is the same for all sizes. If so, it uses no memory of the
-        arena and no constant that contains sizes.
+        """Return whether the node's step is the same for all sizes. Such a step uses no memory of
+        the arena and no constant that contains sizes.
         """
         homes = self.unit.homes
         keys = [(edge.src.id, edge.src_output) for edge in node._in if edge.dst_input >= 0]
@@ -119,7 +120,7 @@ class OpenBinder(Binder):
     def open_calls(self, node: Node, member: MemberStep) -> list[OpenCall]:
         """Return the calls of a native step, bound to views with open sizes.
 
-        Raises NotNativeError or another error if the step has no such calls.
+        Raises NotNativeError or another error if the step's calls can't be bound to open sizes.
         """
         before = len(self.entries)
         candidate = self.candidate(node)
@@ -140,7 +141,7 @@ def _constant(node: Node | None) -> Any:
 
 
 class _OpenCandidate(Candidate):
-    """The inputs of the native compilation of a step over open views. It has no memory for copies
+    """The data that native compilation of a step over open views needs. It has no memory for copies
     of its arrays.
     """
 
@@ -151,8 +152,8 @@ class _OpenCandidate(Candidate):
 
 
 def run_of(binder: Binder, node: Node, key: tuple[str, str]) -> Run:
-    """Bind a node by a binder of single nodes. Return the callable of the node's step that has the
-    key `key`.
+    """Bind a node with a binder of single nodes. Return the callable of that step of the node that
+    has the key `key`.
     """
     for entry in _entries(binder, node):
         if (entry.step.kind, entry.step.part) == key:
@@ -161,8 +162,8 @@ def run_of(binder: Binder, node: Node, key: tuple[str, str]) -> Run:
 
 
 def bound_call(binder: Binder, node: Node) -> Run | None:
-    """Return the native call of a node for one set of sizes. If the node has no native call for
-    these sizes, return None.
+    """Return the native call of a node for one set of sizes, or None if the node has no native call
+    for these sizes.
     """
     candidates = [entry.native for entry in _entries(binder, node) if entry.native is not None]
     if not candidates:

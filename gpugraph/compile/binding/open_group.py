@@ -1,4 +1,6 @@
-"""The one step of a plan with open sizes: its program, run natively or step by step."""
+"""The single step of a plan with open sizes. It runs the plan's program natively or step by
+step.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,18 @@ from gpugraph.plan import NATIVE, Clock, Run, Step, StepCode, StepGroup, step_co
 
 
 class OpenGroup(StepGroup):
-    """Runs a program as one native call, or step by step in a run with a trace or a time limit."""
+    """A step that runs a program as one native call. In a run with a trace or a time limit, it runs
+    the program step by step.
+    """
 
     def __init__(
         self, steps: Sequence[Step], program: OpenProgram, code: Iterations, clock: Clock
     ) -> None:
-        """steps: the steps of the plan from which the program was made."""
+        """Create the step.
+
+        Args:
+          steps: the steps of the plan from which the program was created.
+        """
         self.steps = steps
         self.program, self._code, self._clock = program, code, clock
         self._run = ProgramRun(program.parts, code, clock, program.loop_at)
@@ -45,7 +53,7 @@ class OpenGroup(StepGroup):
                 yield step, code if is_plain else StepCode("plain", "a size is in its code")
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return a report line on the program."""
+        """Return the line about the program for the report."""
         count, python = len(self.program.parts), self.program.by_python
         names = ", ".join(f"{step.name} ({step.op_type})" for step in python[:8])
         by_python = f"; by Python {len(python)}: {names}" if python else ""
@@ -54,7 +62,7 @@ class OpenGroup(StepGroup):
     # -- step by step
 
     def parts(self, traced: bool) -> Iterator[Step]:  # type: ignore[override]
-        """Yield the steps of a run. Each step is yielded after the previous step has run."""
+        """Run the program step by step, and yield each step after the previous step has run."""
         self._run.begin()
         loops = {loop[0]: loop for loop in self.program.loops if not self._is_inner(loop[0])}
         parts, self._next = self.program.parts, 0
@@ -79,7 +87,9 @@ class OpenGroup(StepGroup):
         return any(first < begin < end for first, end, _ in self.program.loops)
 
     def _interpret(self, begin: int, end: int) -> None:
-        """Run instructions one by one while their index is in [begin, end)."""
+        """Run instructions one by one, starting at index `begin`, until the next instruction is
+        outside of [begin, end).
+        """
         self._next = begin
         while begin <= self._next < end:
             self._next = self._step(self._next)

@@ -51,7 +51,7 @@ MOST_SETS = 256
 
 
 class OpenPlan:
-    """One plan whose sizes change with the shapes of a run."""
+    """A plan whose sizes change with the shapes of a run."""
 
     def __init__(
         self, plan: Plan, binder: Binder, unit: UnitOfSizes, fed: FedSizes, lock: Any
@@ -123,16 +123,14 @@ class OpenPlan:
 
     @property
     def reasons(self) -> dict[str, str]:
-        """A dict from the name of a native step to the reason why it is bound for each set of
-        sizes.
+        """A dict that maps the name of a native step to the reason why the step must be bound again
+        for each set of sizes.
         """
         return self.program.reasons
 
     @property
     def num_native(self) -> tuple[int, int]:
-        """A pair: the number of native steps that receive new sizes as words, and the number of all
-        native steps.
-        """
+        """Two counts: the native steps that receive new sizes as words, and all native steps."""
         return sum(bool(native.calls) for native in self._natives), len(self._natives)
 
     # -- other sizes
@@ -140,8 +138,8 @@ class OpenPlan:
     def select(self, shapes: Shapes) -> None:
         """Prepare the plan for runs with this set of shapes.
 
-        The caller must hold the plan's lock. Raises UnfitShapesError if the shapes need another
-        plan, and ResourceExhaustedError if there is too little memory.
+        The caller must hold the plan's lock. Raises UnfitShapesError if this plan can't run the
+        shapes, and ResourceExhaustedError if there is too little memory.
         """
         if shapes != self._current:
             self._current = None
@@ -157,7 +155,7 @@ class OpenPlan:
     def _flush(self, stage: int) -> None:
         """Run a stage after the reports before it, and write the outputs of their kernels.
 
-        Raises UnfitReportError if the sizes need another plan or more memory.
+        Raises UnfitReportError if the sizes require another plan or more memory.
         """
         shapes, reports = self._current, self.program.reports[stage - 1]
         assert shapes is not None, "the sizes of the run"
@@ -247,7 +245,7 @@ class OpenPlan:
         return plan
 
     def _listed(self) -> PassReport:
-        """Return the program's listing as the report of a pass."""
+        """Return the text of the program as the report of a pass."""
         natives, opened = self.num_native[1], self.num_native[0]
         summary = (
             f"{len(self.program.parts)} instructions: {natives} native ones, {opened} of them for "
@@ -256,7 +254,7 @@ class OpenPlan:
         return PassReport("program", summary, listing(self.program, self.unit.trace))
 
     def run_plain(self, node: Node, key: StepKey) -> Any:
-        """Run the step of a node by NumPy, with the current sizes."""
+        """Run the step of a node in NumPy, with the current sizes."""
         assert self._current is not None, "the sizes of the run that calls it"
         binder = self._binder(self._resolved(self._current))
         try:

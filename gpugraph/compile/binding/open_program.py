@@ -3,9 +3,10 @@
     plan's steps      stretch  flag  region {a, b}  loop            kernels, groups of groups
     instructions      call call ... if set jump unless call call ... again
 
-Native calls, copies, and accesses to stacks and TensorArrays are instructions whose words receive
-the sizes of each run (`open_plan`). Flags and jumps are the same for all sizes. At a step without
-native code, the program returns to Python, which runs the step bound to the run's shapes.
+Native calls, copies, and accesses to stacks and TensorArrays are instructions. The sizes of each
+run are written into their words (`open_plan`). Flags and jumps are the same for all sizes. At a
+step without native code, the program returns to Python, which runs the step bound to the run's
+shapes.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _no_flush(stage: int) -> None:
 
 
 class NotOpenError(Exception):
-    """A plan can't be opened, because the sizes of one of its steps can't change."""
+    """A plan can't become an open plan, because the sizes of one of its steps can't change."""
 
 
 class OpenProgram(LoopProgram):
@@ -128,7 +129,9 @@ class OpenProgram(LoopProgram):
         super()._step(step)
 
     def _flush_before(self, position: int) -> None:
-        """Add the steps that write reported sizes and must run before `position` in the order."""
+        """Add those steps for writing reported sizes that must run before `position` in the
+        order.
+        """
         while self._flushes and self._flushes[0].position <= position:
             reports = self._flushes.pop(0).reports
             pairs = [(report, self._reports[report.node.id]) for report in reports]
@@ -171,7 +174,7 @@ class OpenProgram(LoopProgram):
         self.by_python.remove(part.step)
 
     def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
-        """Add the step of a kernel that reports a size."""
+        """Add the step of a node whose kernel reports a size."""
         if run.bound.variables:
             raise NotOpenError(f"'{step.name}' reports a size of a variable")
         unit, closed = self._binder.unit, self._binder.plain.unit
@@ -254,7 +257,7 @@ class OpenProgram(LoopProgram):
     # -- copies
 
     def _move(self, step: Step, run: Run, args: Move) -> None:
-        """Add a copy, as a native instruction if possible."""
+        """Add a copy. If possible, it becomes a native instruction."""
         keys = args.source[0], args.target[0]
         views = self._binder.views(args)
         if run in self._copies and views is not None:
@@ -270,7 +273,7 @@ class OpenProgram(LoopProgram):
         self._python(step, self.bound[-1])
 
     def _index(self, step: Step, run: WriteIndex) -> None:
-        """Add the write of a Merge's index."""
+        """Add a step that writes the index of the alive input of a Merge."""
         view = self._binder.array(self._binder.unit.homes[run.key])
         number = run.array.dtype.type(run.value)
         bind = partial(_bound_index, run.key, number)
@@ -341,8 +344,8 @@ class OpenProgram(LoopProgram):
     def _opened(self, node: Node, member: MemberStep) -> Opened | None:
         """Bind a native step to open sizes, if possible.
 
-        Return None if the code contains a size, because it would have to be compiled for each set
-        of shapes.
+        It is not possible if the code contains a size, because the code would have to be compiled
+        for each set of shapes.
         """
         assert member.calls is not None
         calls, step = member.calls.calls, member.entry.step
@@ -364,7 +367,7 @@ class OpenProgram(LoopProgram):
         return Opened(step, call, words, list(conditions), bind)
 
     def _refuse(self, step: Step) -> None:
-        """Run a step by NumPy after its native call has refused its input. NumPy raises the
+        """Run a step in NumPy after its native call has rejected its input. NumPy raises the
         error.
         """
         self._run_plain(self._nodes[step.name], (step.kind, step.part))
@@ -418,4 +421,6 @@ def _bound_index(key: TensorId, number: Any, binder: Binder) -> Run:
 
 
 def _never(binder: Binder) -> None:
-    """Return None: no call is bound for a set, because the step's words hold for all sizes."""
+    """Return None. No call is bound for a set of sizes, because the step's words are valid for all
+    sizes.
+    """

@@ -1,5 +1,5 @@
 """The generated programs of a unit with open sizes. All plans that are bound from the unit share
-them.
+these programs.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class _Extent:
 
 
 def open_programs(unit: Unit) -> dict[int, Fused]:
-    """Return a dict from node id to program, for the nodes on CPUs that have expressions.
+    """Map the id of each CPU node that has expressions to its program.
 
-    The program may depend on a size. For example, an axis of size 1 is left out. Each such
-    dependence is recorded as a condition in the unit's trace.
+    A program may depend on a size. For example, an axis of size 1 is omitted. Each dependence of
+    this kind is recorded as a condition in the unit's trace.
     """
     programs = {}
     for node in unit.order:

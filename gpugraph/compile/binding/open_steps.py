@@ -27,9 +27,9 @@ class Opened(NamedTuple):
     """The native call of a step, bound to open sizes.
 
     Args:
-      calls: the parts of the call, each with its words and its open form. It is empty if the step
-        has no open form.
-      conditions: comparisons of sizes that must hold for `calls` to be valid.
+      calls: the calls that it consists of, each with its words and its form for open sizes. It is
+        empty if the step can't be bound to open sizes.
+      conditions: comparisons of sizes that must be true for `calls` to be valid.
       bind: a function that returns the call for one set of sizes, or None.
     """
 
@@ -81,7 +81,7 @@ class CurrentSizes:
         return self._values()
 
     def array(self, view: Any) -> Any:
-        """Return the array for a view. If the argument is not a view, return it unchanged."""
+        """Return the array for a view. Return any other argument unchanged."""
         if not isinstance(view, OpenView):
             return view
         base, offset = view.start
@@ -93,7 +93,7 @@ class CurrentSizes:
 
 
 class AccessStep:
-    """A callable by which Python accesses a container, with the current sizes."""
+    """A callable through which Python accesses a stack or TensorArray, with the current sizes."""
 
     def __init__(self, opened: ContainerAccess, sizes: CurrentSizes) -> None:
         """opened: the access, bound to views."""
@@ -116,7 +116,7 @@ class AccessStep:
 
 
 class ReportStep:
-    """The callable of a kernel that reports a size. It keeps the kernel's outputs until `write`
+    """The callable of a kernel that reports a size. It holds the kernel's outputs until `write`
     copies them.
 
     Attributes:
@@ -131,8 +131,11 @@ class ReportStep:
         sizes: CurrentSizes,
         step: Step,
     ) -> None:
-        """inputs, outputs: the views of the inputs and outputs. A constant input is given by its
-        value.
+        """Create the callable.
+
+        Args:
+          inputs, outputs: the views of the inputs and outputs. A constant input is given by its
+            value.
         """
         self.step, self._sizes, self.step_record = run, sizes, step
         self._inputs, self._outputs = inputs, outputs
@@ -153,14 +156,16 @@ class ReportStep:
         self._results = self.step.computed(list(map(self._sizes.array, self._inputs)))
 
     def write(self) -> None:
-        """Copy the kernel's outputs to the plan's memory, which is large enough by now."""
+        """Copy the kernel's outputs to the plan's memory. The memory must have been enlarged for
+        the reported size.
+        """
         for view, result in zip(self._outputs, self._results):
             self._sizes.array(view)[...] = result
         self._results = ()
 
 
 class MoveStep:
-    """The callable of a copy by NumPy, with the current sizes."""
+    """The callable of a copy that NumPy performs, with the current sizes."""
 
     def __init__(self, step: Step, args: Move) -> None:
         self.run: Run = step.run

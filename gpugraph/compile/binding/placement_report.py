@@ -1,5 +1,5 @@
-"""The placement report: the device of each op of a plan, with the reason, the loop and the
-guard.
+"""The placement report: the device, the loop and the guard of each op of a plan, and the reason for
+the device.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from gpugraph.plan import Placement, Step, all_steps
 
 
 def placements(unit: Unit, steps: Sequence[Step]) -> tuple[Placement, ...]:
-    """Return the placements of all ops, in the order of the plan; members of fused nodes come
-    before these, and absorbed ops last.
+    """Return the placements of all ops, in the order of the plan. The members of a fused node come
+    before the node, and absorbed ops come last.
     """
     modes = {
         step.name: step.kind for step in all_steps(steps) if step.kind in ("kernel", "copy", "send")
@@ -49,8 +49,8 @@ def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[P
 
 
 def _reason(unit: Unit, node: Node) -> str:
-    """Return the reason for a node's device as text, followed by the node's loop and guard, if
-    any.
+    """Return the reason for a node's device as text. If the node has a loop or a guard, add
+    them.
     """
     reason = unit.reasons.get(node.id, "")
     if unit.flow is None:

@@ -24,7 +24,9 @@ MOST_REGISTERS = 4
 
 
 def listing(program: OpenProgram, trace: SizeTrace) -> list[str]:
-    """Return the lines of a program, followed by one line for each size that a division gives."""
+    """Return the lines of a program, followed by one line for each size that is the result of a
+    division.
+    """
     names = trace.names
     quotients = [
         f"{names[number]} = {text_of(left, names)} {operation} {text_of(right, names)}"

@@ -1,13 +1,14 @@
-"""Sizes that kernels report in a run. They divide the run into parts; at the start of each part
+"""Sizes that kernels report in a run. They divide the run into parts, and at the start of each part
 more sizes are known.
 
     order      a   where   b   |   gather   c   unique   |   d
     known      fed sizes           where's                   unique's
     memory     buffers of later parts lie above those of earlier ones
 
-A run of a plan starts with the sizes that the previous run ended with. If a kernel reports another
-size, the words of the following instructions are written again before the first instruction that
-needs the size. Until then the run has no effect, so it can start again with another plan.
+A run of a plan starts with the sizes at the end of the previous run. If a kernel reports another
+size, the words of the remaining instructions are written again before the first instruction that
+needs the size. Until then the run has had no effect, so it can still be restarted with another
+plan.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Flush(NamedTuple):
 
 
 class Reports:
-    """The reports of a unit. Raises NotReportedError if the unit has no usable report."""
+    """The reports of a unit. The constructor raises NotReportedError if the unit has no usable
+    report.
+    """
 
     def __init__(self, unit: Unit, trace: SizeTrace) -> None:
         self.unit, self._trace = unit, trace
@@ -62,8 +65,8 @@ class Reports:
         self._check_effects()
 
     def part_of(self, storage: Storage) -> int:
-        """Return the number of flushes after which the size of a buffer is known and its tensor is
-        live.
+        """Return the number of flushes that must have happened before the size of a buffer is known
+        and its tensor is live.
         """
         names = self._names([storage.size])
         part = 0
@@ -125,7 +128,7 @@ class Reports:
 
 
 def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
-    """Return a dict from node id to report, for the nodes of a unit that report sizes."""
+    """Map the id of each node that reports a size to its report."""
     live = {node.name: node for node in unit.order if node.id in unit.reported}
     names: dict[int, list[str]] = {}
     for name in trace.report_names:

@@ -1,5 +1,5 @@
-"""Wrappers of steps' callables: for late binding, for locking, for marking variables as
-initialized, and for raising an error.
+"""Wrappers of steps' callables: they bind late, hold locks, mark variables as initialized, or raise
+an error.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from gpugraph.plan import Run, StepCode
 
 
 class BoundLater:
-    """A NumPy step that binds its kernel on the first call. Until then, native code may make the
-    binding unnecessary.
+    """A NumPy step that binds its kernel when it is first called. If native code replaces the step
+    before that, the binding is never needed.
     """
 
     def __init__(self, bind: Callable[[], Run]) -> None:
@@ -28,15 +28,15 @@ class BoundLater:
         self._run()
 
     def release(self) -> None:
-        """Free the memory that only this step uses; the next call allocates it again."""
+        """Free the memory that only this step uses. The next call allocates it again."""
         release = getattr(self._run, "release", None)
         if release is not None:
             release()
 
 
 def plain_step(reason: str) -> Callable[[], StepCode]:
-    """Return a function that returns, for the report, the `StepCode` of a step that is not native
-    code.
+    """Return a function that returns the `StepCode` of a step that is not native code. The report
+    contains `reason`.
     """
     return partial(StepCode, "plain", reason)
 
@@ -55,8 +55,8 @@ def initializing(run: Run, states: list[VariableState]) -> Run:
 
 
 def locking(run: Run, states: list[VariableState]) -> Run:
-    """Return a callable that calls `run` while it holds the locks of the variables. The order of
-    the locks is the same everywhere, so that runs don't deadlock.
+    """Return a callable that calls `run` while it holds the locks of the variables. All callables
+    acquire the locks in the same order, so that runs don't deadlock.
     """
     locks = [state.lock for state in sorted(states, key=id)]
 

@@ -1,7 +1,7 @@
-"""Binding of branches and loops: control flow becomes flags, merges, regions and loop steps.
+"""Binding of branches and loops to flags, merges, regions and loop steps.
 
-Binding follows the order of the nodes and keeps one list of steps for each open frame. At the end
-of a loop, its list becomes one step of the surrounding frame.
+Binding follows the order of the nodes, and keeps a list of steps for each open frame. At the end of
+a loop, its list becomes one step of the surrounding frame.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gpugraph.plan import Run, Step
 
 
 class Branches:
-    """The control flow of one plan while it is being bound."""
+    """The branches and loops of one plan while it is being bound."""
 
     def __init__(self, step_list: StepList, flow: Flow) -> None:
         self.step_list = step_list
@@ -37,8 +37,8 @@ class Branches:
     # -- following the order
 
     def enter(self, node: Node) -> Guard:
-        """Open the loops that contain a node, add the step that sets the flag of its guard, and
-        return the guard.
+        """Open the loops that contain a node, add the step that sets the flag of the node's guard,
+        and return the guard.
         """
         steps = self.step_list
         frames = [frame for frame in self.flow.frames.at(node).up() if frame.parent is not None]
@@ -91,8 +91,8 @@ class Branches:
     # -- nodes
 
     def _pass(self, node: Node) -> None:
-        """Add a step that copies the input of a Switch, Enter, Exit, NextIteration or LoopCond,
-        unless the output is a view.
+        """Add a step that copies the input of a Switch, Enter, Exit, NextIteration or LoopCond. If
+        the output is a view, add none.
         """
         steps = self.step_list
         steps.refs(node)
@@ -133,8 +133,8 @@ class Branches:
             steps.entries.append(GuardedStep(ALWAYS, step, (flag,), reads))
 
     def _merge_input(self, node: Node, slot: int, dying: list[Any]) -> tuple[int | None, Run]:
-        """Return the flag of an input of a Merge (None: always alive), and a callable that copies
-        the input to the Merge's output.
+        """Return the flag of an input of a Merge, and a callable that copies the input to the
+        Merge's output. The flag is None if the input is always alive.
         """
         steps, edge = self.step_list, node.input_edge(slot)
         guard = self.flow.of_output(edge.src, edge.src_output)

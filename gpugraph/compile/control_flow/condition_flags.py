@@ -1,5 +1,5 @@
-"""Conditions: while a plan is bound, creates the flags of predicates and guards, and the steps that
-set the flags.
+"""Conditions: the flags of predicates and guards, and the steps that set these flags. They are
+created while a plan is bound.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from gpugraph.plan import Run, Step
 
 
 class Conditions:
-    """By frame, the conditions whose flags are set by steps of the plan. A flag that is set around
-    a loop is also valid inside the loop.
+    """For each open frame, the conditions whose flags are set by steps of the plan. A flag that is
+    set outside of a loop is also valid inside the loop.
     """
 
     def __init__(self, step_list: StepList, flow: Flow) -> None:
@@ -40,7 +40,7 @@ class Conditions:
         return any(what in known for known in self._known)
 
     def need(self, guard: Guard) -> None:
-        """Add the steps that set the flag of a guard, unless they exist."""
+        """Add the steps that set the flag of a guard, unless they exist already."""
         if guard == ALWAYS:
             return
         atoms = self.flags.atoms(guard)
@@ -53,8 +53,8 @@ class Conditions:
             self._add_flag(self.flags.joiner(guard), None, (self.flags.guard(guard),), reads)
 
     def need_literal(self, atom: Is) -> None:
-        """Add the step that sets a predicate's two flags (it is true, it is false), unless it
-        exists.
+        """Add the step that sets the two flags of a predicate, one for true and one for false,
+        unless it exists already.
         """
         if self._is_known(atom.pred):
             return
@@ -67,7 +67,7 @@ class Conditions:
         self._add_flag(setter, node, sets, tuple(self.flags.base(atom)))
 
     def predicate(self, atom: Is) -> Run:
-        """Return the callable that reads a predicate's value."""
+        """Return a callable that reads the value of a predicate."""
         home = self.step_list.unit.homes[atom.pred]
         device = self.step_list.devices[home.storage.device]
         if home.storage.kind == "cell":
@@ -80,7 +80,9 @@ class Conditions:
         return lambda: device.read(array).item()
 
     def predicate_array(self, atom: Is) -> Any:
-        """Return a predicate's array if it holds one bool in host memory, else None."""
+        """Return the array of a predicate if it holds one bool in host memory. Otherwise return
+        None.
+        """
         home = self.step_list.unit.homes[atom.pred]
         is_bool = home.shape == () and home.dtype.is_bool
         return self.step_list.array(home) if is_bool and self.step_list.is_plain(home) else None
@@ -95,15 +97,15 @@ class Conditions:
         self.step_list.entries.append(GuardedStep(ALWAYS, step, sets, reads))
 
     def flag_of(self, guard: Guard) -> int | None:
-        """Return the flag of a guard; if the flag does not exist, add the step that sets it. Return
-        None for a guard that is always true.
+        """Return the flag of a guard, or None if the guard is always true. If the flag does not
+        exist, also add the step that sets it.
         """
         self.need(guard)
         return None if guard == ALWAYS else self.flags.guard(guard)
 
     def if_alive(self, guard: Guard | None, run: Run) -> Run:
-        """Return a callable that calls `run` if the guard's flag is set. If there is no guard,
-        return `run` itself.
+        """Return a callable that calls `run` if the guard's flag is set. If the guard is always
+        true, return `run` itself.
         """
         if not guard:
             return run

@@ -7,9 +7,9 @@
                    again                                   its steps
     end:                                        behind:
 
-Runs of steps that have become native are call instructions, as are copies of loop variables and
-accesses to stacks and TensorArrays. Flags are bytes that instructions set and test. Python runs the
-steps without native code (`devices/native/iterations`).
+Native runs of steps, copies of loop variables, and accesses to stacks and TensorArrays become call
+instructions. Flags are bytes that instructions set and test. Python runs the steps without native
+code (`devices/native/iterations`).
 """
 
 from __future__ import annotations
@@ -78,8 +78,11 @@ class LoopSteps(NamedTuple):
 
 
 class LoopGroup(StepGroup):
-    """The group of a loop's step. After the loop the cells `dying` are released. The loop does not
-    run if `entered` returns False, because then no value enters it.
+    """The group of a loop's step.
+
+    Args:
+      dying: the cells that are released after the loop.
+      entered: if it returns False, no value enters the loop, and the loop does not run.
     """
 
     loop_steps: LoopSteps
@@ -88,7 +91,7 @@ class LoopGroup(StepGroup):
 
 
 class Label:
-    """A position in a program, as the target of jumps."""
+    """A position in a program that jumps can have as their target."""
 
     __slots__ = ("place",)
 
@@ -97,9 +100,10 @@ class Label:
 
 
 class Part(NamedTuple):
-    """A step as an instruction. If there is no native call, or the call refuses its input, Python
-    calls `plain`. If `plain` returns a false value and `leaves` is a label, the program continues
-    there.
+    """A step as an instruction.
+
+    If there is no native call, or the call rejects its input, Python calls `plain`. If `plain`
+    returns a false value and `leaves` is a label, the program continues at that label.
     """
 
     step: Step
@@ -113,10 +117,11 @@ class Part(NamedTuple):
 
 
 class LoopProgram:
-    """The instructions of a loop, which its methods add.
+    """The instructions of a loop. Its methods add instructions.
 
-    by_python: the steps without native code. unsettled: the runs of steps whose code may still
-    change.
+    Attributes:
+      by_python: the steps without native code.
+      unsettled: the runs of steps whose code may still change.
     """
 
     def __init__(self, copies: Copies, flags: bytearray) -> None:
@@ -128,7 +133,7 @@ class LoopProgram:
         self._flags = (ctypes.c_char * len(flags)).from_buffer(flags)  # which stay where they are
 
     def finish(self, stop: Any) -> Iterations:
-        """Return the program, bound to memory."""
+        """Return the program, bound to the memory of the plan."""
         instructions = [
             Instruction(
                 part.kind, part.call, part.address, 0 if part.target is None else part.target.place
@@ -158,12 +163,12 @@ class LoopProgram:
         flag: int | None = None,
         target: Label | None = None,
     ) -> None:
-        """Add a control instruction (a jump, or a change of a flag), which can't fail."""
+        """Add a control instruction, which is a jump or a change of a flag. It can't fail."""
         address = 0 if flag is None else ctypes.addressof(self._flags) + flag
         self.parts.append(Part(step, kind, nothing_refused, None, address, target))
 
     def _mark(self, label: Label) -> None:
-        """Set the label to the current end of the program."""
+        """Set the position of the label to the current end of the program."""
         label.place = len(self.parts)
 
     def _python(self, step: Step, plain: Run, leaves: Label | None = None) -> None:
@@ -188,19 +193,19 @@ class LoopProgram:
     def _if_array(
         self, step: Step, kind: InstructionKind, array: Any, target: Label, key: TensorId | None
     ) -> None:
-        """Add a jump to `target`, taken if the bool in `array` is true (`kind` "if") or false
-        ("unless").
+        """Add a conditional jump to `target`. It is taken if the bool in `array` is true (`kind`
+        "if") or false ("unless").
 
         Args:
-          key: the tensor in the array.
+          key: the tensor that the array holds.
         """
         self.parts.append(Part(step, kind, nothing_refused, None, array.ctypes.data, target))
 
     # -- steps
 
     def _steps(self, steps: Iterable[Step]) -> None:
-        """Add steps, except the checks that variables are initialized, which have run before the
-        loop.
+        """Add steps, except for the steps that check whether variables are initialized. These have
+        run before the loop.
         """
         for step in steps:
             if step.kind != "guard":
@@ -223,7 +228,7 @@ class LoopProgram:
             self._do(step, step.run)
 
     def _do(self, step: Step, run: Run) -> None:
-        """Add the instructions of a callable of a step."""
+        """Add the instructions for a callable of a step."""
         if isinstance(run, SetPredicate) and run.array is not None:
             self._set_predicate(step, run)
         elif isinstance(run, JoinFlags):
@@ -247,8 +252,8 @@ class LoopProgram:
             self._run(step, run)
 
     def _run(self, step: Step, run: Run) -> None:
-        """Add the instruction that executes a step: a native call if the step has one, otherwise a
-        return to Python.
+        """Add the instruction that executes a step. It is a native call if the step has one, and
+        otherwise a return to Python.
         """
         if run is do_nothing:
             return
@@ -258,8 +263,8 @@ class LoopProgram:
             self._python(step, run)
 
     def _call(self, step: Step, run: Run) -> Part:
-        """Return the step as a native call. Raises NotNativeError if the step has no native
-        call.
+        """Return the step as an instruction with a native call. Raises NotNativeError if the step
+        has no native call.
         """
         if isinstance(run, RefusableCall):
             return Part(step, "call", run.refuse, run.call)
@@ -284,8 +289,8 @@ class LoopProgram:
             self._steps(code.final_steps)
 
     def _inner_loop(self, step: Step, loop: LoopGroup) -> None:
-        """Add an inner loop: as instructions if all its steps are native, otherwise as one step
-        that Python runs.
+        """Add an inner loop. If all its steps are native, add their instructions. Otherwise add one
+        step that Python runs.
         """
         _, head, _, tail, _ = loop.loop_steps
         unsettled = [code for code in codes((*head, *tail)) if code.final_steps is None]
@@ -298,8 +303,8 @@ class LoopProgram:
     # -- flags
 
     def _set_predicate(self, step: Step, run: SetPredicate) -> None:
-        """Add instructions that set one of a predicate's two flags (true, false) and clear the
-        other, or clear both if the predicate has no value.
+        """Add instructions that set one of a predicate's two flags (for true and false) and clear
+        the other flag. If the predicate has no value, they clear both flags.
         """
         is_true, neither, behind = Label(), Label(), Label()
         for flag in run.base:
@@ -320,8 +325,8 @@ class LoopProgram:
         self._mark(behind)
 
     def _join(self, step: Step, run: JoinFlags) -> None:
-        """Add instructions that set a flag if all flags that it joins are set, and otherwise clear
-        it.
+        """Add instructions that set a flag if all the flags of which it is the conjunction are set,
+        and otherwise clear it.
         """
         behind = Label()
         self._add(step, "clear", run.flag)
@@ -342,7 +347,7 @@ class LoopProgram:
 
     def _merge(self, step: Step, run: Merging) -> None:
         """Add instructions that copy the only live input. If two inputs are alive, Python runs the
-        step, which raises the error.
+        step, and the step raises the error.
         """
         two, behind = Label(), Label()
         for place, (flag, move_input) in enumerate(run.inputs):
@@ -388,5 +393,5 @@ def element_access(run: ContainerAccess) -> ElementAccess:
 
 
 def nothing_refused() -> Any:
-    """Raise InternalError: an instruction that can't fail has failed."""
+    """Raise InternalError, because an instruction that can't fail has failed."""
     raise InternalError.of_no_node("A native instruction that can't fail failed")

@@ -30,11 +30,11 @@ from gpugraph.plan import (
 
 
 class Loop(LoopGroup):
-    """Runs a loop.
+    """A callable that runs a loop.
 
     Args:
-      native: the native iterations, for runs whose variables are initialized, or None if jit is
-        off.
+      native: the native iterations, which are only used in runs whose variables are initialized.
+        None if native code is disabled.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class Loop(LoopGroup):
         self.guarded = guarded and any(step.kind == "guard" for step in all_steps(self.steps))
 
     def unguarded(self) -> Run:
-        """Return a callable that runs the loop without the checks that variables are
+        """Return a callable that runs the loop without checking whether variables are
         initialized.
         """
         rest = self.dying, self.clock, self.entered, self.native
         return Loop(self.name, self.loop_steps, *rest, guarded=False).run
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return report lines on whether the loop is native now."""
+        """Return lines for the report on whether the loop is currently native."""
         return self.native.notes if self.native is not None else ()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:

@@ -1,4 +1,6 @@
-"""Merge steps, which copy the only live input to the output, and write the index of that input."""
+"""Merge steps. Such a step copies the only live input to the output, and writes the index of that
+input.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from gpugraph.plan import Run
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merging:
-    """The callable of a Merge step. It calls `run`. All fields after `run` are parts of `run`."""
+    """The callable of a Merge step, which calls `run`. The fields after `run` are the data that
+    `run` uses.
+    """
 
     run: Run
     inputs: Sequence[tuple[int | None, Run]]
@@ -33,12 +37,13 @@ def merger(
     alive: int | None,
     index: Sequence[Run] | None,
 ) -> Merging:
-    """Return the callable of a Merge. `inputs`: for each input its flag (None: always alive), and a
-    callable that copies it to the output.
+    """Return the callable of a Merge.
 
     Args:
+      inputs: for each input, its flag (None if the input is always alive) and a callable that
+        copies it to the output.
       alive: the flag to set if any input is alive, or None.
-      index: for each input, a callable that writes its index, or None if no op reads the index of
+      index: for each input, a callable that writes its index; or None if no op reads the index of
         the live input.
     """
 
@@ -67,7 +72,9 @@ def merger(
 def _merger_of_two(
     flags: bytearray, first_flag: int, first: Run, second_flag: int, second: Run
 ) -> Run:
-    """Return a fast callable for the most frequent Merge: two conditional inputs, and no index."""
+    """Return a fast callable for the most common kind of Merge, which has two conditional inputs
+    and whose index is not read.
+    """
 
     def merge() -> None:
         if flags[first_flag]:

@@ -1,10 +1,10 @@
 """Native iterations: all iterations of a loop in one call that runs without Python.
 
-The runs of steps in the loop become native calls first (`steps/compiled_stretch`). Once all runs of
+The runs of steps in the loop become native calls first (`steps/compiled_stretch`). When all runs of
 steps outside of branches are native, the loop becomes one program (`loop_program`). The program
-calls the same code, so results have the same bits. Between two parts of the program Python runs the
-steps without native code. If an instruction refuses its input, Python runs the instruction's step,
-which raises the error.
+calls the same code, so results are equal bit by bit. If a step has no native code, the program
+returns to Python, which runs the step. If an instruction rejects its input, Python runs the
+instruction's step, which raises the error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from gpugraph.plan import Clock, Step, all_steps, note_step
 
 
 class ProgramRun:
-    """Runs a program: natively, except for the instructions that are left to Python."""
+    """A callable that runs a program natively, except for the instructions that only Python can
+    execute.
+    """
 
     def __init__(
         self,
@@ -28,7 +30,12 @@ class ProgramRun:
         clock: Clock,
         loop_at: Callable[[int], str],
     ) -> None:
-        """loop_at: returns the name of the loop that contains the instruction with an index."""
+        """Create the callable.
+
+        Args:
+          loop_at: a function that receives the index of an instruction and returns the name of the
+            loop that contains it.
+        """
         self.parts, self.program, self.clock = parts, program, clock
         self._loop_at = loop_at
 
@@ -61,12 +68,12 @@ class ProgramRun:
         return part.leaves.place if part.leaves is not None and is_left else number + 1
 
     def check(self) -> None:
-        """Raise the error of a run that must end."""
+        """Raise the error of a run that must end, for example after its time limit."""
         self.clock.check(f"in the loop '{self._loop_at(self.program.position)}'")
 
 
 class NativeIterations:
-    """Runs a loop by native calls, once its runs of steps are native."""
+    """The native form of a loop, which is available when its runs of steps are native."""
 
     def __init__(
         self, name: str, loop_steps: LoopSteps, copies: Copies, flags: bytearray, clock: Clock
@@ -92,7 +99,9 @@ class NativeIterations:
 
     @property
     def notes(self) -> Sequence[str]:
-        """Report lines on the native loop; empty until the loop is native."""
+        """Return lines about the native loop for the report. There are none before the loop is
+        native.
+        """
         if self._program is None:
             return ()
         python = self._by_python
@@ -103,11 +112,11 @@ class NativeIterations:
 
     @property
     def by_python(self) -> Sequence[Step] | None:
-        """The steps that Python runs in the native loop, or None until the loop is native."""
+        """The steps of the native loop that Python runs, or None before the loop is native."""
         return None if self._program is None else self._by_python
 
     def begin_if_worthwhile(self) -> None:
-        """Compile all runs of steps once NumPy has spent a certain time on them together."""
+        """Compile all runs of steps together when NumPy has spent enough time on them."""
         if not self._has_begun:
             self._has_begun = sum(code.spent for code in self._codes) >= WORTHWHILE_NS
             if self._has_begun:
@@ -115,8 +124,8 @@ class NativeIterations:
                     code.begin()
 
     def is_ready(self) -> bool:
-        """Return whether the loop can run by native calls. The program is built when all runs of
-        steps outside of branches are native, and built again when more of them are.
+        """Return whether the loop can run natively. The program is built when all runs of steps
+        outside of branches are native. It is built again when further runs of steps become native.
         """
         if self._program is None:
             is_any = any(code.final_steps is not None for code in self._codes)
@@ -132,7 +141,7 @@ class NativeIterations:
         self._run.run()
 
     def _build(self) -> None:
-        """Build the program from the code that is native now."""
+        """Build the program from the code that is native at this time."""
         if runtime_reason(wait=False) != "":
             return
         program = LoopProgram(self.copies, self.flags)

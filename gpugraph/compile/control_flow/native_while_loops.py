@@ -1,8 +1,8 @@
 """Native loops: a loop whose variables are numbers, or vectors of one size, becomes one C function.
 
-All ops of such a loop are elementwise. The loop's steps run until the function is compiled, and in
-each run with a time limit. The compilation starts in the background once the loop has taken an
-estimated while.
+All ops of such a loop are elementwise. Until the function is compiled, the loop's steps run
+instead. They also run in each run with a time limit. The compilation starts in the background when
+the estimated total time of the loop's runs is long enough.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from gpugraph.plan import NATIVE, Step, StepCode, StepGroup, step_codes
 
 
 class NativeLoop(StepGroup):
-    """Runs a loop: by its steps until its C function is compiled, after that by the function.
+    """A callable that runs a loop. Until its C function is compiled, it runs the loop's steps, and
+    after that the function.
 
     It does not check that variables are initialized.
     """
@@ -55,13 +56,14 @@ class NativeLoop(StepGroup):
         arrays: Sequence[Any],
         sizes: tuple[int, ...],
     ) -> None:
-        """Start the compilation now if `at_once`.
+        """Create the callable. If `at_once`, start the compilation now.
 
         Args:
           inputs, arrays, sizes: the function's tensors, their arrays, and the sizes of its axes.
-          compile_loop: starts the compilation.
-          bind: returns a callable that calls the compiled function on the loop's arrays.
-          iteration_ns: the estimated nanoseconds of an iteration by steps.
+          compile_loop: a function that starts the compilation.
+          bind: a function that returns a callable that calls the compiled function on the loop's
+            arrays.
+          iteration_ns: the estimated time in nanoseconds that the steps take for an iteration.
         """
         self.loop = loop
         self.steps = loop.steps
@@ -79,7 +81,9 @@ class NativeLoop(StepGroup):
         return self._prepared.get() is not None
 
     def opened(self, views: Sequence[Any]) -> tuple[Callable[[], int], OpenCall]:
-        """Return the call of the compiled function, and its form over views with open sizes."""
+        """Return the call of the compiled function, and the form of this call for views with open
+        sizes.
+        """
         function = self._prepared.get() if self._prepared is not None else None
         assert function is not None, "the loop is compiled"
         call = function.call(self._arrays, self._sizes, stop=self.loop.clock.stop)
@@ -89,7 +93,7 @@ class NativeLoop(StepGroup):
         return call, function.open_call(views, vectors[:1] if self._sizes else ())
 
     def go_on(self, call: Callable[[], int]) -> Callable[[], None]:
-        """Return a callable that calls the function until the loop ends."""
+        """Return a callable that calls the function repeatedly until the loop ends."""
         clock = self.loop.clock
 
         def run() -> None:
@@ -102,13 +106,13 @@ class NativeLoop(StepGroup):
 
     @property
     def failure(self) -> str:
-        """The text of the error that the function may find."""
+        """The text of the error that the function reports if it fails."""
         function = self._prepared.get() if self._prepared is not None else None
         return "" if function is None else str(function.failure)
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield each step with its code: Python copies the values that enter, the function does the
-        rest.
+        """Yield each step with the code that runs it. Python copies the values that enter the loop,
+        and the function runs all other steps.
         """
         code = self._code()
         yield from step_codes(self.loop.loop_steps.start)
@@ -116,7 +120,7 @@ class NativeLoop(StepGroup):
             yield step, code
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return report lines on whether the loop is a native function now."""
+        """Return lines for the report on whether the loop is currently a native function."""
         code = codes[self.loop.loop_steps.condition.label]
         reason = code.reason.partition("\n")[0]
         states = {
@@ -140,7 +144,9 @@ class NativeLoop(StepGroup):
         return StepCode("waiting", "for the next run" if is_there else "for the compiler")
 
     def run(self) -> None:
-        """Run the loop, by the function if it is compiled and the run has no time limit."""
+        """Run the loop. Use the function if it is compiled and the run has no time limit. Otherwise
+        run the steps.
+        """
         run = self._run
         if self.loop.clock.armed or (run is None and (run := self._ready()) is None):
             self.loop.run()
@@ -151,7 +157,7 @@ class NativeLoop(StepGroup):
             clock.check(f"in the loop '{self.loop.name}'")
 
     def _ready(self) -> Callable[[], int] | None:
-        """Return the function bound to the loop's arrays, or None while it is not compiled."""
+        """Return the function bound to the loop's arrays, or None if it is not compiled yet."""
         if self._prepared is None:
             spent = self.loop.iterations * self._iteration_ns
             if spent < WORTHWHILE_NS or runtime_failure():
@@ -173,8 +179,8 @@ def back_edge(merge: Node) -> Edge:
 def native_loop(
     step_list: StepList, frame: Frame
 ) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
-    """Return a function that turns a `Loop` into a `NativeLoop`, and ""; or None, and the reason
-    why the frame has no native form.
+    """Return a function that converts a `Loop` to a `NativeLoop`, and "". If the frame has no
+    native form, return None and the reason.
     """
     if not step_list.jit.is_on:
         return None, f"no native kernels: {step_list.jit.reason}"
@@ -205,8 +211,8 @@ def native_loop(
 
 
 class _Translation:
-    """Translates a frame's nodes to values of a `Fusion`. Raises NotNativeError for nodes that have
-    no native form.
+    """The translation of a frame's nodes to values of a `Fusion`. Raises NotNativeError if a node
+    has no native form.
     """
 
     def __init__(self, step_list: StepList, frame: Frame) -> None:
@@ -277,7 +283,9 @@ class _Translation:
             self._apply(node)
 
     def _leave(self, node: Node) -> None:
-        """Check that an Exit returns a loop variable, since the function stores only these."""
+        """Check that an Exit returns a loop variable, since the function stores only loop
+        variables.
+        """
         homes = self.unit.homes
         variables = [homes[merge.id, 0].storage for merge in self.frame.merges]
         variables += [homes[enter.id, 0].storage for enter in self.frame.enters]
@@ -285,7 +293,7 @@ class _Translation:
             raise NotNativeError(f"'{node.name}' is no variable of it")
 
     def _input(self, key: TensorId) -> int:
-        """Return the `Fusion`'s value for an array that exists before the loop."""
+        """Return the `Fusion`'s value for an array that is filled before the loop."""
         if key not in self.inputs:
             home = self.unit.homes[key]
             if home.shape is None or home.storage.kind not in ("arena", "constant"):

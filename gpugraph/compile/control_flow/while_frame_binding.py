@@ -1,5 +1,5 @@
-"""Binding of a `while` frame: its steps, the copies of its loop variables' values, and its
-condition.
+"""Binding of a `while` frame to steps, which include its condition and the copies of its loop
+variables' values.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from gpugraph.plan import Run, Step
 
 
 class _NextValue(NamedTuple):
-    """A copy of a loop variable's next value from its place to the variable's place."""
+    """A copy of a loop variable's next value from the memory where it is computed to the variable's
+    memory.
+    """
 
     merge: Node
     source: Place
@@ -41,10 +43,10 @@ class _NextValue(NamedTuple):
 
 
 class WhileFrameBinding:
-    """Collects the steps of a loop until its nodes are bound.
+    """The steps of one loop, which are collected until all its nodes are bound.
 
     Args:
-      outer_entries: the surrounding frame's steps.
+      outer_entries: the steps of the surrounding frame.
     """
 
     def __init__(
@@ -107,8 +109,8 @@ class WhileFrameBinding:
         )
 
     def reset_step(self) -> Step | None:
-        """Return a step that clears the flags of Exits that may be dead after the loop. Return None
-        without such Exits.
+        """Return a step that clears the flags of Exits that may be dead after the loop. If there
+        are no such Exits, return None.
         """
         exits = [node for node in self.frame.exits if node.id in self.flow.irregular]
         if not exits:
@@ -138,14 +140,16 @@ class WhileFrameBinding:
         return head, is_going_on, [*next_values, *later]
 
     def _asking(self, atom: Is) -> Run:
-        """Return a callable that returns whether the predicate has the atom's value."""
+        """Return a callable that returns whether the predicate has the value that the atom
+        requires.
+        """
         array = self.conditions.predicate_array(atom)
         self.predicate = None if array is None else LoopPredicate(array, atom.value, atom.pred)
         predicate = self.conditions.predicate(atom)
         return predicate if atom.value else lambda: not predicate()
 
     def _asking_guard(self, guard: Guard) -> Run:
-        """Return a callable that returns whether a guard holds."""
+        """Return a callable that returns whether a guard is true."""
         if guard >= NEVER:
             return lambda: False
         if guard == ALWAYS:
@@ -156,11 +160,11 @@ class WhileFrameBinding:
         return partial(self.flags.values.__getitem__, flag)
 
     def _parts_at(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
-        """Return the steps before and after the loop's condition. If the steps can't be divided at
-        the condition, return None.
+        """Return the steps before and the steps after the loop's condition. If the steps can't be
+        divided at the condition, return None.
 
-        The steps before it always run and do not set the condition's flag. The steps after it set
-        flags, or run only if the loop continues.
+        The steps before the condition always run and do not set its flag. Each step after the
+        condition sets flags, or runs only if the loop continues.
         """
         flag = self.flags.atom(atom)
         entries = self.entries
@@ -175,8 +179,8 @@ class WhileFrameBinding:
         return [entry.step for entry in head], [entry.step for entry in tail]
 
     def _carrying(self) -> tuple[Run, Step]:
-        """Return the condition of a loop whose variables may end in different iterations, and the
-        step that records which variables continue.
+        """Return the condition of a loop whose variables may end in different iterations. Also
+        return the step that records which variables continue.
         """
         flags = self.flags.values
         copies: list[tuple[int, int | None]] = []
@@ -196,8 +200,8 @@ class WhileFrameBinding:
     # -- flags
 
     def _flags_at_start(self) -> list[Step]:
-        """Return the steps that, at the loop's start, set the flags of its variables and Enters and
-        of the first iteration.
+        """Return the steps that set flags at the start of the loop: the flags of its variables and
+        Enters, and the flags that are set only in the first iteration.
         """
         guards: dict[Atom, Guard | None] = {}
         if self.frame in self.flow.carried:
@@ -219,8 +223,8 @@ class WhileFrameBinding:
         return steps
 
     def _first_atoms(self) -> list[Atom]:
-        """Return the atoms that hold in the first iteration only, for Enters that are not
-        loop-invariant.
+        """Return the atoms that are true only in the first iteration. They belong to Enters that
+        are not loop-invariant.
         """
         atoms = [Found(node.id, "first") for node in self.frame.enters]
         return [atom for atom in atoms if atom in self.flow.within]
@@ -234,7 +238,7 @@ class WhileFrameBinding:
         return self._flag_step(name, SetFlags(self.flags.values, flags, value))
 
     def _any_entered(self) -> AnyFlag | None:
-        """Return a callable that returns whether any input of the loop is alive. If some input is
+        """Return a callable that returns whether any input of the loop is alive. If an input is
         always alive, return None.
         """
         guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
@@ -276,7 +280,7 @@ class WhileFrameBinding:
         return move(self.step_list, self.step_list.runner(merge), source, target, take)
 
     def _index_writer(self, merge: Node, slot: int) -> Run | None:
-        """Return a callable that writes `slot` as the Merge's index output. If no op reads that
+        """Return a callable that writes `slot` to the Merge's index output. If no op reads that
         output, return None.
         """
         if not any(edge.src_output == 1 for edge in merge._out):
@@ -285,7 +289,7 @@ class WhileFrameBinding:
         return WriteIndex((merge.id, 1), array, slot)
 
     def _next_values(self) -> list[Step]:
-        """Return the steps that give the loop variables their next values; each old value is read
+        """Return the steps that set the loop variables to their next values. Each old value is read
         before it is overwritten.
         """
         index_steps = []
@@ -321,7 +325,7 @@ class WhileFrameBinding:
         return steps
 
     def _is_local(self, storage: Storage) -> bool:
-        """Return whether each iteration writes the storage again, and nothing reads it after the
+        """Return whether every iteration writes the storage again, and no op reads it after the
         loop.
         """
         inside = self.begin <= storage.first and storage.last <= self.end
@@ -335,8 +339,8 @@ class WhileFrameBinding:
         return self.step_list.step(merge, run, part=part)
 
     def _aside(self, next_value: _NextValue) -> Place:
-        """Return a side buffer that holds a loop variable's next value until the value that it
-        would overwrite has been copied.
+        """Return a side buffer for a loop variable's next value. The value stays there until the
+        value that it would overwrite has been copied.
         """
         _, home = next_value.source
         kind = home.storage.kind if home.storage.kind in ("cell", "object") else "aside"

@@ -5,11 +5,11 @@ store the scores.
   of a mask, then Softmax, then BatchMatMul(_, value): one `_FusedAttention`
 
 No other op may read an intermediate result or have a control edge from the op that computes it.
-Since gradients read these results, a training step keeps the separate ops. The new op has the name
+Gradients read these results, so the ops of a training step are not fused. The new op has the name
 of the last op. Its results differ from the results of the separate ops by rounding. The pass runs
 for GPUs with kernels, and for the CPU if there is native code.
 
-Controlled by `RewriterConfig.remapping`, like the other fusions into matrix products and
+`RewriterConfig.remapping` controls this pass and the other fusions into matrix products and
 convolutions.
 """
 
@@ -62,8 +62,8 @@ class _Group(NamedTuple):
     """The ops of one attention.
 
     Args:
-      edges: query, key, value, and the mask if there is one.
-      passed: all ops that will be removed, that is, all except `last`.
+      edges: the edges that carry the query, the key, the value, and the mask if there is one.
+      passed: the ops that will be removed, which are all except `last`.
       scale: the factor of the scores.
       adj_y: whether the first product transposes the key.
     """
@@ -76,7 +76,7 @@ class _Group(NamedTuple):
 
 
 class _Search:
-    """The search for the ops of an attention, from its Softmax."""
+    """The search for the ops of an attention, starting at its Softmax."""
 
     def __init__(self, unit: Unit, roots: set[int]) -> None:
         self.unit = unit
@@ -107,8 +107,8 @@ class _Search:
         return only_taker(edge.src, self.roots) is edge
 
     def _behind(self, edge: Edge) -> Edge:
-        """Return the edge from the op that computes the tensor of `edge`. Identities in between, if
-        nothing else reads them, are skipped and recorded in `passed`.
+        """Return the edge that leaves the op that computes the tensor of `edge`. Skip Identities
+        that have no other reader, and record them in `passed`.
         """
         while edge.src.type == "Identity" and self._is_own(edge):
             self.passed.append(edge.src)
@@ -116,8 +116,8 @@ class _Search:
         return edge
 
     def _unmasked(self, edge: Edge) -> tuple[Edge, Edge | None]:
-        """Return the edges of the scores and of the mask if `edge` carries their sum; else `edge`
-        and None.
+        """If `edge` carries the sum of the scores and a mask, return the edges of both. Otherwise
+        return `edge` and None.
         """
         node = edge.src
         if node.type in _ADDITIONS and self._is_own(edge):
@@ -133,8 +133,8 @@ class _Search:
         return self._unscaled(self._behind(edge))[0].src.type in _PRODUCTS
 
     def _unscaled(self, edge: Edge) -> tuple[Edge, float]:
-        """Return the edge of the scores before they are scaled, and the factor; 1.0 if they are not
-        scaled.
+        """Return the edge of the scores before they are scaled, and the factor. If they are not
+        scaled, the factor is 1.0.
         """
         node = edge.src
         if node.type not in ("Mul", "RealDiv") or not self._is_own(edge):

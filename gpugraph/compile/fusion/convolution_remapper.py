@@ -3,12 +3,12 @@
   Conv2D, then BiasAdd (or Add, AddV2 of a vector along the channels), then optionally Relu or
   Relu6: one `_FusedConv2D`
 
-Intermediate results are not stored, so no other op may read them, and their ops may have no
-outgoing control edges. The new op has the name of the last op. Its results have the same bits as
-the results of the separate ops. Only convolutions with native code are replaced, on the CPU or a
-GPU, since NumPy would gain nothing.
+Intermediate results are not stored, so no other op may read them, and the ops that compute them may
+have no outgoing control edges. The new op has the name of the last op. Its results are equal bit by
+bit to the results of the separate ops. Only convolutions with native code are replaced, on the CPU
+or a GPU, since fusion would not make NumPy faster.
 
-Controlled by `RewriterConfig.remapping`, as in Grappler.
+As in Grappler, `RewriterConfig.remapping` controls this pass.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def remap(unit: Unit) -> Outcome:
 
 
 class _Group(NamedTuple):
-    """The ops to fuse: a convolution, the addition of the bias, and the activation, if any; and the
-    edge that carries the bias.
+    """The ops to fuse: a convolution, the addition of the bias, and the activation, if any. Also
+    the edge that carries the bias.
     """
 
     convolution: Node
@@ -64,7 +64,7 @@ class _Group(NamedTuple):
 
 def _group(unit: Unit, node: Node, roots: set[int]) -> _Group | None:
     """Return the convolution `node` with the ops to fuse into it. Return None if there is no bias,
-    or `node` is not native.
+    or if `node` has no native code.
     """
     if not _is_native(unit, node) or any(is_reference(edge) for edge in node.input_edges()):
         return None
@@ -109,7 +109,9 @@ def _is_native(unit: Unit, node: Node) -> bool:
 
 
 def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:
-    """Return whether `bias` is a vector with one number per channel, added along the channels."""
+    """Return whether `bias` is a vector with one number per channel, and `addition` adds it along
+    the channels.
+    """
     layout, added = _layout(node), _layout(addition)
     outputs = unit.shapes[node.id][0][1 if layout == "NCHW" else -1]
     bias_shape = unit.shapes[bias.src.id][bias.src_output]

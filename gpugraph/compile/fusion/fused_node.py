@@ -1,4 +1,4 @@
-"""Fused nodes: each replaces a group of ops, which are its members."""
+"""Fused nodes. Each replaces a group of ops, which become its members."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from gpugraph.ops.fusion.op_expressions import build
 
 
 class Kind:
-    """The properties shared by all groups whose ops are equal except for their names.
+    """The properties that are shared by all groups whose ops are equal except for their names.
 
-    is_kernel: whether each of these groups can be one native kernel, or None until
-    `Record.is_one_kernel` has determined it.
+    Attributes:
+      is_kernel: whether each of these groups can be one native kernel. None until
+        `Record.is_one_kernel` has determined it.
     """
 
     __slots__ = ("is_kernel", "layout")
@@ -37,8 +38,9 @@ class Record:
 
     Args:
       candidates: the group's ops by node id.
-      roots: ids of nodes that are fetched or run as targets.
-      kinds: the kinds of all groups so far, by their properties except names; a new kind is added.
+      roots: the ids of nodes that are fetched or run as targets.
+      kinds: the kinds of all groups so far, by their properties except names. If the group's kind
+        is new, it is added.
     """
 
     def __init__(
@@ -77,8 +79,8 @@ class Record:
         )
 
     def _sources(self, node: Node, slots: Sequence[int]) -> list[TensorId]:
-        """Return the tensors that a node reads from device memory. Record those that come from
-        outside the group in `inputs`.
+        """Return the tensors that a node reads from device memory. Record in `inputs` those that
+        come from outside the group.
         """
         edges = node.input_edges()
         if len(slots) < len(edges):
@@ -90,8 +92,8 @@ class Record:
         return keys
 
     def _leave(self, node: Node, is_root: bool) -> list[TensorId]:
-        """Return the node's outputs that are read outside the group. If nothing reads the node, or
-        it is a root, return its first output.
+        """Return those outputs of the node that are read outside the group. If nothing reads the
+        node, or it is a root, return its first output.
         """
         slots = set()
         is_read = False
@@ -107,7 +109,7 @@ class Record:
         return [(node.id, slot) for slot in sorted(slots)] if slots else []
 
     def is_one_kernel(self) -> bool:
-        """Return whether all the nodes together are one native kernel."""
+        """Return whether one native kernel can compute all nodes of the group together."""
         if self.kind.is_kernel is None:
             self.kind.is_kernel = self._builds_kernel()
         return self.kind.is_kernel
@@ -137,15 +139,16 @@ class Record:
 def _stored_shape(
     shape: tuple[int, ...], unit: Unit, key: int, slot: int
 ) -> tuple[int, ...] | None:
-    """Return the output's shape if it has more elements than `shape`, the value that the kernel
-    computes for it; else None.
+    """Return the shape of an output if it has more elements than `shape`, the shape of the value
+    that the kernel computes for it. Otherwise return None.
     """
     stored = unit.shapes[key][slot]
     return None if stored.num_elements() == prod(shape) else stored.sizes  # type: ignore[return-value]
 
 
 def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
-    """Replace the group's nodes by one `_Fused`. Return the new node and a line for the report.
+    """Replace the nodes of the group by one `_Fused`. Return the new node and a line for the
+    report.
 
     Args:
       tiled: whether NumPy computes the group tile by tile if there is no native kernel.
@@ -161,7 +164,7 @@ def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
 
 
 def _add(unit: Unit, record: Record, tiled: bool) -> Node:
-    """Add the `_Fused` node to the graph, with all edges that led into the group and out of it."""
+    """Add the `_Fused` node to the graph, with all edges into the group and out of the group."""
     last = record.group[-1]
     sources = [(_node(unit, key), slot) for key, slot in record.inputs]
     nodes = {node.id: node for node in record.group}

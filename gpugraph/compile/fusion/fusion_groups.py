@@ -1,17 +1,17 @@
 """Fusion: each group of ops becomes one step.
 
-The search covers the whole placed graph before it is partitioned: a fusion on one device can close
-a cycle that leads through another device. An op joins the group of one of its inputs if
+The search covers the whole placed graph before it is partitioned, because a fusion on one device
+can close a cycle that leads through another device. An op joins the group of one of its inputs if
 
   - both have the same device, loop, guard and iteration space (`analysis/fusibility.py`); values
     with one number per row may be combined with values that have a whole row,
   - the input is available while the kernel runs (a sum over all rows is not),
   - and no other input of the op depends on the group (the group stays convex).
 
-With a C compiler each group becomes one native kernel; until that is compiled, the NumPy kernels of
-its ops run. Without a compiler, only elementwise ops over large tensors are fused, and computed
-tile by tile: small tensors stay in the processor's cache in any case. `OptimizerOptions.opt_level`
-L0 switches fusion off.
+With a C compiler, each group becomes one native kernel. Until the kernel is compiled, the NumPy
+kernels of the group's ops run. Without a compiler, only elementwise ops over large tensors are
+fused, and are computed tile by tile. Small tensors are not tiled, because they stay in the
+processor's cache anyway. `OptimizerOptions.opt_level` L0 disables fusion.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def _is_off(unit: Unit) -> bool:
 
 
 def grouping(unit: Unit) -> Mapping[int, Group]:
-    """Return, by node id, the group that `fuse` would form if no later pass changed the graph."""
+    """Return, for each node by its id, the group that `fuse` would form if no later pass changed
+    the graph.
+    """
     if _is_off(unit):
         return {}
     search = _Search(unit, kernels_on(unit, jit(unit.target.config).is_on))
@@ -75,8 +77,8 @@ def grouping(unit: Unit) -> Mapping[int, Group]:
 
 
 def _kernels(search: _Search, group: Group) -> Iterator[Record]:
-    """Yield the group's record if the group can be one kernel. Otherwise halve the group
-    repeatedly, and yield the records of the parts that can.
+    """Yield the group's record if the group can be one kernel. Otherwise divide the group into
+    halves repeatedly, and yield the records of the parts that can be one kernel.
     """
     todo = [group.nodes]
     while todo:
@@ -93,7 +95,7 @@ def _kernels(search: _Search, group: Group) -> Iterator[Record]:
 
 
 class _Search:
-    """A walk over the graph in topological order that forms the groups."""
+    """A traversal of the graph in topological order that forms the groups."""
 
     def __init__(self, unit: Unit, native: Mapping[str, bool]) -> None:
         self.unit = unit
@@ -105,7 +107,7 @@ class _Search:
         self.dependencies = Dependencies()
 
     def groups(self) -> list[Group]:
-        """Return the groups of two or more nodes; a group has each node after its inputs."""
+        """Return the groups of two or more nodes. In a group, each node follows its inputs."""
         unit, dependencies = self.unit, self.dependencies
         fusible = FusibleOps(unit, self.native)
         for node in unit.graph.op_nodes():
@@ -143,7 +145,8 @@ class _Search:
         only record its dependencies.
 
         Args:
-          place: the loop and guard, which all nodes of a group share, or None without control flow.
+          place: the loop and guard, which all nodes of a group share. None if the graph has no
+            control flow.
         """
         candidate = self.candidates.get(node.id)
         dependencies = self.dependencies
@@ -169,11 +172,13 @@ class _Search:
     ) -> int:
         """Return the bits of the groups that a node reads but must not join.
 
-        A group is barred if a path from it to the node leads through other groups or nodes. It is
-        also barred if the node reads a value that is complete only at the end of the group's
-        kernel. groups and
-        reach_by_edge: for each edge into the node, the group at its start, and the bits of that
-        group and all groups that it depends on.
+        There are two reasons. A path from the group to the node leads through other groups or
+        nodes; or the node reads a value that is complete only at the end of the group's kernel.
+
+        Args:
+          groups: for each edge into the node, the group of its source.
+          reach_by_edge: for each edge into the node, the bits of that group and of all groups on
+            which it depends.
         """
         if len(edges) == 1:  # there is no path except this edge
             (group,) = groups
@@ -192,7 +197,7 @@ class _Search:
         return barred
 
     def _is_inside(self, edge: Edge) -> bool:
-        """Return whether ops of the same kernel may read the edge's value."""
+        """Return whether ops of the same kernel may read the value of the edge."""
         if edge.is_control:
             return True
         return self.candidates[edge.src.id].space.inside[edge.src_output]
@@ -201,12 +206,12 @@ class _Search:
 def _join(
     groups: Sequence[Group | None], barred: int, key: Hashable, sizes: Shape, is_native: bool
 ) -> tuple[Group | None, bool]:
-    """Merge the groups that a node may join. Return the resulting group, or None if there is none,
-    and whether several groups were merged.
+    """Merge the groups that a node may join. Return the resulting group, and whether several groups
+    were merged. The group is None if there is none.
 
     Args:
       groups: the groups of the node's inputs.
-      barred: the bits of groups that it must not join.
+      barred: the bits of the groups that the node must not join.
       sizes: the node's iteration space.
     """
     joined: Group | None = None
@@ -235,7 +240,9 @@ def _depend(one: Group, other: Group) -> bool:
 
 def _common(one: Shape, other: Shape, native: bool) -> Shape | None:
     """Return an iteration space that covers both spaces, or None if no single kernel can cover
-    both. Native kernels may combine values that have one number per row with values that have whole
+    both.
+
+    A native kernel may combine values that have one number per row with values that have whole
     rows.
     """
     if one == other:

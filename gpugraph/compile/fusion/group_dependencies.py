@@ -1,17 +1,18 @@
 """Groups of ops under construction, with the dependencies between groups while they grow.
 
-A set of groups is an integer with one bit for each group. A group into which other groups were
-merged has their bits too. A node's note records the groups that the node depends on, and when the
-note was made. Time is a counter. It advances whenever a group on which any node or group depends
-(`_depended_on` has one of its bits) gets more dependencies. Between two calls of `Dependencies.put`
-these invariants hold:
+A set of groups is an integer with one bit for each group. If other groups were merged into a group,
+it has their bits too. A node's note records the groups on which the node depends, and the time at
+which the note was written. Time is a counter. It is incremented whenever a group on which any node
+or group depends (`_depended_on` has one of its bits) gets more dependencies. Between two calls of
+`Dependencies.put` these invariants are true:
 
   - For a group that is not merged into another one, `above` is the set of all groups that it
     depends on, over any path, without itself.
   - A node depends on the groups in its note, and on the dependencies of these.
   - A note of the current time is complete: it holds these dependencies, too.
 
-So a node's note is updated only when it is read, and only if some group has changed since.
+So a node's note is updated only when it is read, and only if some group has changed since the note
+was written.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 
 @dataclass(eq=False, slots=True)
 class Group:
-    """Nodes that will run as one step, over an iteration space of `sizes`, each after its inputs.
+    """Nodes that will run as one step over an iteration space of `sizes`. Each node follows its
+    inputs.
 
     Args:
-      key: device, loop and guard; only groups with equal keys can be merged.
+      key: the device, loop and guard. Only groups with equal keys can be merged.
       bits: the group's own bit, and the bits of the groups that were merged into it.
-      above: the bits of all groups that it depends on.
+      above: the bits of all groups on which it depends.
       has_taken_in: whether another group was merged into it.
-      into: the group into which it was merged.
+      into: the group into which it was merged, or None.
     """
 
     key: Hashable
@@ -46,8 +48,8 @@ class Group:
     into: Group | None = field(default=None)
 
     def whole(self) -> Group:
-        """Return the group into which this one was merged, directly or through other mergers. If it
-        was not merged, return the group itself.
+        """Return the group into which this group was merged, directly or through other mergers. If
+        it was not merged, return the group itself.
         """
         group = self
         while group.into is not None:
@@ -59,7 +61,7 @@ class Group:
         return self.is_elementwise and is_large(self.sizes)
 
     def take_in(self, other: Group) -> None:
-        """Merge the other group into this one."""
+        """Merge another group into this group."""
         self.nodes += other.nodes
         self.has_taken_in = True
         self.bits |= other.bits
@@ -70,14 +72,16 @@ class Group:
 
 @dataclass(slots=True)
 class _Note:
-    """The bits of the groups that a node depends on, and the time up to which they are complete."""
+    """The bits of the groups on which a node depends, and the time at which the note was
+    written.
+    """
 
     bits: int
     time: int
 
 
 class Dependencies:
-    """All groups, and the groups on which nodes and groups depend. A node is added after its
+    """All groups, and the groups on which nodes and groups depend. A node must be added after its
     inputs.
     """
 
@@ -153,7 +157,7 @@ class Dependencies:
         return bits | group.bits | group.above
 
     def _closure(self, bits: int) -> int:
-        """Return the bits of these groups and of all groups on which they depend now."""
+        """Return the bits of these groups and of all groups on which they currently depend."""
         todo = closure = bits
         while todo:
             group = self.groups[todo.bit_length() - 1].whole()

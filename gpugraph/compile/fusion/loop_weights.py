@@ -5,15 +5,15 @@ transpose moves out of the loop.
 
         W --> Enter --> MatMul(transpose_b)     becomes     W --> Transpose --> Enter --> MatMul
 
-A product that is computed by tiles reads adjacent rows of its second operand. If the first operand
-has few rows, the product reads panels (blocks of columns) of the second one in place
+A product that is computed in tiles reads adjacent rows of its second operand. If the first operand
+has few rows, the product reads panels (blocks of columns) of the second operand in place
 (`host_matmul.h`). If the second operand is transposed, each product has to transpose its panels
-first. This pass transposes the operand once, before the loop, into separate memory. That takes
-about as long as six iterations save.
+first. This pass transposes the operand once, before the loop, into separate memory. The transpose
+takes as much time as is saved in about six iterations.
 
-The pass applies to products that are computed by tiles on the CPU with native code. Results have
-the same bits, as sums are still in the order of k. Controlled by `RewriterConfig.remapping`, like
-the other fusions into matrix products.
+The pass applies to products that native code computes in tiles on the CPU. Results are equal bit by
+bit, because sums are still computed in the order of k. `RewriterConfig.remapping` controls this
+pass and the other fusions into matrix products.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ second operand in any case, so a transpose costs nothing.
 
 @compile_pass("remapping")
 def weights(unit: Unit) -> Outcome:
-    """Transpose, before the loop, the loop-invariant second operands of products with
-    `transpose_b`.
+    """Find products in loops with a loop-invariant second operand and `transpose_b`. Transpose this
+    operand before the loop instead.
     """
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
@@ -76,8 +76,8 @@ def _enters_once(node: Node) -> bool:
 
 
 def _reads_in_place(unit: Unit, node: Node) -> bool:
-    """Return whether the product is computed by tiles and would read an untransposed second operand
-    in place.
+    """Return whether the product is computed in tiles and would read its second operand in place if
+    that were not transposed.
     """
     signature = node_signature(unit, node)
     if signature is None or node.output_types[0] not in (float32, float64):
@@ -90,7 +90,7 @@ def _reads_in_place(unit: Unit, node: Node) -> bool:
 
 
 def _transposed(unit: Unit, enter: Node) -> Node:
-    """Add a Transpose before the loop and return its Enter."""
+    """Add a Transpose before the loop, and an Enter for its result. Return the Enter."""
     edge = enter.input_edge(0)
     dtype = enter.output_types[0].base_dtype
     sizes = unit.shapes[enter.id][0].sizes

@@ -9,19 +9,19 @@ No other op may read an intermediate result or have a control edge from the op t
 new op has the name of the last of the ops. If there is a Reshape, the fused product comes before
 it, and the last op becomes an Identity of the Reshape.
 
-Without this pass, the ops after the product would be fused with other ops. So the pass compares how
-often memory is read and written. Without an epilogue, the product is written to memory and read
-again. With an epilogue, only the epilogue's last result is written, and the ops of its fusion group
-that need it read it. So an epilogue saves memory traffic if the last result is written in any case:
-it is fetched, or an op outside that group reads it. If all readers are in the group, the product is
-left as it is; examples are the results of a product before a softmax loss, or before a Tanh. The
-added tensor must also be in memory in any case. A value that the same fusion group would compute is
-not added in the epilogue.
+Without this pass, the ops after the product would be fused with other ops. So the pass compares the
+two alternatives by the number of accesses to memory. Without an epilogue, the product is written to
+memory and read again. With an epilogue, only its last result is written, and other ops of its
+fusion group read it. So an epilogue saves memory accesses if its last result must be written to
+memory anyway, because it is fetched or an op outside its fusion group reads it. If all readers are
+in the group, the product is not changed. Examples are the results of a product before a softmax
+loss, or before a Tanh. A tensor is only added in the epilogue if it must be in memory anyway, which
+is not the case if the same fusion group would compute it.
 
 Results differ from the results of the separate ops by rounding, since cublasLt rounds 16-bit types
-only once. The pass applies to floating types on GPUs with kernels, and, if there is native code, to
-products on the CPU that are computed by tiles (`devices/native/tiled_products.py`). Controlled by
-`RewriterConfig.remapping`, like the other fusions into matrix products.
+only once. The pass applies to floating types on GPUs with kernels. If there is native code, it also
+applies to products on the CPU that are computed in tiles (`devices/native/tiled_products.py`).
+`RewriterConfig.remapping` controls this pass and the other fusions into matrix products.
 """
 
 from __future__ import annotations
@@ -77,11 +77,12 @@ def epilogues(unit: Unit) -> Outcome:
 
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
-    """Return whether the node is a product with a single reader, and a known number of columns that
-    is greater than one.
+    """Return whether the node is a product that has a single reader and more than one column. The
+    number of columns must be known.
 
-    For a single column, cublasLt's bias is unreliable. On the CPU the product must be computed by
-    tiles."""
+    For a single column, cublasLt's bias is unreliable. On the CPU, the product must be computed in
+    tiles.
+    """
     if node.type not in FUSED_PRODUCTS or node.output_types[0] not in FLOATING:
         return False
     taker = only_taker(node, roots)
@@ -96,7 +97,7 @@ def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
 
 
 def _is_tiled(unit: Unit, node: Node) -> bool:
-    """Return whether native code computes the product by tiles."""
+    """Return whether native code computes the product in tiles."""
     signature = node_signature(unit, node)
     if signature is None or node.output_types[0] not in (float32, float64):
         return False
@@ -110,8 +111,8 @@ def _is_tiled(unit: Unit, node: Node) -> bool:
 
 @dataclass
 class _Chain:
-    """A matrix product, the Reshapes after it, the ops to be fused into it, and the edges of these
-    ops' other operands.
+    """A matrix product, the Reshapes after it, the ops to fuse into it, and the edges of the other
+    operands of these ops.
     """
 
     product: Node
@@ -130,8 +131,8 @@ class _Search:
     """The search for chains.
 
     Args:
-      groups: by node id, the group that the fuse pass would form; a node added since then has no
-        group.
+      groups: for each node by its id, the group that the fuse pass would form. Nodes that were
+        added later have no group.
     """
 
     def __init__(self, unit: Unit, roots: set[int], groups: Mapping[int, Group]) -> None:
@@ -140,8 +141,8 @@ class _Search:
         self.groups = groups
 
     def of(self, product: Node) -> _Chain | None:
-        """Return the chain of ops to fuse into a product. If fusing them saves no memory traffic,
-        return None.
+        """Return the chain of ops to fuse into a product. If fusing them does not save memory
+        accesses, return None.
         """
         chain = _Chain(product)
         edge = only_taker(product, self.roots)
@@ -162,8 +163,8 @@ class _Search:
         return bool(before) and bool(after) and before[-1] == after[-1]
 
     def _try_append(self, chain: _Chain, edge: Edge) -> bool:
-        """Append the op to which the edge leads, if an epilogue permits that op at this point.
-        Return whether it was appended.
+        """Append the op at the end of the edge to the chain, if an epilogue permits that op at this
+        point. Return whether it was appended.
         """
         node, done = edge.dst, chain.epilogue
         if "Relu" in done or not are_ours(self.unit, [node]):
@@ -203,7 +204,7 @@ class _Search:
         return bool(bias_sizes) and bias_sizes[-1] == sizes[-1] and all(size == 1 for size in ahead)
 
     def _is_addend(self, node: Node, other: Edge) -> bool:
-        """Return whether the operand has the shape of the result and is in memory in any case,
+        """Return whether the operand has the shape of the result and must be in memory anyway,
         because it is not computed in one kernel with `node`.
         """
         sizes = self._sizes(node, 0)
@@ -218,8 +219,8 @@ class _Search:
         return group is not None and group is self.groups.get(other.id)
 
     def _is_written(self, last: Node) -> bool:
-        """Return whether the op's result is written to memory in any case: it is fetched, or read
-        outside its fusion group.
+        """Return whether the op's result must be written to memory anyway, because it is fetched or
+        read outside its fusion group.
         """
         return last.id in self.roots or any(
             not (edge.is_control or self._are_together(last, edge.dst)) for edge in last._out

@@ -1,13 +1,13 @@
-"""Restores: if all tensors of a RestoreV2 are assigned to variables, its outputs get the variables'
-  shapes.
+"""Restores: if all tensors of a RestoreV2 are assigned to variables, the outputs get the shapes of
+these variables.
 
   A RestoreV2 of which every tensor goes to an Assign of a variable becomes `_RestoreSized`
 
-The sizes of a RestoreV2's tensors are known only when it has read the file. So each tensor is read
+The sizes of a RestoreV2's tensors are known only after it has read the file. So each tensor is read
 into separate memory and then copied, and each Assign is bound to its arrays in every run. An Assign
-requires a value with the shape of its variable, so this pass gives each output of the restore the
-shape of the variable to which it is assigned. Its outputs are then planned like other tensors, and
-may use the memory of the variables themselves (`memory/initial_values.py`).
+requires a value with the shape of its variable. This pass therefore gives each output of the
+restore the shape of the variable to which it is assigned. The outputs are then planned like other
+tensors, and may use the memory of the variables themselves (`memory/initial_values.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 
 @compile_pass()
 def restores(unit: Unit) -> Outcome:
-    """Replace each RestoreV2 whose tensors are only read by Assigns to variables of fixed shape."""
+    """Replace each RestoreV2 whose tensors are read only by Assigns to variables of fixed shape."""
     roots = {node.id for node in unit.roots}
     lines = []
     for node in unit.graph.op_nodes():
@@ -57,7 +57,7 @@ def _path(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
 
 
 def _is_whole(unit: Unit, assign: Node) -> bool:
-    """Return whether an Assign sets a variable whose shape is known and never changes."""
+    """Return whether an Assign assigns to a variable whose shape is known and never changes."""
     edge = assign.input_edge(0)
     shape = unit.shapes[edge.src.id][edge.src_output]
     return (

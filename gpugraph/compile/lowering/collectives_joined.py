@@ -1,9 +1,10 @@
 r"""Collectives: each member computes its result from the inputs of all members of its group.
 
-All members of a group are in one run, on one device each, so they need no rendezvous. On each
-member's device a sum (or product, maximum, minimum, concatenation) of all members' inputs is
-computed, and becomes the input of the member. The partition pass sends each input to each device
-once. All devices add in the same order, so that they get the same result, bit for bit.
+All members of a group are in one run, on one device each, so they need no rendezvous. On the device
+of each member, this pass adds an op that computes the sum (or product, maximum, minimum,
+concatenation) of the inputs of all members. Its result becomes the input of the member. The
+partition pass sends each input to each device once. All devices add in the same order, so that
+their results are equal bit by bit.
 
     gpu:0   x --> reduce            x ---> AddN --> reduce
                             becomes    \ /
@@ -33,10 +34,10 @@ _SENDS = "CollectiveBcastSend"
 
 @compile_pass()
 def collectives(unit: Unit) -> Outcome:
-    """Join the members of each group of collectives.
+    """Connect the members of each group of collectives.
 
     Members in other processes are left to the cluster's workers. Raises InvalidArgumentError if
-    members are missing, or if members of a group have different attrs or inputs that don't fit.
+    members are missing, if members of a group have different attrs, or if their inputs don't match.
     """
     groups: dict[tuple[int, int], list[Node]] = defaultdict(list)
     for node in unit.graph.op_nodes():
@@ -69,7 +70,7 @@ def _exchange(unit: Unit, members: Sequence[Node]) -> None:
 
     The worker runs the readers of the results in a later stage of the run
     (`cluster/run_stages.py`). Only members in a branch or a loop have readers in this graph. Such a
-    member waits for the result, as a dequeue waits for an element.
+    member waits for the result, in the same way as a dequeue waits for an element.
     """
     for member in members:
         sources = [(edge.src, edge.src_output) for edge in member._in if not edge.is_control]
@@ -170,8 +171,8 @@ def _gathered(unit: Unit, member: Node, sources: Sequence[Source]) -> Source:
 def _add(
     unit: Unit, member: Node, op_type: str, sources: Sequence[Source], suffix: str, **attrs: Any
 ) -> Source:
-    """Add an op with one output of the member's dtype on the member's device, and return the
-    output.
+    """Add an op on the device of the member, with one output that has the member's dtype. Return
+    the output.
     """
     dtype = member.attrs["T"]
     attrs = {"T": dtype, **attrs}

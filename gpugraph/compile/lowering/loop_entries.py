@@ -1,10 +1,10 @@
-"""Loop entries: a loop's input does not wait for a result of the same loop.
+"""Loop entries: removes control edges by which a loop's input waits for a result of the same loop.
 
 TensorFlow starts a loop variable as soon as its first value is available, even if the other
 variables have already left the loop. Gradients built under `tf.control_dependencies` on a loop's
-result rely on that. Such a gradient adds a counter to the forward loop, and the counter's initial
+result rely on this. Such a gradient adds a counter to the forward loop, and the counter's initial
 value has a control input from the loop's result. Here a loop is one step, which starts with all its
-variables, so that control input would close a cycle. This pass therefore removes the control input,
+variables, so this control input would close a cycle. Therefore this pass removes the control input,
 and adds it to the readers of the counter's last value. It changes only ops whose results do not
 depend on when they run: the constant with which the counter starts, and ops in the loop that read
 no variable and have no state.
@@ -37,7 +37,7 @@ class _Wait(NamedTuple):
 
 
 def start_loops_early(graph: RuntimeGraph) -> None:
-    """Find control edges by which an input of a loop waits for a result of the same loop, and move
+    """Find control edges through which an input of a loop waits for a result of the same loop. Move
     them to the readers of the loop's results.
     """
     waits = list(_waits(graph))
@@ -67,9 +67,7 @@ def _waits(graph: RuntimeGraph) -> Iterator[_Wait]:
 
 
 def _only_waited_for(enter: Node) -> Iterator[Edge]:
-    """Yield the control edges from an Enter to ops of its loop, if nothing reads the Enter's
-    value.
-    """
+    """If nothing reads the value of an Enter, yield its control edges to ops of its loop."""
     copies = [edge.dst for edge in enter._out]
     if all(copy.is_identity and all(edge.is_control for edge in copy._out) for copy in copies):
         for copy in copies:
@@ -77,8 +75,8 @@ def _only_waited_for(enter: Node) -> Iterator[Edge]:
 
 
 def _is_pure(node: Node) -> bool:
-    """Return whether the result of a node does not depend on when it runs: it reads no variable and
-    has no state.
+    """Return whether the result of a node does not depend on when it runs, because it reads no
+    variable and has no state.
     """
     sources = [(edge.src, edge.src_output) for edge in node._in if not edge.is_control]
     reads = any(source.output_types[slot].is_ref_dtype for source, slot in sources)
@@ -86,11 +84,11 @@ def _is_pure(node: Node) -> bool:
 
 
 def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
-    """Return all nodes that depend on these, in the same iteration of the surrounding loops.
+    """Return all nodes that depend on these nodes in the same iteration of the surrounding loops.
 
     Args:
-      within: if given, follow only data edges, also into next iterations, and only to nodes in the
-        frame of `nodes`.
+      within: if it is not None, follow only data edges, including those into next iterations, and
+        only to nodes in the frame of `nodes`.
     """
     seen, stack = set(nodes), list(nodes)
     while stack:
@@ -107,7 +105,7 @@ def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
 
 
 def _move(graph: RuntimeGraph, frames: Frames, wait: _Wait) -> None:
-    """Replace the control edge by edges to the nodes outside the loop that read a result computed
+    """Replace the control edge by edges to those nodes outside the loop that read a result computed
     from the op.
     """
     op, copy = wait.edge.dst, wait.edge.src

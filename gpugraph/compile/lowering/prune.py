@@ -8,8 +8,8 @@ dependency on its `_Arg`. `RunRequest.connections` maps tensors to other tensors
 Resource variables become reference variables: see `compile/lowering/resource_variable_lowering.py`.
 
 A variable is placed on a device once, for all runs of the session, so its device must not depend on
-which run comes first. Therefore the placer also gets the variable's kin: the ops of the client's
-whole graph that write the variable or take a reference to it.
+which run comes first. Therefore the placer also receives the variable's kin, which are all ops in
+the client's graph that write the variable or take a reference to it.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def prune(target: Target, request: RunRequest) -> Unit:
-    """Return the unit with which the compilation of a run begins.
+    """Return the unit that is the input of the other passes.
 
-    Raises InvalidArgumentError, with the names of the placeholders, if a needed placeholder is not
-    fed.
+    Raises InvalidArgumentError, with the names of the placeholders, if a placeholder that the run
+    needs is not fed.
     """
     graph, feeds, fetches, targets, connections, done, report = request
     unit = Unit(request.key, target, RuntimeGraph(), feeds)
@@ -159,8 +159,8 @@ def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
 
 
 def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Sequence[DType], str]:
-    """Return the fields of `Lowered` for an operation that takes and returns no resource variable's
-    handle.
+    """Return the fields of `Lowered` for an operation that neither takes nor returns the handle of
+    a resource variable.
     """
     op_def, attrs = op._op_def, op._attrs
     if op_def.name == "VariableV2" and _is_resizable(op):
@@ -185,9 +185,10 @@ def _read_or_referred(op: Operation, dtypes: Sequence[DType]) -> list[DType]:
 
 
 def _referring(variable: Operation) -> list[Operation]:
-    """Return the ops of the whole client graph that take a reference to the variable, or its
-    handle, directly or through ops that forward it. Ops that only read the variable's value are not
-    included."""
+    """Return the ops of the client's graph that take a reference to the variable, or its handle,
+    directly or through ops that forward it. Ops that only read the variable's value are not
+    included.
+    """
     referring: dict[Operation, None] = {}
     stack = [variable]
     while stack:
@@ -275,7 +276,7 @@ def _add_edges(
 
 
 def _edge_inputs(op: Operation) -> Sequence[Tensor]:
-    """Return the inputs of an operation that its node also has."""
+    """Return those inputs of an operation that are also inputs of its node."""
     if not calls_functions(op):
         return op._inputs
     dropped = dropped_handles(op)

@@ -1,4 +1,4 @@
-"""Rereads: an op that runs after a write of a variable reads the new value.
+"""Separate reads, so that an op that runs after a write of a variable reads the new value.
 
 A reference variable is created with an Identity, `name/read`, which all its users share. In a run
 that also writes the variable, that read may come before or after the write. A user that the program
@@ -11,7 +11,8 @@ creates itself (`read_value`) is always a snapshot: see `compile/memory/memory_p
 loop that writes the variable, users see in each iteration the value written in the previous
 iteration, so each iteration reads the variable again.
 
-One topological walk computes, for each node, the writes that precede it, as bits of an integer.
+One traversal in topological order computes, for each node, the writes that precede it, as bits of
+an integer.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Key = tuple[str, str]
 @compile_pass()
 def reread(unit: Unit) -> Outcome:
     """Give a separate read to each user of a shared read that runs after a write, unless the shared
-    read also runs after that write.
+    read itself also runs after that write.
     """
     lines: list[str] = []
     if any(node.node_class is NodeClass.VARIABLE for node in unit.graph.op_nodes()):
@@ -48,8 +49,8 @@ def reread(unit: Unit) -> Outcome:
 
 
 class _Walk:
-    """One topological walk, which numbers the writes of variables, and records for each node the
-    writes that precede it.
+    """One traversal in topological order. It numbers the writes of variables, and records for each
+    node the writes that precede it.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -79,8 +80,9 @@ class _Walk:
         return topological_order(graph)
 
     def reached(self, node: Node) -> int:
-        """Return the bits of the writes among a node and its ancestors; for an Exit, include all
-        writes in its loop."""
+        """Return the bits of all writes among a node and its ancestors. For an Exit, include all
+        writes in its loop.
+        """
         bits = self.after.get(node.id, 0) | self._written.get(node.id, 0)
         if node.node_class is NodeClass.EXIT:
             bits |= self._in_loop.get(self._frames.at(node), 0)
@@ -108,9 +110,11 @@ class _Walk:
 
 
 def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
-    """Add separate reads for some users of `read`, the shared read of the variable `key`. These are
-    users that run after a write that may run after `read`, and users in a loop that writes the
-    variable. Return a report line for each new read.
+    """Add separate reads for some users of `read`, the shared read of the variable `key`, and
+    return a report line for each.
+
+    These are the users that must see a write that might happen after `read`, and the users in a
+    loop that writes the variable.
     """
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
@@ -134,13 +138,13 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
 
 
 class _UserPosition(NamedTuple):
-    """The properties by which users are grouped: users with equal properties share one new read.
+    """The properties by which users are grouped. Users with equal properties share one new read.
 
     Args:
       frame: the loop that contains the users.
-      side: a node that is alive exactly in the branch of the users, or None.
-      missed: the bits of the writes that precede the users, but not the shared read.
-      anchors: the users' inputs that come after these writes.
+      side: a node that is alive if and only if the branch of the users is taken, or None.
+      missed: the bits of the writes that precede the users but not the shared read.
+      anchors: the inputs of the users that come after these writes.
     """
 
     frame: Frame
@@ -150,8 +154,9 @@ class _UserPosition(NamedTuple):
 
 
 def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
-    """Return the inputs of the user that come after the writes `missed`. The new read waits for
-    these inputs, not for the writes, as the writes may be in branches that are not taken."""
+    """Return those inputs of the user that come after the writes `missed`. The new read waits for
+    these inputs instead of the writes, because the writes may be in branches that are not taken.
+    """
     user = edge.dst
     others = [
         other.src
@@ -164,8 +169,8 @@ def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
 def _read_again(
     paths: ReadPaths, read: Node, place: _UserPosition, edges: list[Edge], later: list[Node]
 ) -> str:
-    """Add one read for the users at `place`, after the writes that precede them and before the
-    writes `later`. Return a report line.
+    """Add one read for the users with the properties `place`. It runs after the writes that precede
+    the users and before the writes `later`. Return a report line.
     """
     frame, side, _, anchors = place
     unit, graph = paths.unit, paths.unit.graph

@@ -1,4 +1,6 @@
-"""Paths of a variable's value from its read to the users, through branches and into loops."""
+"""The paths of a variable's value from its read to the users, which may lead through branches and
+into loops.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,11 @@ class ReadPaths:
         self._sides: dict[tuple[int, int], Node] = {}
 
     def users(self, read: Node) -> Iterator[tuple[Edge, Node | None]]:
-        """Yield the edges to all users of a read, through Switches and loop-invariant Enters.
+        """Yield the edges to all users of a read, including those that are reached through Switches
+        and loop-invariant Enters.
 
-        Each edge comes with a node that is alive exactly if the value takes the side of the last
-        Switch on the path, or None without a Switch.
+        Each edge comes with a node that is alive if and only if the value leaves the last Switch on
+        the path through the output that leads to the user. If there is no Switch, the node is None.
         """
         stack: list[tuple[Node, int, Node | None]] = [(read, 0, None)]
         while stack:
@@ -40,7 +43,9 @@ class ReadPaths:
                     yield edge, side
 
     def frame_of(self, edge: Edge) -> Frame:
-        """Return the frame in which an edge's value is read; an Enter reads outside of its loop."""
+        """Return the frame in which the value of an edge is read. An Enter reads it outside of its
+        loop.
+        """
         frame = self.frames.at(edge.dst)
         if edge.dst.node_class is not NodeClass.ENTER:
             return frame
@@ -48,12 +53,14 @@ class ReadPaths:
         return frame.parent
 
     def repeats(self, frame: Frame, write: Node) -> bool:
-        """Return whether a loop that contains `frame` (or is it) also contains the write."""
+        """Return whether a loop contains both the write and `frame`. The loop may be `frame`
+        itself.
+        """
         loops = set(frame.up()) - {self.frames.root}
         return not loops.isdisjoint(self.frames.at(write).up())
 
     def leads(self, write: Node, read: Node) -> bool:
-        """Return whether the read depends on the write."""
+        """Return whether `read` depends on `write`."""
         stack, seen = [read], {read.id}
         while stack:
             node = stack.pop()
@@ -66,8 +73,8 @@ class ReadPaths:
         return False
 
     def reference(self, read: Node, frame: Frame) -> tuple[Node, int]:
-        """Return an output, available in `frame`, with the reference that `read` takes. If the read
-        is outside of that loop, a new RefEnter is added.
+        """Return an output, available in `frame`, that is the same reference as the input of
+        `read`. If `read` is outside of that loop, a new RefEnter is added.
         """
         edge = read.input_edge(0)
         if frame is self.frames.at(read) or frame.parent is None:
@@ -100,8 +107,8 @@ class ReadPaths:
         return entered
 
     def _side(self, switch: Node, slot: int) -> Node:
-        """Return a node that is alive exactly when this output of a Switch is alive: an Identity of
-        the output.
+        """Return a node that is alive if and only if this output of a Switch is alive. The node is
+        an Identity of the output.
         """
         key = (switch.id, slot)
         if key not in self._sides:

@@ -1,12 +1,13 @@
-"""Lowering of resource variables: they become reference variables when operations become nodes.
+"""Lowering of resource variables, which become reference variables when operations become nodes.
 
-To the client a resource variable is a handle, through which ops read and change it. The passes
-support reference variables only. So the op that creates the handle becomes a VariableV2. The handle
-becomes a reference to it, which passes through RefSwitch, RefEnter and similar ops. An op that
-takes a handle becomes the corresponding op for references. A read becomes an Identity. Its name
-differs from the name of the variable's shared read (`name/read`), so
-`compile/lowering/read_after_write.py` does not change it: it returns the value at its position in
-the order. Each of these nodes runs on the variable's device, whatever device was requested for it.
+To the client a resource variable is a handle, through which ops read and change the variable. The
+passes support only reference variables. So the op that creates the handle becomes a VariableV2. The
+handle becomes a reference to it, which passes through RefSwitch, RefEnter and similar ops. An op
+that takes a handle becomes the corresponding op for references. A read becomes an Identity. Its
+name differs from the name that a variable's shared read has (`name/read`), so
+`compile/lowering/read_after_write.py` does not change it, and it returns the value at its position
+in the order. All these nodes run on the variable's device, even if another device was requested for
+them.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def calls_functions(op: Operation) -> bool:
 
 
 def dropped_handles(op: Operation) -> frozenset[int]:
-    """Return the input slots of variables' handles that are dropped from an operation that calls
-    functions. The functions refer to these variables by name.
+    """Return the input slots of those variable handles that are dropped from an operation that
+    calls functions. The functions refer to these variables by name.
     """
     slots = enumerate(op._inputs)
     return frozenset(slot for slot, tensor in slots if handle_maker(tensor) is not None)
@@ -76,8 +77,8 @@ def _without_handles(op: Operation) -> Lowered | None:
 
 
 def lowered(op: Operation) -> Lowered | None:
-    """Return the node that an operation with resource variables becomes. Return None for other
-    operations.
+    """Return the node that an operation with resource variables becomes. Return None for any other
+    operation.
     """
     if calls_functions(op):
         return _without_handles(op)
@@ -117,9 +118,10 @@ def lowered(op: Operation) -> Lowered | None:
 
 
 def _values_of(op: Operation) -> Lowered | None:
-    """Return the node for the IdentityN of an inlined function that takes handles: it forwards the
-    variables' values. Readers of the returned handles get edges from the handles' own sources
-    (`prune`). Return None if it takes no variable's handle.
+    """Return the node for the IdentityN of an inlined function that takes variable handles. The
+    node forwards the variables' values. Return None if it takes no variable handle.
+
+    Readers of the returned handles get edges from the sources of the handles themselves (`prune`).
     """
     if not any(handle_maker(tensor) for tensor in op._inputs):
         return None
@@ -137,8 +139,8 @@ def _lowering(op: Operation) -> Lowering | None:
 
 
 def _dtype(tensor: Tensor) -> DType:
-    """Return the dtype that a tensor has as a node's output: a reference dtype for the handle of a
-    variable.
+    """Return the dtype that a tensor has as an output of a node. For a variable handle, this is a
+    reference dtype.
     """
     maker = handle_maker(tensor) if tensor._dtype is resource else None
     if maker is None:
@@ -148,8 +150,8 @@ def _dtype(tensor: Tensor) -> DType:
 
 
 def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -> dict[str, Any]:
-    """Return the attrs of the node: the op's attrs, renamed for the node's op type, that type's
-    defaults, and the variable's dtype and shape.
+    """Return the attrs of the node. These are the op's attrs, renamed for the node's op type, the
+    defaults of that op type, and the variable's dtype and shape.
     """
     dtype, shape = maker._attrs["dtype"], maker._attrs["shape"]
     attrs = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
@@ -178,8 +180,8 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
 
 
 def ref_slots(op: Operation) -> frozenset[int]:
-    """Return the indices of the inputs that the op's node needs as references. At any other input,
-    the node reads the value to which a reference refers.
+    """Return the indices of the inputs that must be references at the op's node. For any other
+    input, the node reads the value of the variable.
     """
     lowering = _lowering(op)
     return _slots(op._op_def if lowering is None else DECLARATIONS[lowering.op_type].op_def, op)
@@ -194,8 +196,8 @@ _NO_SLOTS: frozenset[int] = frozenset()
 
 
 def add_axis(unit: Unit, op: Operation, node: Node) -> None:
-    """Add a constant as the axis input of the node that replaces a ResourceGather, which has none:
-    its axis is the value of `batch_dims`.
+    """Add a constant as the axis input of the node that replaces a ResourceGather. A ResourceGather
+    has no such input, and its axis is the value of `batch_dims`.
     """
     axis = unit.add_constant(node, "axis", np.array(op.attrs["batch_dims"], np.int32))
     variable = node.input_edge(0).src
@@ -204,7 +206,7 @@ def add_axis(unit: Unit, op: Operation, node: Node) -> None:
 
 
 def refuse_handle(tensor: Tensor) -> None:
-    """Raise InvalidArgumentError if a fetched tensor is the handle of a variable, which has no
+    """Raise InvalidArgumentError if a fetched tensor is a variable handle, because a handle has no
     value.
     """
     maker = handle_maker(tensor) if tensor._dtype is resource else None

@@ -1,4 +1,5 @@
-"""Serialization: several updates of one variable in one run take effect one after another.
+"""Serialization: if a run updates a variable several times, the updates take effect one after
+another.
 
     v = v - (v - a) * 0.1        two reads and two writes, of which the program orders no pair:
     v = v - (v - b) * 0.1        if both read first, the second write undoes the first
@@ -46,8 +47,8 @@ def serial(unit: Unit) -> Outcome:
 
 
 def _writes_repeat(unit: Unit) -> bool:
-    """Return whether some variable may be written twice. If finding the variable of a reference
-    takes a search, it counts as written twice.
+    """Return whether a variable might be written twice. If a search is needed to find the variable
+    of a reference, assume that it is.
     """
     seen: set[Key] = set()
     for node in unit.graph.op_nodes():
@@ -62,8 +63,8 @@ def _writes_repeat(unit: Unit) -> bool:
 
 
 def _variable_behind(node: Node, slot: int) -> Node | None:
-    """Return the variable that an input refers to, by following first inputs. If they end
-    elsewhere, return None.
+    """Return the variable to which an input refers. It is found by following first inputs. If they
+    lead to another op, return None.
     """
     while node.node_class is not NodeClass.VARIABLE:
         if not node._in:
@@ -74,8 +75,8 @@ def _variable_behind(node: Node, slot: int) -> Node | None:
 
 @dataclass(eq=False)
 class _Variable:
-    """The reads and writes of one variable. Writes are in the program's order, or in order of
-    creation if the program defines none.
+    """The reads and writes of one variable. Writes are in program order or, if the program does not
+    order them, in order of creation.
     """
 
     writes: list[Node] = field(default_factory=list)
@@ -83,8 +84,11 @@ class _Variable:
 
 
 class _Serializer:
-    """One execution of the pass. `flow` has the loops and guards of the nodes, or is None without
-    control flow. in_order: whether no node depends on one that was created later.
+    """One execution of the pass.
+
+    Attributes:
+      flow: the loops and guards of the nodes, or None if there is no control flow.
+      in_order: whether no node depends on a node that was created later.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -139,7 +143,7 @@ class _Serializer:
         return repeated
 
     def _by_creation(self, writes: list[Node]) -> list[Node]:
-        """Return the writes in order of creation, except that a write comes after the writes on
+        """Return the writes in order of creation, except that each write follows the writes on
         which it depends.
         """
         writes = sorted(writes, key=lambda node: node.id)
@@ -182,7 +186,8 @@ class _Serializer:
             yield f"{write.name} after {earlier.name}"
 
     def _feeding(self, variable: _Variable) -> dict[int, list[Edge]]:
-        """Return, by the id of a write, the edges from the reads whose values no other write uses.
+        """Return, for each write by its id, the edges from those reads whose values no other write
+        uses.
 
         If the program created the read itself, the edge leads into the read. If it is the shared
         read of a reference variable, the edges lead from the shared read to its users.
@@ -205,8 +210,8 @@ class _Serializer:
         return feeding
 
     def _reached(self, variable: _Variable, bits: dict[int, int]) -> dict[int, int]:
-        """For each node that depends on a read of the variable, return the bits of the first writes
-        that its value reaches. The bits include `_OTHER` if the node also has another effect.
+        """Return, for each node that depends on a read of the variable, the bits of the first
+        writes that use its value. The bits include `_OTHER` if the node also has another effect.
         """
         behind: set[int] = set()
         stack = [edge.dst for edge in variable.reads]
@@ -229,21 +234,23 @@ class _Serializer:
     # -- edges
 
     def _may_wait(self, node: Node, earlier: Node) -> bool:
-        """Return whether `node` can get a control edge from `earlier` without a cycle."""
+        """Return whether a control edge from `earlier` to `node` can be added without closing a
+        cycle.
+        """
         if self.in_order and earlier.id < node.id:
             return True
         return not self.paths.leads(node, earlier)
 
     def _wait(self, node: Node, earlier: Node) -> None:
-        """Make a node run after a write. If the write may be in a branch that is not taken, the
-        node waits for a ControlTrigger after the write instead.
+        """Make a node run after a write. If the write may be in a branch that is not taken, make
+        the node wait for a ControlTrigger after the write instead.
         """
         if self._guard(earlier) != ALWAYS and self._guard(earlier) != self._guard(node):
             earlier = self._trigger(earlier)
         self.graph.add_control_edge(earlier, node)
 
     def _trigger(self, write: Node) -> Node:
-        """Return a ControlTrigger after the write: it runs even if the write is skipped."""
+        """Return a ControlTrigger after the write. It runs even if the write is skipped."""
         if write.id not in self.triggers:
             trigger = self.unit.add_op("ControlTrigger", write, attrs={}, suffix="done", device="")
             self.graph.add_control_edge(write, trigger)
@@ -252,10 +259,11 @@ class _Serializer:
         return self.triggers[write.id]
 
     def _read_after(self, edge: Edge, earlier: Node, write: Node) -> None:
-        """Make the read that begins an update run after the previous update's write.
+        """Make the read that begins an update run after the write of the previous update.
 
-        A shared read is copied for this. No cycle arises, as only the update's own write depends on
-        the read. A read that is not in the loop and branch of the write is not changed.
+        If the read is a shared read, it is copied first. This closes no cycle, because only the
+        update's own write depends on the copy. A read that is not in the loop and branch of the
+        write is not changed.
         """
         frame = self.paths.frames.at(write)
         reader = edge.dst

@@ -20,8 +20,8 @@ from gpugraph.plan import PassReport
 def lay_out(unit: Unit) -> list[str]:
     """Set the offsets of buffers and the sizes of arenas. Return a report line about each arena.
 
-    If sizes are open, their values in the first run are used; `Relayout` computes the offsets for
-    other values.
+    If sizes are open, the offsets are valid for the sizes of the first run. `Relayout` computes the
+    offsets for other sizes.
     """
     for device, group in _by_device(unit.storages).items():
         plan = plan_offsets(
@@ -48,13 +48,16 @@ def _lines(unit: Unit) -> list[str]:
 
 
 class Relayout:
-    """The layout of a unit's arenas for any values of its open sizes. For each buffer it holds the
-    buffers below it, which are the same for all values.
+    """The layout of a unit's arenas for any values of its open sizes. It holds, for each buffer,
+    the buffers below it, which are the same for all values.
     """
 
     def __init__(self, unit: Unit, part_of: Callable[[Storage], int] = lambda _: 0) -> None:
-        """part_of: the part of a run before which a buffer's size becomes known. Buffers of earlier
-        parts lie below those of later ones.
+        """Derive the layout from the offsets of the unit's buffers.
+
+        Args:
+          part_of: a function that returns the part of a run before which the size of a buffer
+            becomes known. Buffers of earlier parts lie below buffers of later parts.
         """
         self._stackings: dict[str, Stacking] = {}
         for device, group in _by_device(unit.storages).items():
@@ -64,7 +67,7 @@ class Relayout:
             self._stackings[device] = Stacking(below)
 
     def apply(self, unit: Unit) -> None:
-        """Set the offsets and arena sizes of `unit`, a unit whose sizes have values."""
+        """Set the offsets and arena sizes of `unit`, a unit in which all sizes are known."""
         for device, group in _by_device(unit.storages).items():
             plan = self._stackings[device].plan([storage.size for storage in group])
             _set_offsets(unit, device, group, plan)
@@ -74,7 +77,7 @@ class Relayout:
         return self._stackings[device]
 
     def reports(self, unit: Unit) -> list[PassReport]:
-        """Return the unit's reports, with its own arena sizes."""
+        """Return the reports of `unit`, with the sizes of its arenas."""
         return [
             report._replace(lines=_lines(unit)) if report.name == "memory_planning" else report
             for report in unit.reports

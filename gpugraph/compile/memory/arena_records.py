@@ -1,5 +1,5 @@
-"""Records of a plan's memory: the buffers of each device's arena, the arena's peak, and the tensors
-that loops keep.
+"""Records of a plan's memory: the buffers and the peak of each device's arena, and the tensors that
+loops keep.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def _buffer(unit: Unit, node: Node, slot: int, home: Home) -> BufferRecord:
 
 
 def _maker(unit: Unit, node: Node, slot: int) -> tuple[str, Any]:
-    """Return the name of the op that computes an output, and the user's line that created it. For a
-    fused node, return the member that computes the output.
+    """Return the name of the op that computes an output, and the line of the user's program that
+    created the op. If the node is fused, these belong to the member that computes the output.
     """
     if node.node_class is NodeClass.ARG:
         return unit.feeds[node.attrs["index"]].name.partition(":")[0], node.origin
@@ -93,11 +93,11 @@ def _record(unit: Unit, device: str, buffers: list[BufferRecord]) -> ArenaRecord
 
 
 def first_beyond(arena: ArenaRecord, available: int) -> tuple[int, BufferRecord]:
-    """Return the first position in the order at which live tensors exceed `available` bytes, and
-    the tensor that begins there.
+    """Return the first position in the order where live tensors exceed `available` bytes, and the
+    tensor that begins there.
 
-    If the live tensors always fit, and only fragmentation makes the arena too large, return the
-    position of the peak and the largest tensor there.
+    If the live tensors always fit, the arena is too large only because of fragmentation. In this
+    case return the position of the peak and the largest tensor there.
     """
     total, place, last = 0, arena.place, arena.at_peak()[0]
     ends = sorted(arena.buffers, key=lambda buffer: buffer.last)

@@ -24,7 +24,7 @@ _NONE_HAS_RUN = "None of its kernels has run."
 
 def arena_refused(unit: Unit, device: Device) -> ResourceExhaustedError:
     """Return the error for an arena that is larger than the device's largest free block. The error
-    names the tensor that does not fit, and advises on settings.
+    names the tensor that does not fit, and suggests settings.
     """
     arena = arena_records(unit)[device.name]
     available = largest_hole(device)
@@ -46,7 +46,7 @@ def arena_refused(unit: Unit, device: Device) -> ResourceExhaustedError:
 
 
 def part_of_room(unit: Unit, device: Device) -> float:
-    """Return the arena size divided by the device's free memory. If the arena does not fit, the
+    """Return the arena's size divided by the device's free memory. If the arena does not fit, the
     session's idle plans are dropped first.
 
     Raises ResourceExhaustedError if it still does not fit.
@@ -60,8 +60,8 @@ def part_of_room(unit: Unit, device: Device) -> float:
 
 
 def _room(device: Device) -> float:
-    """Return the number of free bytes of the device, contiguous or not. Return infinity without a
-    limit.
+    """Return the number of free bytes of the device, which need not be contiguous. If the device
+    has no limit, return infinity.
     """
     stats = device.allocator.get_stats()
     return inf if stats.bytes_limit is None else stats.bytes_limit - stats.bytes_in_use
@@ -73,7 +73,7 @@ def refused_beside_arena(
     """Return the error for a node whose scratch memory does not fit in addition to the arena.
 
     Args:
-      error: the allocator's error, to whose message the new message is added.
+      error: the allocator's error. The new message is added to its message.
     """
     arena, hole = unit.arena_sizes.get(device.name, 0), largest_hole(device)
     lines = [

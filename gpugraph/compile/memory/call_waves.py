@@ -3,10 +3,10 @@
   depth   0 x  get  |  1 y = 2x  get+1  |  2 put(y)          `get` waits forever
   waves   x  y  |  get  put  |  get+1                        both are called at the same time
 
-Here `get` and `put` are user functions that share a queue: by depth, `get` would be called first
-and wait forever. A wave begins with the ops that depend on no call of this wave or of later waves.
-Then the calls of the wave follow, all at one depth, because they do not depend on each other.
-`compile/steps/concurrent_calls.py` combines the calls of a wave into one step.
+Here `get` and `put` are user functions that share a queue. In the order of depth, `get` would be
+called first and wait forever. A wave begins with the ops that depend on no call of this wave or of
+later waves. The calls of the wave follow, all at one depth, because they do not depend on each
+other. `compile/steps/concurrent_calls.py` combines the calls of a wave into one step.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item of a level
 
 
 def calls(unit: Unit) -> set[Item]:
-    """Return the calls that are scheduled in waves. If several nodes may wait, or if a node may
-    wait for other runs, these are all nodes that may wait. Otherwise there are none.
+    """Return the calls that are scheduled in waves.
 
-    A single call of a user's function is ordered by depth like any other op.
+    If several nodes may wait, or if one node may wait for other runs, the result contains all nodes
+    that may wait. Otherwise it is empty. A single call of a user's function is ordered by depth
+    like any other op.
     """
     kernel_by_node = dict(_waiting(unit))
     waits_for_runs = any(kernel.gives_up for kernel in kernel_by_node.values())
@@ -57,8 +58,8 @@ def _kernel(node: Node) -> Call:
 
 
 def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:
-    """Return a function that lists the nodes that depend on a node, also on other devices. The
-    graph must have no control flow.
+    """Return a function that lists the nodes that depend on a node, including nodes on other
+    devices. The graph must have no control flow.
     """
     received = defaultdict(list)
     for send, recv in unit.send_recv_pairs:
@@ -69,11 +70,12 @@ def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:
 def in_waves(
     depth: Mapping[I, int], after: Callable[[I], Iterable[I]], calling: Collection[Item]
 ) -> dict[I, int]:
-    """Return new depths, in which each call comes last in its wave.
+    """Return new depths with which each call comes last in its wave.
 
     Args:
       depth: the current depth of each item.
-      after: a function that returns the items that depend on an item; these have greater depths.
+      after: a function that returns the items that depend on an item. These must have greater
+        depths.
       calling: the items that are calls.
     """
     wave = dict.fromkeys(depth, 0)

@@ -7,8 +7,8 @@ order.
 Adjacent updates are enqueued on the GPU as one launch (`compile/steps/launch_joining.py`). An
 update is delayed until right before the first op that depends on it, or that uses a variable that
 the update writes or reads. So every op still sees each variable after the same updates as before. A
-delayed update extends the lifetimes of its inputs. Therefore large updates are not delayed; the
-time to launch them is negligible anyway. Updates in a branch or a loop are not delayed either.
+delayed update extends the lifetimes of its inputs. Therefore large updates are not delayed. Their
+launch time is negligible anyway. Updates in a branch or a loop are not delayed either.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def later(unit: Unit) -> int:
 
 
 def _bytes(unit: Unit, variable: Node) -> int:
-    """Return a variable's size in bytes; an unknown size counts as large."""
+    """Return a variable's size in bytes. If it is unknown, return a large number."""
     elements = unit.shapes[variable.id][0].num_elements()
     return LARGE if elements is None else elements * variable.output_types[0].base_dtype.itemsize
 
@@ -82,8 +82,8 @@ def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[
 
 
 def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) -> dict[int, Rank]:
-    """Return the sort key of each node. The key of a node in `moving` comes right before the key of
-    the first node that must follow it.
+    """Return the sort key of each node. The key of a node in `moving` comes immediately before the
+    key of the first node that must follow it.
     """
     ranks = {device.name: index for index, device in enumerate(unit.target.devices)}
     starts = _starts(unit)
@@ -106,7 +106,8 @@ def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) ->
 
 
 def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, position: int) -> Rank:
-    """Return the sort key right before the smallest of `after`, or at the end of the order.
+    """Return the sort key immediately before the smallest of `after`. If `after` is empty, return
+    the key at the end of the order.
 
     Several updates may be delayed until the same node. Then each update follows the updates on
     which it depends. Independent updates are sorted by device. Updates with `use_locking`
@@ -119,8 +120,8 @@ def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, pos
 
 
 def _starts(unit: Unit) -> list[int]:
-    """Return the first position of the outermost loop that contains each position in the order;
-    outside of loops, the position itself.
+    """Return, for each position in the order, the first position of the outermost loop that
+    contains it. Outside of loops, return the position itself.
     """
     if unit.flow is None:
         return list(range(len(unit.order)))

@@ -1,23 +1,24 @@
-"""Execution order: one sequence for all devices. Ops are sorted by depth, then by device, then
-writes of variables come last, then by creation.
+"""Execution order: one sequence for all devices. Ops are sorted by depth, then by device. Within a
+device, writes of variables come last, and all other ops are in order of creation.
 
 The depth of an op is the length of the longest path to it. It is measured over the whole graph,
 with an edge from each Send to its Recv, so one thread that executes the sequence never reaches a
 Recv before its Send. An op that writes a variable comes after all other ops of its depth and
-device, so reads of the same depth see the old value, whichever op was created first. In TensorFlow,
-such a read also sees the old value, since it waits for no write. Inputs of a collective over
-several processes come before all other ops of their depth.
+device, so reads of the same depth see the old value, regardless of the order of creation. In
+TensorFlow, such a read also sees the old value, since it does not wait for a write. Inputs of a
+collective over several processes come before all other ops of their depth.
 
-With control flow, ops with equal guards stay together as long as possible. A loop's ops take the
-position of the loop, in their own order: Enters, Merges, then all others. In the resulting order,
-small updates of variables on GPUs are deferred (`deferred_updates`).
+With control flow, ops with equal guards stay together as long as possible. The ops of a loop take
+the position of the loop. Among themselves they are ordered: Enters, Merges, then all other ops. In
+the resulting order, small updates of variables on GPUs are deferred (`deferred_updates`).
 
-Without control flow, ops whose kernels report sizes come first, with all that they depend on.
+Without control flow, ops whose kernels report sizes come first, together with all ops on which they
+depend.
 
-Calls of user functions may wait for each other, and ops on queues for other runs. If there are
-several such calls, or one op on a queue, the order consists of waves (`call_waves`). First come all
-ops that depend on none of these calls, then, at one depth, the calls that depend on no other call,
-then the ops that depend on these calls, and so on. The calls of one wave run concurrently
+Calls of user functions may wait for each other, and ops on queues may wait for other runs. If there
+are several such calls, or one op on a queue, the order consists of waves (`call_waves`). First come
+all ops that depend on none of these calls, then, at one depth, the calls that depend on no other
+call, then the ops that depend on these calls, and so on. The calls of one wave run concurrently
 (`compile/steps/concurrent_calls.py`). Finally, large independent matrix products are moved next to
 each other (`side_by_side`). Before that, the ops of each CPU device are put together as far as they
 depend on no other device, so that the devices may run side by side (`replica_lanes`).
@@ -114,8 +115,8 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]
 
 
 def _reporting(unit: Unit) -> set[int]:
-    """Return the nodes whose kernels report sizes, and all that they depend on. They come first, so
-    that the sizes of all other nodes are known together.
+    """Return the nodes whose kernels report sizes, and all nodes on which they depend. They come
+    first, so that the sizes of all other nodes are known together.
     """
     nodes = [node for node in unit.graph.op_nodes() if node.id in unit.reported]
     found = {node.id for node in nodes}
@@ -128,7 +129,9 @@ def _reporting(unit: Unit) -> set[int]:
 
 
 def _writes(node: Node) -> bool:
-    """Return whether a node has an input of a reference dtype, so that it may write a variable."""
+    """Return whether a node might write a variable, because it has an input of a reference
+    dtype.
+    """
     for dtype in node.input_types:  # noqa: SIM110 - called for every node
         if dtype.is_ref_dtype:
             return True
@@ -136,8 +139,8 @@ def _writes(node: Node) -> bool:
 
 
 def _starts(node: Node) -> bool:
-    """Return whether a node runs at the start of an iteration, before its other ops: an Enter or a
-    loop's Merge.
+    """Return whether a node runs at the start of an iteration, before all other ops. This is true
+    for an Enter and for a loop's Merge.
     """
     return node.node_class is NodeClass.ENTER or is_loop_merge(node)
 

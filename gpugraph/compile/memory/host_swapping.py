@@ -4,10 +4,9 @@
 
 The run was first compiled without swaps; the memory plan of that unit determined which tensors to
 swap (`swap_choice`). A copy begins at its Send and is complete at its Recv. Control edges determine
-these
-times: the Recv on the host waits for the node during which the copy ends, and the Send back waits
-for the last node before the copy must begin. If a late use reads a view of the tensor, the view is
-created again, from the copy.
+these times. The Recv on the host waits for the node during which the copy ends. The Send that
+returns the tensor waits for the last node before its copy must begin. If a late use reads a view of
+the tensor, the view is created again, from the copy.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from gpugraph.memory import human_readable_bytes
 
 @compile_pass()
 def swap(unit: Unit) -> Outcome:
-    """Insert the Sends and Recvs of `unit.swaps`."""
+    """Insert the Sends and Recvs of the swaps in `unit.swaps`."""
     if unit.swaps is None:
         return "not requested: memory_optimization", ()
     for choice in unit.swaps:
@@ -58,8 +57,8 @@ def _node(unit: Unit, name: str) -> Node:
 
 
 def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
-    """Return the tensor's Recv on the host if the tensor is sent to the host anyway, for an op that
-    reads it there.
+    """If the tensor is sent to the host anyway, because an op reads it there, return its Recv.
+    Otherwise return None.
     """
     for send, recv in unit.send_recv_pairs:
         edge = send.input_edge(0)
@@ -69,8 +68,8 @@ def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
 
 
 def _copied(unit: Unit, edge: Edge, copies: dict[TensorId, Source]) -> Source:
-    """Return a new source for an edge that reads the tensor or a view of it: the copy that came
-    back from the host, or a view of that copy.
+    """Return a new source for an edge that reads the tensor or a view of it. The source is the copy
+    that has returned from the host, or a view of that copy.
     """
     node, slot = edge.src, edge.src_output
     if (node.id, slot) not in copies:

@@ -3,8 +3,8 @@
   order     x = f(..)  g(x)  . . . . . . . . . . .  h(x)
   uses      1          2     [ x is idle         ]  3
 
-A use of a view counts as a use of the tensor. Fetched tensors, and tensors used in a branch or a
-loop, never count as idle.
+A use of a view is also a use of the tensor. Fetched tensors, and tensors used in a branch or a
+loop, are never treated as idle.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _FLOWING = {NodeClass.SWITCH, NodeClass.MERGE, NodeClass.ENTER, NodeClass.NEXT_I
 
 
 class Idle(NamedTuple):
-    """A tensor, and the positions `first` and `last` in the order between which nothing uses it.
+    """A tensor, and the positions `first` and `last` in the order between which no op uses it.
 
     Args:
       late: the edges of the uses at `last` and later.
-      is_hinted: whether the op at `last` requests the swap by an attr.
+      is_hinted: whether the op at `last` has an attr that requests the swap.
     """
 
     node: Node
@@ -45,8 +45,10 @@ class Idle(NamedTuple):
 class DeviceTimeline:
     """The times at which a GPU's nodes end, according to a model.
 
-    ends: seconds from the start of the run, by position in the order. marks: the kernels that run
-    once in every run, for which copies may wait, each as position, depth and node.
+    Attributes:
+      ends: the time at which each position in the order ends, in seconds from the start of the run.
+      marks: position, depth and node of those kernels that run once in every run. Copies may wait
+        for these kernels.
     """
 
     def __init__(self, unit: Unit, device: str) -> None:
@@ -67,7 +69,9 @@ class DeviceTimeline:
 
 
 def is_regular(unit: Unit, node: Node) -> bool:
-    """Return whether a node runs exactly once in each run: in no branch and no loop."""
+    """Return whether a node runs exactly once in each run, because it is in no branch and no
+    loop.
+    """
     flow = unit.flow
     if flow is None:
         return True
@@ -103,8 +107,8 @@ def _longest(
     position: Mapping[int, int],
     timeline: DeviceTimeline,
 ) -> list[Idle]:
-    """Return a list with the longest idle period of the tensor, or with the period before a use
-    that requests swapping. If no tensor qualifies, return an empty list.
+    """Return a list with the longest idle period of the tensor. If an op requests swapping, return
+    the period before that op instead. If the tensor may not be swapped, return an empty list.
     """
     edges = sorted(edges, key=lambda edge: position[edge.dst.id])
     places = [position[node.id], *(position[edge.dst.id] for edge in edges)]
@@ -146,7 +150,7 @@ def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
 
 
 def viewed(unit: Unit, edge: Edge) -> Source:
-    """Return the tensor that an edge carries. For a view, return the tensor whose storage it
+    """Return the tensor that an edge carries. If it is a view, return the tensor whose storage it
     shares.
     """
     node, slot = edge.src, edge.src_output
@@ -163,8 +167,8 @@ def viewed(unit: Unit, edge: Edge) -> Source:
 
 
 def view_input(node: Node, slot: int) -> int | None:
-    """Return the index of the input that output `slot` is a view of, as the op declares it. If the
-    output is not a view, return None.
+    """Return the index of the input of which output `slot` is a view, according to the op's
+    declaration. If the output is not a view, return None.
     """
     decl = DECLARATIONS.get(node.type)
     return decl.memory.view.get(slot) if decl is not None and decl.memory.view else None

@@ -2,14 +2,14 @@
 
   random -> scale -> Assign(variable)      one array, not three; nothing is copied
 
-A variable that has a value must keep it if an op fails before the Assign. So an initial value is
-computed in the variable's memory only if the variable has no value yet. The plan is then valid for
-one run; the next such run is compiled again. Otherwise an initializer would hold the random numbers
-of all variables at the same time, since their ops have the same depth.
+Without this, an initializer would hold the random numbers of all variables at the same time, since
+their ops have the same depth. However, a variable that has a value must keep it if an op fails
+before the Assign. So an initial value is computed in the variable's memory only if the variable has
+no value yet. The plan is then valid for only one run, and the next such run is compiled again.
 
-Some ops write their output only after the last step that can fail (`writes_last`), such as the
-restoring of a checkpoint. They write directly to the memory of any variable, including small
-variables and variables with a value, and their plan is reused.
+Some ops, such as the restoring of a checkpoint, write their output only after everything that can
+fail has succeeded (`writes_last`). They write directly to the memory of any variable, including
+small variables and variables with a value, and their plan is reused.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _WITHOUT_KERNEL = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RECV, NodeClass.
 
 
 def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[TensorId, Node]:
-    """Return the tensors that are computed in the memory of a variable, with the variable's node.
+    """Return the tensors that are computed in the memory of a variable, with the node of the
+    variable.
 
     Args:
       references: the variable's node for each reference, from `analysis/variable_references`.
@@ -49,8 +50,8 @@ def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[Tens
 
 
 def runs_once(unit: Unit, initial: Mapping[TensorId, Node]) -> bool:
-    """Return whether the plan is valid for one run only, since it computes an initial value in the
-    memory of a variable that must not have a value yet.
+    """Return whether the plan is valid for only one run, because it computes an initial value in
+    the memory of a variable that must not have a value yet.
     """
     assigns = [node for node in unit.order if node.type == "Assign"]
     return any(
@@ -95,7 +96,7 @@ class _Chains:
 
     def of(self, assign: Node) -> list[tuple[TensorId, Node]]:
         """Return the tensors in the chain of an Assign that may be computed in the variable's
-        memory, with the variable's node.
+        memory, each with the node of the variable.
         """
         ref = assign.input_edge(0)
         variable = self.references.get((ref.src.id, ref.src_output))
@@ -109,8 +110,8 @@ class _Chains:
         return tensors
 
     def _may_be_early(self, assign: Node, variable: Node) -> bool:
-        """Return whether the variable may change before the Assign. This requires that the Assign
-        runs in every run on the host, that no op uses the variable before it, and that the variable
+        """Return whether the variable may change before the Assign. There are three conditions: the
+        Assign runs in every run on the host, no op uses the variable before it, and the variable
         has no value that a failure would destroy.
         """
         key = variable_key(variable)
@@ -151,9 +152,9 @@ class _Chains:
         )
 
     def _fits(self, edge: Edge, variable: Node) -> bool:
-        """Return whether a tensor may be computed in the variable's memory: it has a single reader,
-        the variable's device, dtype and shape, and a kernel whose output sizes are known before the
-        run.
+        """Return whether a tensor may be computed in the variable's memory. It must have a single
+        reader, the variable's device, dtype and shape, and a kernel whose output sizes are known
+        before the run.
         """
         node, slot = edge.src, edge.src_output
         users = [out for out in node._out if not out.is_control and out.src_output == slot]
@@ -177,8 +178,8 @@ class _Chains:
         )
 
     def _inputs_in_place(self, edge: Edge) -> Iterator[Edge]:
-        """Yield the edges of the inputs that have the tensor's shape and whose memory the tensor's
-        op may overwrite.
+        """Yield the edges of those inputs of the tensor's op that have the tensor's shape and that
+        the op may overwrite.
         """
         node = edge.src
         decl = DECLARATIONS[node.type]

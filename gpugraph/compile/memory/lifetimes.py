@@ -3,8 +3,8 @@
 A tensor that is computed outside of a loop and used inside must live until the loop ends, because
 each iteration may use it. The next value of a loop variable must live until the iteration ends. The
 initial value of a loop variable is needed only until the loop's Merges, which come first in the
-loop. An Exit may be a view of a tensor of the loop; the uses of the Exit then extend that tensor's
-lifetime beyond the loop.
+loop. An Exit may be a view of a tensor of the loop. In this case the uses of the Exit extend the
+tensor's lifetime beyond the loop.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
 class Lifetimes:
-    """The position in the order at which each tensor is used last.
+    """The position in the order where each tensor is last used.
 
     Args:
       views: a function that returns, for each output of a node, the input whose bytes the output
-        may share. extent: the position of the last use of each tensor. inner: the position of its
-        last use inside its loop; uses of an Exit do not count.
+        may share.
+
+    Attributes:
+      extent: the position of the last use of each tensor.
+      inner: the position of the last use inside the tensor's own loop, which ignores uses of an
+        Exit.
     """
 
     def __init__(self, unit: Unit, views: Callable[[Node], Mapping[int, int]]) -> None:
@@ -45,7 +49,9 @@ class Lifetimes:
                 self.begins.setdefault(frame, position)
 
     def ends(self, frame: Frame) -> int:
-        """Return the position where a loop's iteration ends; for the root, where the order ends."""
+        """Return the position where an iteration of a loop ends. For the root frame, return the end
+        of the order.
+        """
         return self.end if frame.end is None else self.position[frame.end.id]
 
     def _fill(self, views: Callable[[Node], Mapping[int, int]]) -> None:
@@ -74,7 +80,7 @@ class Lifetimes:
 
     def _use(self, node: Node, edge: Edge, position: int, views: Mapping[int, int]) -> None:
         """Record that `node` uses a tensor at `position`. If outputs of `node` are views of the
-        tensor, their readers use it later.
+        tensor, also record the later uses by their readers.
         """
         key = (edge.src.id, edge.src_output)
         if self.flow is not None:
@@ -100,8 +106,8 @@ class Lifetimes:
         return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular
 
     def _lifted(self, edge: Edge, position: int) -> int:
-        """Return the position up to which an edge's tensor must live to be used at `position`. If
-        the tensor is computed outside of the loop that uses it, this is the end of that loop.
+        """Return the position up to which an edge's tensor must live if it is used at `position`.
+        If the tensor is computed outside of the loop that uses it, this is the end of that loop.
         """
         assert self.flow is not None
         frames = self.flow.frames

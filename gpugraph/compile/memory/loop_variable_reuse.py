@@ -1,11 +1,11 @@
-"""Loop variables: the tensor with the next value of a loop's Merge, and when it may be computed in
-the Merge's storage.
+"""Loop variables: finds the tensor with the next value of each loop variable, and whether it may be
+computed in the variable's storage.
 
   i = Merge(start, NextIteration(j))        j = i + 1
 
-`j` can be computed in the storage of `i` if no later op of the iteration reads `i`. The Exit also
-reads `i` if this iteration ends the loop, so `j` may be computed there only under the guard of
-another iteration.
+`j` can be computed in the storage of `i` if no later op of the iteration reads `i`. If this
+iteration ends the loop, the Exit also reads `i`. So `j` may be computed there only under the guard
+of another iteration.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class LoopVariables:
                     self._note(merge)
 
     def _note(self, merge: Node) -> None:
-        """Record the tensor that holds the variable's next value; if this is a view, record the
-        viewed tensor. A tensor that is the next value of two variables is recorded for neither.
+        """Record the tensor that holds the variable's next value. If this is a view, record the
+        viewed tensor. If a tensor is the next value of two variables, record it for neither.
         """
         backs = [edge for edge in merge._in if edge.is_back_edge]
         if len(backs) != 1 or len(merge.input_types) != 2:
@@ -45,8 +45,8 @@ class LoopVariables:
         self.next_of[source.id, slot] = None if known else merge
 
     def free_at(self, position: int, node: Node, slot: int) -> Node | None:
-        """Return the Merge whose next value is this output if the Merge's storage is free at
-        `position`, else None.
+        """Return the Merge whose next value is this output, if the storage of the Merge is free at
+        `position`. Otherwise return None.
         """
         merge = self.next_of.get((node.id, slot))
         if merge is None or merge is node:
@@ -59,5 +59,5 @@ class LoopVariables:
         return merge if self.times.inner.get((merge.id, 0), -1) <= position else None
 
     def reads_at(self, position: int, merge: Node) -> bool:
-        """Return whether an op at exactly this position reads the variable's current value."""
+        """Return whether an op at exactly this position reads the current value of the variable."""
         return self.times.inner.get((merge.id, 0), -1) == position

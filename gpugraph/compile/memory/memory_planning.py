@@ -11,11 +11,11 @@
              exchange their values
 
 A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable also
-shares the variable's memory. If an op writes the variable between the read and the last use of the
-read value, the read is a copy instead, which keeps the old value. An output for which its op
-declares `alias` takes the memory of an input whose last use is this op. The initial value of a
-large variable is computed in the variable's memory (`initial_values`). A loop variable has one
-storage for the whole loop. Its next value is computed there if no later op reads the current value.
+shares the variable's memory. However, if an op writes the variable between the read and the last
+use of the value, the read is a copy, which keeps the old value. An output for which its op declares
+`alias` takes the memory of an input whose last use is this op. The initial value of a large
+variable is computed in the variable's memory (`initial_values`). A loop variable has one storage
+for the whole loop. Its next value is computed there if no later op reads the current value.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Output:
     """An output that needs a storage.
 
     Args:
-      earlier: the storages of the same node's outputs before it.
+      earlier: the storages of those outputs of the same node that precede it.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class _Output:
 
     @cached_property
     def is_cell(self) -> bool:
-        """Whether the output is a cell: its size is known only during a run."""
+        """Whether the output is a cell because its size is known only during a run."""
         return self.planner._is_cell(self.node, self.slot)
 
     @property
@@ -91,7 +91,11 @@ class _Output:
 
 
 class _Planner:
-    """A walk over the order that assigns storages. position: the position of the current node."""
+    """A traversal of the order that assigns storages.
+
+    Attributes:
+      position: the position of the current node.
+    """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -112,9 +116,9 @@ class _Planner:
     def _views(self, node: Node) -> Mapping[int, int]:
         """Return, for each output, the input whose bytes the output may share.
 
-        The op declares these views, with two exceptions. If a tensor's size is known only at run
-        time, only ops that forward it unchanged share it. An Exit that may be dead after its loop
-        has run (`Flow.irregular`) shares nothing.
+        The op declares these views, with two exceptions. If a tensor's size is known only during a
+        run, an output shares its bytes only if the op forwards the tensor unchanged. An Exit that
+        may be dead after its loop has run (`Flow.irregular`) shares nothing.
         """
         decl = DECLARATIONS.get(node.type)
         if decl is None or not decl.memory.view:
@@ -138,8 +142,9 @@ class _Planner:
         """Return whether the kernel determines the sizes of its outputs, even if they were
         inferred.
 
-        Dequeues (`gives_up`) are not such nodes: a queue's elements have the shapes that it was
-        created with."""
+        This is not true for dequeues (`gives_up`), because a queue's elements have the shapes with
+        which the queue was created.
+        """
         if node.node_class in NO_KERNEL or node.id in self.unit.reported:
             return False
         kernel = self.unit.kernel(node)
@@ -149,8 +154,8 @@ class _Planner:
         return call.dynamic and not call.gives_up
 
     def visit(self, position: int, node: Node) -> None:
-        """Assign a storage to each output of the node, and extend the storage's lifetime to the
-        output's uses.
+        """Assign a storage to each output of the node. Extend the lifetime of the storage to all
+        uses of the output.
         """
         if not node.output_types:
             return
@@ -165,8 +170,8 @@ class _Planner:
             self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
 
     def _storage(self, output: _Output) -> Storage:
-        """Return the storage for an output, by the first rule in `_RULES` that applies and yields
-        one.
+        """Return the storage for an output. It comes from the first rule in `_RULES` that applies
+        and returns one.
         """
         for rule in _RULES:
             if rule.applies(self, output):
@@ -186,14 +191,14 @@ class _Planner:
         return Storage("constant", node.assigned_device, 0, now, now, node.name, 0, node)
 
     def _referred(self, output: _Output) -> Storage:
-        """Return the memory of the variable that an output refers to."""
+        """Return the memory of the variable to which an output refers."""
         variable = self.references[output.key]
         if passes_whole(output.node):
             self.unit.modes[output.node.id] = f"view of {variable.name}"
         return self.unit.homes[variable.id, 0].storage
 
     def _initialized(self, output: _Output) -> Storage:
-        """Return a variable's memory, for the output that is the variable's initial value."""
+        """Return the variable's memory for an output that is the variable's initial value."""
         variable = self.initial[output.key]
         how = "view" if passes_whole(output.node) else "in place"
         self.unit.modes[output.node.id] = f"{how} of {variable.name}"
@@ -251,8 +256,8 @@ class _Planner:
         return self.of_merge[merge.id]
 
     def _next_value(self, output: _Output) -> Storage | None:
-        """If the output is the next value of a loop variable, return the variable's storage if it
-        is free.
+        """If the output is the next value of a loop variable and the variable's storage is free,
+        return this storage. Otherwise return None.
         """
         node, slot = output.node, output.slot
         merge = self.loops.free_at(self.position, node, slot)
@@ -308,8 +313,9 @@ class _Planner:
         return None
 
     def _alias_inputs(self, node: Node, slot: int) -> Sequence[int]:
-        """Return the indices of the inputs that an output may overwrite. The declared input comes
-        first. For a NumPy ufunc, which handles overlapping arrays, all other inputs follow.
+        """Return the indices of the inputs that an output may overwrite. The input that the op
+        declares comes first. If the kernel is a NumPy ufunc, which handles overlapping arrays, all
+        other inputs follow.
         """
         decl = DECLARATIONS.get(node.type)
         if node.type == "_Fused" and node.assigned_device not in self.with_kernels:
@@ -342,8 +348,8 @@ class _Planner:
         return storage
 
     def _span(self, node: Node) -> tuple[int, int]:
-        """Return the first and the last position at which the node's outputs must exist, even if
-        nothing uses them.
+        """Return the first and the last position where the node's outputs must exist, even if no op
+        uses them.
         """
         if node.node_class is NodeClass.ARG:
             return 0, self.position
@@ -377,8 +383,8 @@ def _static(sizes: tuple[int | None, ...] | None) -> StaticShape:
 
 
 class _Rule(NamedTuple):
-    """A rule for choosing storage: a predicate on outputs, and a function that returns a storage or
-    None.
+    """A rule for choosing a storage. It consists of a predicate on outputs, and a function that
+    returns a storage or None.
     """
 
     name: str

@@ -20,8 +20,8 @@ _ELSEWHERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.M
 
 
 def merge_places(unit: Unit) -> dict[TensorId, Node]:
-    """Return the tensors that may be computed in the storage of a Merge, with their Merge. A tensor
-    that is an input of two Merges is left out.
+    """Return the tensors that may be computed in the storage of a Merge, each with its Merge. A
+    tensor that is an input of two Merges is not included.
     """
     merge_of: dict[TensorId, Node] = {}
     doubtful: set[TensorId] = set()
@@ -35,8 +35,8 @@ def merge_places(unit: Unit) -> dict[TensorId, Node]:
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
-    """Return the inputs of a Merge that can be computed in its storage. An input that is a view is
-    replaced by the viewed tensor.
+    """Return those inputs of a Merge that can be computed in its storage. An input that is a view
+    is replaced by the viewed tensor.
     """
     flow = unit.flow
     assert flow is not None
@@ -62,8 +62,8 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
 
 
 def _maker(node: Node, slot: int) -> tuple[Node, int]:
-    """If a tensor is a view, follow the views and return the output that they view. Otherwise
-    return the tensor itself.
+    """Return the output that a view refers to, through any number of views. If the tensor is not a
+    view, return the tensor itself.
     """
     while (
         slot in (view := DECLARATIONS[node.type].memory.view)

@@ -1,12 +1,12 @@
-"""Side by side: large independent matrix products are moved next to each other, to run at the same
-time.
+"""Side by side: large independent matrix products are moved next to each other in the order, so
+that they can run at the same time.
 
   order      a@b  relu  Recv  c@d  add      of two devices, or of one
   together   Recv  [a@b  c@d]  relu  add    one step, which has a thread for each product
 
 NumPy computes a product without holding Python's lock, so two products take the time of one product
-if each has a processor. The nodes between them are moved before the products, or after them if they
-depend on a product. Stateful ops and ops that use variables keep their order, so that results do
+if each has a processor. The nodes between them are moved before the products or, if they depend on
+a product, after them. Stateful ops and ops that use variables keep their order, so that results do
 not depend on the number of processors. All products of a group have one position in the order,
 because their inputs and outputs are live at the same time (`Unit.positions`).
 `compile/steps/parallel_steps.py` combines each group into one step.
@@ -67,8 +67,8 @@ def bring_together(unit: Unit) -> list[str]:
 
 
 def parallel_lanes(unit: Unit) -> tuple[int, str]:
-    """Return how many products may run at the same time (1: they run one after another), and the
-    reason as text.
+    """Return the number of products that may run at the same time, and the reason as text. 1 means
+    that they run one after another.
     """
     wanted = unit.target.config.inter_op_parallelism_threads
     if wanted < 0 or wanted == 1:
@@ -83,7 +83,10 @@ def parallel_lanes(unit: Unit) -> tuple[int, str]:
 
 def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
     """Return the number of multiplications of a large product that NumPy's BLAS computes. Return 0
-    for other nodes and small products. `devices`: names of devices without native GPU kernels.
+    for small products and all other nodes.
+
+    Args:
+      devices: the names of the devices that have no native GPU kernels.
     """
     flag = _TRANSPOSE_FLAGS.get(node.type)
     if flag is None or node.assigned_device not in devices or node.id in unit.failures:
@@ -117,8 +120,8 @@ def _is_late(unit: Unit, edge: Edge) -> bool:
 
 
 def _gather_all(unit: Unit, heavy: Collection[int], max_size: int) -> None:
-    """Form groups of large products, moved next to each other, of at most `max_size` products
-    each.
+    """Form groups of at most `max_size` large products, and move the products of each group next to
+    each other.
     """
     after, order = followers(unit), unit.order
     received = {recv.id: send for send, recv in unit.send_recv_pairs}
@@ -141,7 +144,7 @@ def _gather_all(unit: Unit, heavy: Collection[int], max_size: int) -> None:
 
 
 class _Gathered:
-    """A group of products. Each node between them moves before the group or after it."""
+    """A group of products. Each node between them is moved before or after the group."""
 
     def __init__(
         self,
@@ -161,7 +164,7 @@ class _Gathered:
         self._behind_is_fixed = False
 
     def take(self, node: Node, is_heavy: bool) -> bool:
-        """Take the next node of the order: add it to the group, or to the nodes before or after the
+        """Take the next node of the order. Add it to the group, or to the nodes before or after the
         group. Return whether the group may still grow.
         """
         needs_group = node.id in self._needing
@@ -181,8 +184,8 @@ class _Gathered:
 
 
 def _keeps_order(node: Node) -> bool:
-    """Return whether a node has a state or uses a variable. Such nodes must keep their order. A
-    Recv has the result of its Send.
+    """Return whether a node must keep its order because it has a state or uses a variable. The
+    result for a Recv is the result for its Send.
     """
     if node.node_class is NodeClass.VARIABLE:
         return False

@@ -6,13 +6,13 @@ smaller.
   in                                       [ x to the GPU ]
   arena   |------- x ---------------|      |------ x -----------|
 
-`RewriterConfig.memory_optimization` selects the method. MANUAL swaps the tensors that an op
-requests by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS swap these tensors, too.
-Then they repeatedly find the peak of the arena, and swap the live tensor there that is idle
+`RewriterConfig.memory_optimization` selects the method. MANUAL swaps the tensors for which an op
+requests it by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS also swap these tensors.
+Then they repeatedly find the peak of the arena, and swap the tensor that is live there and idle
 longest. They stop when copies would no longer be hidden. A copy is hidden if it takes place during
-computation. Copies in the same direction run one after another (`step_time_model` estimates how
-long they take). Tensors whose copies would not be hidden stay on the GPU, unless the arena exceeds
-its memory.
+computation. Copies in the same direction run one after another (`step_time_model` estimates their
+times). If the copies of a tensor would not be hidden, it stays on the GPU, unless the arena exceeds
+the GPU's memory.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ tensor must be back on the GPU.
 
 
 def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]]:
-    """Return the swaps. Also return report lines on tensors that stay on a GPU although they are
-    idle at a peak of the arena.
+    """Return the swaps, and report lines about tensors that stay on a GPU although they are idle at
+    a peak of the arena.
     """
     swaps: list[Swap] = []
     lines: list[str] = []
@@ -60,15 +60,15 @@ def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]
 
 
 class _Lane:
-    """A schedule of the copies in one direction: the periods of time that are taken. Copies in one
-    direction run one after another. Times are in seconds from the start of the run.
+    """A schedule of the copies in one direction: the periods of time that are reserved for them.
+    Copies in one direction run one after another. Times are in seconds from the start of the run.
     """
 
     def __init__(self) -> None:
         self._busy: list[tuple[float, float]] = []
 
     def earliest(self, begin: float, seconds: float) -> float:
-        """Return the earliest time at or after `begin` at which a copy that takes `seconds` can
+        """Return the earliest time, not before `begin`, when a copy that takes `seconds` can
         begin.
         """
         for start, end in self._busy:
@@ -78,9 +78,7 @@ class _Lane:
         return begin
 
     def latest(self, end: float, seconds: float) -> float:
-        """Return the latest time at or before `end` at which a copy that takes `seconds` can
-        end.
-        """
+        """Return the latest time, not after `end`, when a copy that takes `seconds` can end."""
         for start, stop in reversed(self._busy):
             if stop <= end - seconds:
                 break
@@ -88,7 +86,7 @@ class _Lane:
         return end
 
     def take(self, begin: float, seconds: float) -> None:
-        """Reserve `seconds` from `begin` on for a copy."""
+        """Reserve the `seconds` after the time `begin` for a copy."""
         insort(self._busy, (begin, begin + seconds))
 
 
@@ -96,7 +94,7 @@ class _Choice:
     """The choice of swaps for one GPU.
 
     Args:
-      limit: the size of its memory in bytes.
+      limit: the size of the GPU's memory in bytes.
     """
 
     def __init__(self, unit: Unit, device: str, limit: int) -> None:
@@ -121,7 +119,7 @@ class _Choice:
         return list(accumulate(changes))
 
     def obey_hints(self) -> None:
-        """Swap the tensors whose readers request it by an attr, even if the copies are not
+        """Swap the tensors for which a reader requests it by an attr, even if the copies are not
         hidden.
         """
         for tensor in self.tensors:
@@ -135,7 +133,7 @@ class _Choice:
 
     def lower_peaks(self) -> None:
         """Swap tensors that are live at the arena's peak. First swap tensors whose copies are
-        hidden; then, while the arena exceeds the memory, any tensors.
+        hidden. Then, as long as the arena exceeds the memory, swap any tensors.
         """
         while self.tensors:
             peak = max(range(len(self.live)), key=self.live.__getitem__)
@@ -147,8 +145,8 @@ class _Choice:
                 break
 
     def _lower(self, peak: int, placed: Callable[[Idle], Places | None], reason: str) -> bool:
-        """Swap the tensor that is idle longest at the position `peak`. Return False if none can be
-        swapped.
+        """Swap the tensor that is idle longest at the position `peak`. Return False if no tensor
+        can be swapped.
 
         Args:
           placed: a function that returns the positions of a tensor's copies, or None.
@@ -177,8 +175,8 @@ class _Choice:
         return self.timeline.begin(tensor.last) - self.timeline.ends[tensor.first]
 
     def _hidden(self, tensor: Idle) -> Places | None:
-        """Return the positions of the tensor's copies if they can take place during computation,
-        else None.
+        """Return the positions of the tensor's copies if they can take place during computation.
+        Otherwise return None.
         """
         seconds = copy_seconds(tensor.storage.size)
         computed_s = self.timeline.ends[self.position[tensor.node.id]]
@@ -187,8 +185,8 @@ class _Choice:
         return self._places(tensor, begin + seconds, end - seconds)
 
     def _anywhere(self, tensor: Idle) -> Places | None:
-        """Return positions of the tensor's copies that leave the tensor on the host as long as
-        possible, regardless of how long the copies take. Return None if there is no node between
+        """Return positions of the tensor's copies with which the tensor is on the host as long as
+        possible, regardless of the duration of the copies. Return None if there is no node between
         the tensor's uses.
         """
         return self._places(
@@ -196,8 +194,11 @@ class _Choice:
         )
 
     def _places(self, tensor: Idle, gone: float, back: float) -> Places | None:
-        """Return positions of the copies. If no nodes fit, return None. The copy to the host ends
-        by the time `gone`, and the copy back begins at `back` (in seconds).
+        """Return the positions of the copies, or None if there are no suitable nodes.
+
+        Args:
+          gone: the time in seconds by which the copy to the host has ended.
+          back: the time in seconds when the copy back to the GPU begins.
         """
         ends, depth = self.timeline.ends, self.unit.depth
         top = min(depth[edge.dst.id] for edge in tensor.late)
@@ -254,7 +255,7 @@ def _variable_bytes(unit: Unit, device: str) -> int:
 
 
 def swap_words(swap: Swap) -> str:
-    """Return a description of a swap, as a line for the report."""
+    """Return the report line that describes a swap."""
     name = swap.source if not swap.slot else f"{swap.source}:{swap.slot}"
     return f"{name}: {human_readable_bytes(swap.num_bytes)} to the host, {swap.why}"
 

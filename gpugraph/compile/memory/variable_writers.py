@@ -1,4 +1,4 @@
-"""Positions in the order at which variables are written."""
+"""The positions in the order where variables are written."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def variable_writers(
 ) -> dict[tuple[str, str], list[int]]:
     """Return, for each variable, the positions of the nodes that write it, in ascending order.
 
-    Other runs may write a resource variable while a node waits for them, so such a node counts as a
-    writer.
+    If a node waits for other runs, these runs may write a resource variable meanwhile. So such a
+    node is treated as a writer.
     """
     writers: dict[tuple[str, str], list[int]] = {}
     by_handle = {

@@ -1,1 +1,3 @@
-"""Placement: a device for every op, and a Send and a Recv where a tensor crosses devices."""
+"""Placement: assigns a device to every op, and inserts a Send and a Recv where a tensor is passed
+between devices.
+"""

@@ -1,4 +1,5 @@
-"""Placement of control flow ops without a requested device: they go to the device of their data.
+"""Placement of control flow ops for which no device is requested. They are placed on the device of
+their data.
 
 A Switch, Enter, Exit, NextIteration or Merge forwards a tensor and computes nothing, so it is
 placed on the device that computes the tensor. The counters of a loop (integer and boolean scalars
@@ -57,7 +58,7 @@ def _of_metadata(group: ColocationGroup) -> str | None:
 
 def counters(unit: Unit) -> set[int]:
     """Return the ids of the nodes that compute only integer or boolean scalars and on which a
-    loop's condition depends. Return no ids if all devices have the same type.
+    loop's condition depends. If all devices have the same type, return no ids.
     """
     if len({device.device_type for device in unit.target.devices}) == 1:
         return set()

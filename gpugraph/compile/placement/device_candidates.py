@@ -1,4 +1,4 @@
-"""The devices that can run a group of ops, and the error if none can, with the reason."""
+"""The devices that can run a group of ops. If there is none, an error gives the reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ColocationGroup:
 
 
 class Candidates:
-    """The devices of a session, by the priority of their types, then by number."""
+    """The devices of a session, sorted by the priority of their types, then by number."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -70,9 +70,7 @@ class Candidates:
             )
 
     def of_one(self, node: Node) -> tuple[list[str], str]:
-        """Like `of`, return the devices that can run a node in no group, and the reason for the
-        preference.
-        """
+        """Return the same as `of`, but for a node that is in no group."""
         types = tuple([kind for kind in self._types if _runs_on(node, kind)])
         key = node.requested_device, types
         known = self._plain.get(key)

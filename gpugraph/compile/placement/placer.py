@@ -1,10 +1,11 @@
 """Placement: a device for every op, and the reason for each.
 
 Ops that must share a device form a group: ops colocated by an attr (`_class`), a variable and the
-ops that take a reference to it, and variables with one shared name. A group may be on the devices
-that the requests and kernels of all members permit; the device with the highest priority is chosen
-(GPU before CPU). Members also include ops of other runs that refer to the group's variable, unless
-no device could run all of them. These rules come first, in this order:
+ops that take a reference to it, and variables with one shared name. A group may be on any device
+that the requests and kernels of all members permit. Among these, the device with the highest
+priority is chosen (GPU before CPU). Ops of other runs that refer to the group's variable are also
+members, unless no device could then run all members. The following rules take precedence, in this
+order:
 
   1. if a variable has memory on a device since an earlier run, it and its group stay there (except
      copies that read the memory of the first copy from the devices of other replicas);
@@ -14,7 +15,7 @@ no device could run all of them. These rules come first, in this order:
   4. fetched tensors are read from the device that computes them.
 
 A request that no device can satisfy raises InvalidArgumentError, unless `allow_soft_placement`
-permits another device; the reason then mentions the request. The rules follow TensorFlow's
+permits another device. In that case the reason mentions the request. The rules follow TensorFlow's
 core/common_runtime/placer.h.
 """
 
@@ -98,7 +99,7 @@ def _join(group_of: dict[int, ColocationGroup], first: Node, second: Node, why: 
     """Merge the groups of both nodes, the smaller into the larger.
 
     Args:
-      why: the reason for `second`.
+      why: the reason why the group of `second` joins.
     """
     if first is second:
         return

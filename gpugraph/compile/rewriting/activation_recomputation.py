@@ -4,19 +4,19 @@ memory.
   forward    x -> a = f(x) -> b = g(a) -> ...                 a and b live until their gradients
   late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only briefly
 
-`RewriterConfig.memory_optimization` selects one of two degrees. The cheap degree recomputes
+`RewriterConfig.memory_optimization` selects one of two degrees. The degree "cheap ops" recomputes
 elementwise ops, reductions, slices and similar ops if their inputs are kept anyway. Usually they
-are fused with the gradient that reads them. The other degree, all ops, also recomputes matrix
-products and convolutions, starting from checkpoints. A checkpoint is a depth of the forward pass at
-which few bytes are live. These bytes are kept, and everything between two checkpoints is recomputed
-as one segment.
+are fused with the gradient that reads them. The degree "all ops" also recomputes matrix products
+and convolutions, starting from checkpoints. A checkpoint is a depth of the forward pass where few
+bytes are live. These bytes are kept, and all ops between two checkpoints are recomputed as one
+segment.
 
 Values are recomputed for "late" nodes. A late node has a gradient's name (it starts with
 `memory_optimizer_target_node_name_scope`, by default `gradients/`, as in Grappler), and is deeper
 than all forward nodes that gradients read. A recomputing node must not run too early. It therefore
 gets a control input from a gradient for which the first of its readers also waits. It runs the same
-kernel on the same values, so results are unchanged; they are equal bit for bit unless fusion forms
-other kernels. Ops with a state, among them random ones, are never recomputed.
+kernel on the same values, so the results are the same. They are equal bit by bit unless fusion
+forms other kernels. Ops with a state, which include random ops, are never recomputed.
 
 In a graph with branches and loops, each place (the ops with one loop and one guard,
 `compile/analysis/places.py`) is treated separately. The forward ops of a branch are recomputed for
@@ -82,15 +82,15 @@ def recompute(unit: Unit) -> Outcome:
 
 
 def _recomputed(unit: Unit, passes: _Passes) -> list[Node]:
-    """Add copies of the forward nodes that are recomputed for late nodes, and return the copies."""
+    """Add copies of those forward nodes that late nodes recompute, and return the copies."""
     if not passes.late:
         return []
     return _Copies(unit, passes, _Choice(unit, passes)).add()
 
 
 def _calls(place: GuardedPlace) -> list[_Passes]:
-    """For each call of a function decorated with `recompute_grad`, return its ops as forward nodes
-    and its gradient's ops as late nodes.
+    """Return the nodes of each call of a function that is decorated with `recompute_grad`. The
+    forward nodes are the ops of the call, and the late nodes are the ops of its gradient.
     """
     forward: dict[int, list[Node]] = {}
     late: dict[int, set[int]] = {}
@@ -127,7 +127,7 @@ def _named(unit: Unit, scope: str) -> set[int]:
 
 
 def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
-    """Return the maximum depth of an op of the place whose output a gradient reads. If there is no
+    """Return the maximum depth of the ops of the place whose outputs gradients read. If there is no
     such op, return -1.
     """
     depth = place.depth
@@ -145,7 +145,7 @@ class _Passes:
     """The forward nodes of a place, up to depth `end`, and the ids of the place's late nodes.
 
     Args:
-      is_call: whether the program requests by `recompute_grad` that all of the forward nodes are
+      is_call: whether the program requests, through `recompute_grad`, that all forward nodes are
         recomputed.
     """
 
@@ -167,7 +167,9 @@ class _Passes:
         return node.node_class not in _FLOWING and not self._is_behind(node)
 
     def late_users(self, node: Node) -> Iterator[Edge]:
-        """Yield the edges by which late nodes read the outputs of a node, or views of them."""
+        """Yield the edges through which late nodes read the outputs of a node, or views of its
+        outputs.
+        """
         for edge in node._out:
             if edge.is_control:
                 continue
@@ -178,7 +180,7 @@ class _Passes:
 
 
 class _Choice:
-    """Chooses the forward nodes to recompute."""
+    """The choice of the forward nodes to recompute."""
 
     def __init__(self, unit: Unit, passes: _Passes) -> None:
         self.unit = unit
@@ -203,8 +205,8 @@ class _Choice:
         return self.unit.recomputation == CHEAP and self._is_cheap(node)
 
     def _is_asked(self, node: Node) -> bool:
-        """Return whether the program requests that a node is recomputed: by `recompute_grad` or
-        `_recompute_hint`.
+        """Return whether the program requests that a node is recomputed, through `recompute_grad`
+        or `_recompute_hint`.
         """
         return self.passes.is_call or RECOMPUTE_HINT in node.attrs
 
@@ -220,8 +222,8 @@ class _Choice:
         return all(self._is_there(edge.src) for edge in node.input_edges())
 
     def _is_there(self, source: Node) -> bool:
-        """Return whether a recomputing copy can read a tensor without extending the tensor's
-        lifetime.
+        """Return whether a recomputing copy can read a tensor without extending the lifetime of the
+        tensor.
         """
         if self.unit.recomputation == ALL or source.id in self.chosen:
             return True
@@ -234,7 +236,7 @@ class _Choice:
         return next(self.passes.late_users(source), None) is not None
 
     def _checkpoints(self) -> set[int]:
-        """Return the ids of the nodes whose outputs are live at a checkpoint, and are therefore
+        """Return the ids of the nodes whose outputs are live at a checkpoint. These outputs are
         kept.
         """
         end = self.passes.end
@@ -262,8 +264,8 @@ class _Choice:
 
 
 def _cuts(live: Sequence[int], needed: Sequence[int]) -> list[int]:
-    """Return the depths of checkpoints. These are local minima of the live bytes, and have at most
-    a quarter of the bytes that gradients need from the preceding segment.
+    """Return the depths of checkpoints. At each of them the number of live bytes has a local
+    minimum, and is at most a quarter of the bytes that gradients need from the preceding segment.
     """
     cuts: list[int] = []
     segment = 0
@@ -277,7 +279,7 @@ def _cuts(live: Sequence[int], needed: Sequence[int]) -> list[int]:
 
 
 class _Copies:
-    """The recomputing copies: at most one of each chosen node."""
+    """The recomputing copies. Each chosen node has at most one copy."""
 
     def __init__(self, unit: Unit, passes: _Passes, choice: _Choice) -> None:
         self.unit = unit
@@ -287,7 +289,7 @@ class _Copies:
         self.trigger_of: dict[int, Node] = {}
 
     def add(self) -> list[Node]:
-        """Add the copies, redirect the late nodes to read them, and return them."""
+        """Add the copies, make the late nodes read them, and return the copies."""
         uses = [edge for node in self.passes.order for edge in self._uses(node)]
         self._find_triggers(uses)
         for node in self.passes.forward:
@@ -300,8 +302,8 @@ class _Copies:
         return list(self.copy_of.values())
 
     def _uses(self, node: Node) -> list[Edge]:
-        """Return the input edges of a late node that come from nodes to be recomputed. If the late
-        node has no trigger, return an empty list.
+        """Return those input edges of a late node that come from nodes to be recomputed. If the
+        late node has no trigger, return an empty list.
         """
         if node.id not in self.passes.late or self._trigger(node) is None:
             return []
@@ -309,8 +311,9 @@ class _Copies:
         return [edge for edge in node.input_edges() if edge.src.id in chosen]
 
     def _trigger(self, node: Node) -> Node | None:
-        """Return the trigger of a late node, after which the recomputed copies that it reads may
-        run. This is its deepest late input. If it has no late input, return None.
+        """Return the trigger of a late node, which is the node after which the recomputed copies
+        that the late node reads may run. It is the deepest late input. If there is no late input,
+        return None.
         """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]
@@ -319,7 +322,7 @@ class _Copies:
         return max(late, key=lambda source: self.passes.depth[source.id], default=None)
 
     def _find_triggers(self, uses: Sequence[Edge]) -> None:
-        """Set the trigger of each copy to the shallowest trigger of its readers."""
+        """Set the trigger of each copy to the shallowest of the triggers of its readers."""
         for edge in uses:
             trigger = self._trigger(edge.dst)
             assert trigger is not None
@@ -354,7 +357,7 @@ def _is_view(node: Node) -> bool:
 
 
 def _is_read(node: Node) -> bool:
-    """Return whether a node's only input is a reference to a variable."""
+    """Return whether a node reads a variable: its only input is a reference."""
     edges = node.input_edges()
     return len(edges) == 1 and edges[0].src.output_types[edges[0].src_output].is_ref_dtype
 
@@ -365,7 +368,9 @@ def _is_no_number(dtype: object) -> bool:
 
 
 def _bytes(unit: Unit, node: Node) -> int:
-    """Return the total size in bytes of a node's outputs. Unknown sizes and views count as 0."""
+    """Return the total size in bytes of a node's outputs, without views and outputs of unknown
+    size.
+    """
     if _is_view(node):
         return 0
     sizes = [shape.num_elements() or 0 for shape in unit.shapes[node.id]]

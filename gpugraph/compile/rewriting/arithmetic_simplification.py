@@ -6,9 +6,9 @@ views.
   Neg of Neg, LogicalNot, Conj, ... the same     Identity
   x * 1, x / 1, x - 0, x + -0.0, integers + 0    Identity
 
-An op is replaced only if the result has the same bits for every x, including NaN and -0.0 (x + 0.0
-is not x if x is -0.0). A pair of Reshapes is replaced only if all shapes are known; otherwise the
-inner Reshape might fail in a run.
+An op is replaced only if the result is equal bit by bit for every x, including NaN and -0.0 (x +
+0.0 is not x if x is -0.0). A pair of Reshapes is replaced only if all shapes are known, because
+otherwise the inner Reshape might fail in a run.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def cancel(unit: Unit) -> Outcome:
 
 
 def _inner(node: Node, types: set[str], passed: list[Node]) -> Edge | None:
-    """If an op whose type is in `types` computes the node's first input, return the input edge of
-    that op; else None. Bypassed nodes are added to `passed`.
+    """If an op whose type is in `types` computes the node's first input, return the edge that leads
+    to the first input of that op. Otherwise return None. Bypassed nodes are added to `passed`.
     """
     source = behind(node.input_edge(0), passed).src
     if source.type not in types:
@@ -67,7 +67,7 @@ def _visit_view(replacing: Replacing, node: Node) -> None:
 
 
 def _cant_fail(unit: Unit, node: Node) -> bool:
-    """Return whether a Reshape, ExpandDims or Squeeze can't fail in a run, since its shapes are
+    """Return whether a Reshape, ExpandDims or Squeeze can't fail in a run, because its shapes are
     known and its other inputs are constants.
     """
     edge, *others = node.input_edges()
@@ -160,8 +160,8 @@ def _visit_neutral(replacing: Replacing, node: Node) -> None:
 
 
 def _neutral(op_type: str, dtype: DType) -> tuple[Any, tuple[int, ...]]:
-    """Return the neutral operand of an op, and the indices of the inputs at which it leaves the
-    other input unchanged. For some dtypes there are none.
+    """Return the neutral operand of an op, and the indices of the inputs where this operand leaves
+    the other input unchanged. For some dtypes there are no such inputs.
     """
     slots = (0, 1) if op_type in ("Mul", "Add", "AddV2") else (1,)
     if op_type in ("Mul", "RealDiv", "Div", "TruncateDiv", "FloorDiv"):

@@ -4,11 +4,10 @@ merged.
 Two nodes are merged if they agree in op type, attrs, inputs (for a commutative op in either order),
 control inputs, requested device and colocation. Constants are merged if they agree in dtype, shape
 and bytes. A node's inputs determine its loop and its guard, so these agree as well. Some nodes are
-never
-merged: impure ops (random numbers, Python functions, ops with a state), reads of variables, control
-flow, and nodes with which others are colocated. An input that passes through Identities is replaced
-by the tensor before them for the comparison. Of two merged nodes, the node that was created first
-stays. `Session.explain` still lists the other node.
+never merged: impure ops (random numbers, Python functions, ops with a state), reads of variables,
+control flow, and nodes with which other nodes are colocated. In the comparison, Identities before
+an input are skipped. Of two merged nodes, the node that was created first is kept.
+`Session.explain` still lists the other node.
 
 The pass visits the nodes once, in topological order. Attrs are compared only for nodes that agree
 in everything else.
@@ -42,7 +41,7 @@ Key = tuple[Any, ...]
 
 @compile_pass("common_subgraph_elimination")
 def common(unit: Unit) -> Outcome:
-    """Merge equal nodes of the graph, and record the removed ones in `unit.absorbed`."""
+    """Merge equal nodes of the graph, and record the removed nodes in `unit.absorbed`."""
     walk = _Walk(unit)
     for node in _inputs_first(unit.graph):
         walk.visit(node)
@@ -52,8 +51,8 @@ def common(unit: Unit) -> Outcome:
 
 
 class _Walk:
-    """The nodes visited so far, by key. An entry is the only node with the key or, if there are
-    several, a dict of these nodes by attrs.
+    """The nodes visited so far, by key. An entry is a single node or, if several nodes have the
+    key, a dict of these nodes by attrs.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -133,8 +132,8 @@ class _Walk:
 
 
 def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
-    """Yield the nodes in topological order; nodes whose order this leaves open are in the order of
-    their ids.
+    """Yield the nodes in topological order. Among nodes that may come in any order, the node with
+    the lowest id comes first.
     """
     done: set[int] = set()
     for start in graph.op_nodes():
@@ -177,7 +176,7 @@ def is_symmetric(node: Node) -> bool:
 
 
 def _content(node: Node) -> Key | None:
-    """Return a constant's dtype and value as a key. If the value is too large to be compared,
+    """Return the dtype and value of a constant as a key. If the value is too large to be compared,
     return None.
     """
     value = node.attrs["value"]
@@ -187,8 +186,8 @@ def _content(node: Node) -> Key | None:
 
 
 def _attrs(node: Node) -> Key:
-    """Return a node's attrs as a key, without a constant's value and dtype, which `_key`
-    contains.
+    """Return a node's attrs as a key. The value and dtype of a constant are omitted, because `_key`
+    contains them.
     """
     attrs = node.attrs
     names = sorted(attrs)

@@ -1,12 +1,12 @@
 """Constant folding: exact shapes are inferred from the fed shapes, and ops with constant results
 become constants.
 
-One walk in topological order infers every shape. A stateless op is folded if all its inputs are
-constant and its outputs are small: its CPU kernel computes the constants, so a run's results do not
-change. Shape, Size and Rank of a tensor are folded if the tensor's shape is known, even if its
-value is not. If folding is switched off, constant values are only used to infer shapes, and the ops
-stay. Nodes that only folded ops read are dropped. Nodes with side effects (an assignment, a draw of
-random numbers) stay, and become control inputs of the constant.
+One traversal in topological order infers every shape. A stateless op is folded if all its inputs
+are constant and its outputs are small. Its CPU kernel computes the constants, so a run's results do
+not change. Shape, Size and Rank of a tensor are folded if the tensor's shape is known, even if its
+value is not. If folding is disabled, constant values are only used to infer shapes, and no op is
+replaced. Nodes that only folded ops read are dropped. However, nodes with side effects (an
+assignment, a draw of random numbers) are kept, and become control inputs of the constant.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def fold(unit: Unit) -> Outcome:
 
 
 def _inputs_first(graph: RuntimeGraph) -> list[Node]:
-    """Return the nodes in the order of the walk. Each node follows its inputs, and a loop that
-    pushes onto a stack comes before the gradient's loop that pops from it.
+    """Return the nodes in the order of the traversal. Each node follows its inputs. A loop that
+    pushes onto a stack comes before the loop that pops from it to compute gradients.
     """
     if any(node.node_class is NodeClass.ENTER for node in graph.op_nodes()):
         return loops_whole(graph)
@@ -72,11 +72,13 @@ def _inputs_first(graph: RuntimeGraph) -> list[Node]:
 
 
 class _Folding:
-    """A walk over the graph that infers shapes and finds constants. `acting`: the ids of nodes with
-    side effects, and of all nodes that depend on these.
+    """A traversal of the graph that infers shapes and finds constants.
 
-    Control flow counts as a side effect, because the inputs of such a node determine whether it is
-    alive, and in which loop it is.
+    Control flow is treated as a side effect, because the inputs of such a node determine whether it
+    is alive, and in which loop it is.
+
+    Attributes:
+      acting: the ids of the nodes with side effects, and of all nodes that depend on them.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -88,8 +90,8 @@ class _Folding:
         self.largest = options.max_folded_constant_in_bytes or LARGEST_FOLDED
 
     def look(self, node: Node) -> list[Any] | None:
-        """Infer the shapes of the node's outputs. Return the outputs' values if they can be folded,
-        else None.
+        """Infer the shapes of the node's outputs. If the outputs can be folded, return their
+        values. Otherwise return None.
         """
         unit = self.unit
         sources: list[tuple[int, int]] = [(0, 0)] * len(node.input_types)
@@ -125,7 +127,7 @@ class _Folding:
         return values
 
     def _pass(self, node: Node, sources: list[tuple[int, int]]) -> None:
-        """Record that the outputs of a Switch or a loop-invariant Enter have the value of their
+        """Record that the outputs of a Switch or a loop-invariant Enter have the value of its
         constant input.
         """
         if node.node_class is NodeClass.SWITCH or node.attrs.get("is_constant"):
@@ -138,7 +140,7 @@ class _Folding:
     def _constants(
         self, node: Node, sources: list[tuple[int, int]], shapes: Sequence[TensorShape]
     ) -> list[Any] | None:
-        """Return the values of the node's outputs if they can be folded, else None."""
+        """Return the values of the node's outputs if they can be folded. Otherwise return None."""
         unit, values = self.unit, self.unit.values
         if node.type in _OF_SHAPE:
             return _from_shapes(node, [unit.shapes[source][slot] for source, slot in sources])
@@ -165,8 +167,8 @@ class _Folding:
         return outputs
 
     def replace(self, node: Node, values: list[Any]) -> None:
-        """Replace each output that is read by a constant. A node with a single output is removed,
-        and the constant gets its name.
+        """Replace each output that any node reads by a constant. If the node has a single output,
+        remove the node and give the constant its name.
         """
         unit, graph = self.unit, self.unit.graph
         waits = self._waits(node)
@@ -191,8 +193,8 @@ class _Folding:
             graph.rename_node(constant, node.name)
 
     def _waits(self, node: Node) -> dict[Node, None]:
-        """Return the control inputs for a constant that replaces the node. They keep the constant
-        in the node's branch and loop, and after the same side effects.
+        """Return the control inputs of a constant that replaces the node. Because of them the
+        constant is in the node's branch and loop, and comes after the same side effects.
         """
         waits: dict[Node, None] = {}
         for edge in list(node._in):
@@ -206,7 +208,7 @@ class _Folding:
         return waits
 
     def _side(self, switch: Node, slot: int) -> Node:
-        """Return a node that is alive exactly when this output of a Switch is alive, for use as a
+        """Return a node that is alive if and only if this output of a Switch is alive, for use as a
         control input. It is an Identity of the output.
         """
         key = (switch.id, slot)

@@ -1,4 +1,4 @@
-"""Dead node elimination: nodes on which no fetch or target of the run depends are dropped."""
+"""Dead node elimination: drops nodes on which no fetch or target of the run depends."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def drop_unneeded(unit: Unit) -> int:
 
 
 def _all_are_taken(unit: Unit) -> bool:
-    """Return whether every node has a successor or is a root, and there is no loop. Then each node
-    leads to a root.
+    """Return whether every node has a successor or is a root, and there is no loop. In that case
+    every node leads to a root.
 
-    This is usually true, and faster to check than a walk over the graph.
+    This is usually true, and faster to check than a traversal of the graph.
     """
     ends = {node.id for node in (*unit.roots, *unit.args)}
     for node in unit.graph.op_nodes():

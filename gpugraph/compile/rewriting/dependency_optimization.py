@@ -1,14 +1,15 @@
-"""Dependency optimization: removes ops that have no effect and only control outputs.
+"""Dependency optimization: removes ops that have no effect and whose only outputs are control
+edges.
 
 The `tuple` of a gradient waits for the gradients of all inputs before it returns any of them. So an
-op may be a control input although nothing reads its results. If such an op has no effect, the ops
-that wait for it get its inputs as control inputs instead. Controlled by
-`RewriterConfig.dependency_optimization`, as in Grappler.
+op may be a control input although no op reads its results. If such an op has no effect, it is
+removed, and the ops that wait for it get its inputs as control inputs instead. As in Grappler,
+`RewriterConfig.dependency_optimization` controls this pass.
 
 In a loop that changes only its own stacks and TensorArrays, nothing can observe whether a `tuple`
 waits for pure ops. The NoOp of the `tuple` therefore loses these control inputs, so that the
 gradients after it may be fused into one kernel or into a matrix product. Outside of such loops the
-NoOp stays, since it ensures that no variable is written before all gradients have read it.
+NoOp is not changed, since it ensures that no variable is written before all gradients have read it.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _is_waited_for(node: Node) -> bool:
 
 
 def _is_idle(node: Node) -> bool:
-    """Return whether the node can be removed without any effect, and only a few control edges
+    """Return whether the node can be removed without any effect, and only a few control edges would
     replace it.
     """
     decl = DECLARATIONS.get(node.type)
@@ -83,8 +84,8 @@ def _pass_by(unit: Unit, node: Node) -> None:
 
 
 def _waited_for(node: Node) -> Iterator[Node]:
-    """Yield the inputs for which the successors of a removed node must wait. For a constant, feed
-    or variable among them, yield its control inputs instead.
+    """Yield the inputs for which the successors of a removed node must wait. In place of a
+    constant, feed or variable, yield its control inputs.
     """
     for edge in node._in:
         if edge.src.node_class in _ALWAYS_THERE:
@@ -102,8 +103,8 @@ ops on such state, so these ops need no barrier.
 
 
 def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
-    """Remove control edges from pure ops to barriers in loops, and barriers left without inputs. A
-    barrier is the NoOp of a `tuple`. Return report lines.
+    """Remove control edges from pure ops to barriers in loops, and barriers that have no inputs
+    left. A barrier is the NoOp of a `tuple`. Return report lines.
     """
     nodes = unit.graph.op_nodes()
     barriers = [node for node in nodes if node.type == "NoOp" and node.id not in needed]
@@ -128,7 +129,7 @@ def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
 
 def _writing(unit: Unit, flow: Flow) -> set[Frame]:
     """Return the root frame, and the frames of loops that change any state other than stacks and
-    TensorArrays. A change in an inner loop counts.
+    TensorArrays. This includes loops with an inner loop that changes such state.
     """
     frames = {flow.frames.root}
     for node in unit.graph.op_nodes():
@@ -138,10 +139,10 @@ def _writing(unit: Unit, flow: Flow) -> set[Frame]:
 
 
 def _try_remove(unit: Unit, flow: Flow, edge: Edge) -> bool:
-    """Remove an edge from a pure op to a barrier, and return whether it was removed. The edge stays
-    if without it the barrier's successors would be in another loop or be alive under another guard.
+    """Remove an edge from a pure op to a barrier, and return whether it was removed.
 
-    The op must have data outputs, so its value is used elsewhere.
+    The edge is kept if otherwise the barrier's successors would be in another loop or be alive
+    under another guard. The op must have data outputs, so that its value is used elsewhere.
     """
     source, barrier = edge.src, edge.dst
     if not is_pure(source) or all(out.is_control for out in source._out):

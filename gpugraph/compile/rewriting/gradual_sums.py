@@ -1,12 +1,12 @@
-"""Gradual sums: a large AddN is split so that each term is added as soon as it is computed.
+"""Gradual sums: a large AddN is split, so that each term is added as soon as it is computed.
 
     AddN(a, b, c, d)          a, b, c and d live until d is computed
-    ((a + b) + c) + d         at most two live, and each sum is in place of the last one
+    ((a + b) + c) + d         at most two live, and each sum overwrites the previous one
 
 A recurrent network reads a weight matrix in each time step. The gradients of the matrix for all
-steps are the terms of such an AddN. An AddN adds its terms from the first to the last. To keep the
-result's bits, it is split only if its terms become available in that order. The partial sums stay
-separate steps: one fused kernel would wait for all terms again.
+steps are the terms of such an AddN. An AddN adds its terms from the first to the last. It is split
+only if its terms become available in that order, so that the result stays the same bit by bit. The
+partial sums remain separate steps, because one fused kernel would again wait for all terms.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ addition.
 @compile_pass()
 def sums(unit: Unit) -> Outcome:
     """Split each large AddN whose terms become available one after another. All terms must be in
-    one loop and under one guard.
+    one loop and have one guard.
     """
     if not any(_is_large(unit, node) for node in unit.graph.op_nodes()):
         return "no large sum gets its terms one after the other", ()
@@ -67,13 +67,13 @@ def _is_large(unit: Unit, node: Node) -> bool:
 
 
 def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
-    """Return the terms in groups; each group becomes available after the group before it.
+    """Return the terms in groups. Each group becomes available after the preceding group.
 
-    The order of the terms stays: a term that is available no later than an earlier term joins that
-    term's group. The first group has at least two terms.
+    The order of the terms does not change. If a term is available no later than an earlier term, it
+    joins the group of that term. The first group has at least two terms.
 
     Args:
-      depth: when each term is available, by node id.
+      depth: the depth at which each term becomes available, by node id.
     """
     groups: list[list[Source]] = []
     latest = -1
@@ -88,7 +88,7 @@ def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
 
 
 def _split(unit: Unit, node: Node, groups: Sequence[Sequence[Source]]) -> None:
-    """Add partial sums for all groups except the last. The node itself then adds the last group to
+    """Add a partial sum for each group except the last. The node itself then adds the last group to
     the sum.
     """
     graph, dtype = unit.graph, node.output_types[0]

@@ -3,9 +3,9 @@
   Sum, Mean, Prod, Max and Min over no axes; AddN of one; Reshape to the same shape; Transpose in
   the same order; Cast to the same dtype; a push onto a stack from which no op pops.
 
-Gradients of broadcasting ops contain many of these. Shapes must be known, so `fold` runs before.
-Arithmetic is left to `arithmetic_simplification`. An op keeps its name, so messages still name the
-user's op.
+Gradients of broadcasting ops contain many of these. Shapes must be known, so `fold` runs before
+this pass. Arithmetic ops are handled by `arithmetic_simplification`. An op keeps its name, so that
+messages still name the user's op.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpugraph.graph.nodes.runtime_graph import Node
 
 @compile_pass("arithmetic_optimization")
 def simplify(unit: Unit) -> Outcome:
-    """Replace ops without effect by Identities; update `unit.roots` and `unit.shapes`."""
+    """Replace ops without effect by Identities, and update `unit.roots` and `unit.shapes`."""
     replacing = Replacing(unit)
     useless = _pushes_in_vain(unit)
     for node in unit.graph.op_nodes():
@@ -39,8 +39,8 @@ def simplify(unit: Unit) -> Outcome:
 
 
 def _pushes_in_vain(unit: Unit) -> set[Node]:
-    """Return the pushes onto stacks from which no op pops. A gradient that needs only the shapes of
-    tensors leaves such pushes behind once the shapes are constants.
+    """Return the pushes onto stacks from which no op pops. If a gradient needs only the shapes of
+    tensors and these shapes become constants, such pushes remain.
     """
     nodes = unit.graph.op_nodes()
     others = ("StackPopV2", "StackCloseV2")
@@ -55,17 +55,17 @@ def _pushes_in_vain(unit: Unit) -> set[Node]:
 
 
 def _is_endless(unit: Unit, stack: Node | None) -> bool:
-    """Return whether a stack has no size limit, so that a push can't fail.
+    """Return whether a stack has no size limit. If so, a push can't fail.
 
     Args:
-      stack: the stack's node, if it is known.
+      stack: the node that creates the stack, or None if it is unknown.
     """
     size = _value(unit, stack, 0) if stack is not None else None
     return size is not None and int(size) < 0
 
 
 def _value(unit: Unit, node: Node, slot: int) -> Any:
-    """Return the value of an input if it is constant, else None."""
+    """Return the value of an input if it is constant. Otherwise return None."""
     return known_value(unit, node.input_edge(slot))
 
 

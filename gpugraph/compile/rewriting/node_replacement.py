@@ -1,9 +1,9 @@
 """Replacement of a node by another op under the same name.
 
-The new op runs after the same nodes and is alive under the same condition as the old one. Therefore
+The new op runs after the same nodes and is alive under the same condition as the old op. Therefore
 it gets the control inputs of the old op, of constants that it no longer reads, and of bypassed
-nodes. A dead output of a Switch makes its readers dead, so such an input becomes a control input,
-too.
+nodes. A dead output of a Switch makes its readers dead, so an input from a Switch that is no longer
+read also becomes a control input.
 
          [before]                              [before]
              ^                                     |
@@ -28,7 +28,9 @@ from gpugraph.ops.framework.kernel_registry import is_ours
 
 
 class Replacing:
-    """The replacements of one pass over the unit. `finish` completes the replacements."""
+    """The replacements of one pass over the unit. `finish` must be called after the last
+    replacement.
+    """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -37,7 +39,7 @@ class Replacing:
         self._passed: dict[Node, str] = {}
 
     def visit(self, visits: Mapping[str, Callable[[Replacing, Node], None]], what: str) -> Outcome:
-        """Call `visits[node.type]` for each node whose type is a key of `visits`; then return the
+        """For each node whose type is a key of `visits`, call `visits[node.type]`. Then return the
         outcome of `finish`.
         """
         for node in self.unit.graph.op_nodes():
@@ -118,7 +120,7 @@ class Replacing:
         """Replace a node by an op that also computes the nodes `passed`.
 
         Args:
-          note: the start of the report's line.
+          note: the start of the line for the report.
         """
         names = ", ".join(member.name for member in (*passed, node))
         self.lines.append(f"{node.name}: {note}{names}")
@@ -129,8 +131,8 @@ class Replacing:
         return self.put(node, "Identity", {"T": node.output_types[0].base_dtype}, [source], passed)
 
     def put_reshape(self, node: Node, source: Source, passed: Sequence[Node] = ()) -> Node:
-        """Replace a node by a Reshape of `source` to the node's shape, in which at most one size is
-        unknown.
+        """Replace a node by a Reshape of `source` to the node's shape. At most one size of this
+        shape may be unknown.
         """
         sizes = self.unit.shapes[node.id][0].sizes
         assert sizes is not None
@@ -143,7 +145,7 @@ class Replacing:
         return self.put(node, "Reshape", attrs, [source, (shape, 0)], passed)
 
     def constant(self, node: Node, value: Any, dtype: DType | None = None) -> Node:
-        """Add a constant as part of the replacement of `node`.
+        """Add a constant that belongs to the replacement of `node`.
 
         Args:
           dtype: the constant's dtype, by default the dtype of the array.
@@ -154,8 +156,8 @@ class Replacing:
         """Update `unit.roots`, drop nodes that are no longer needed, and record for `explain` which
         ops replaced them.
 
-        Returns the outcome of the pass: the number of replacements followed by `what`, and a line
-        for each.
+        Returns the outcome of the pass, which consists of the number of replacements followed by
+        `what`, and a line for each replacement.
         """
         unit = self.unit
         if self.lines:
@@ -168,8 +170,9 @@ class Replacing:
 
 
 def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
-    """Return the control inputs for a replacement. These are the nodes after which the replaced
-    node ran, except nodes in `passed`, and nodes in `kept`, whose outputs the replacement reads.
+    """Return the control inputs of a replacement. These are the nodes after which the replaced node
+    ran, without the nodes in `passed`, and without the nodes in `kept`, whose outputs the
+    replacement reads.
     """
     waits = dict.fromkeys(node.control_inputs)
     for edge in node._in:
@@ -188,7 +191,7 @@ NO_GPU = "no GPU has kernels"
 
 
 def public_attrs(node: Node) -> dict[str, Any]:
-    """Return a node's attrs, except attrs whose names begin with `_`, since these apply to this
+    """Return the attrs of a node whose names do not begin with `_`. All other attrs apply to this
     node only.
     """
     return {key: value for key, value in node.attrs.items() if not key.startswith("_")}
@@ -197,8 +200,8 @@ def public_attrs(node: Node) -> dict[str, Any]:
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
     """Return whether a fused op may replace all these nodes.
 
-    It may not if a node has a kernel registered by the user, which must run, or a hint on swapping
-    its input.
+    It may not if a node has a kernel that the user registered, because that kernel must run, or if
+    a node has a hint to swap its input.
     """
     types = unit.device_types
     return all(
@@ -213,8 +216,8 @@ def is_reference(edge: Edge) -> bool:
 
 
 def only_taker(node: Node, roots: set[int]) -> Edge | None:
-    """Return the only edge from a node if the node is not a root and the edge carries data to a
-    node on the same device; else None.
+    """Return the only edge from a node. Return None if there are several edges, if the node is a
+    root, or if the edge is a control edge or leads to another device.
     """
     if node.id in roots or len(node._out) != 1:
         return None
@@ -225,15 +228,17 @@ def only_taker(node: Node, roots: set[int]) -> Edge | None:
 
 
 def known_value(unit: Unit, edge: Edge) -> Any:
-    """Return the value of an input if it is constant and not the output of a Switch, else None."""
+    """Return the value of an input if it is constant and not the output of a Switch. Otherwise
+    return None.
+    """
     if edge.src.node_class is NodeClass.SWITCH:
         return None
     return unit.values.get((edge.src.id, edge.src_output))
 
 
 def behind(edge: Edge, passed: list[Node]) -> Edge:
-    """Return the edge that carries the tensor of `edge` before any Identities. Add these Identities
-    to `passed`.
+    """Return the edge that carries the tensor of `edge` before it passes through any Identities.
+    Add these Identities to `passed`.
     """
     while edge.src.type == "Identity" and not is_reference(first := edge.src.input_edge(0)):
         passed.append(edge.src)

@@ -72,7 +72,7 @@ class _Kept(NamedTuple):
 
 
 def _groups(unit: Unit) -> Iterable[list[_Kept]]:
-    """Return the tensors on stacks in groups. The tensors of a group are pushed in the same
+    """Return the tensors on stacks in groups. All tensors of a group are pushed in the same
     iterations, and popped in the same iterations.
     """
     flow = flow_of(unit)
@@ -127,8 +127,10 @@ def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
 
 
 class _Group:
-    """The tensors of a group. known: for each forward tensor, the tensor that has its value in the
-    backward loop.
+    """The tensors of a group.
+
+    Attributes:
+      known: maps each forward tensor to the tensor that has its value in the backward loop.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -175,7 +177,7 @@ class _Group:
 
     def _computed(self, kept: _Kept) -> Source | None:
         """Add an op that computes the value from other popped values, and return its output. Return
-        None if that is impossible or saves no time.
+        None if this is impossible or does not save time.
         """
         unit, (node, _) = self.unit, kept.value
         num_bytes = self._bytes(kept)
@@ -217,8 +219,8 @@ class _Group:
         return constant, 0
 
     def _forget(self, kept: _Kept, source: Source) -> None:
-        """Remove the push and the pop of a tensor. Readers of the pop read `source` instead; an
-        Identity replaces the push for its readers.
+        """Remove the push and the pop of a tensor. The readers of the pop read `source` instead.
+        For readers of the push, an Identity replaces it.
         """
         unit, graph = self.unit, self.unit.graph
         stack, push, pop, _ = kept

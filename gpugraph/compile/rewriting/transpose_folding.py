@@ -7,7 +7,7 @@ merged.
 
 A Transpose copies its input, but a product can read its operand in either layout. With a
 transposing flag, a product may add in another order, so the last bits of its results may differ.
-The other rules change no bits.
+The other two rules do not change results.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def transposes(unit: Unit) -> Outcome:
 
 
 def _order(unit: Unit, node: Node) -> list[int] | None:
-    """Return the permutation of a Transpose if it is a constant, else None."""
+    """Return the permutation of a Transpose if it is a constant. Otherwise return None."""
     value = known_value(unit, node.input_edge(1))
     if value is None:
         return None
@@ -47,8 +47,8 @@ def _order(unit: Unit, node: Node) -> list[int] | None:
 
 
 def _inner(replacing: Replacing, edge: Edge, passed: list[Node]) -> list[int] | None:
-    """Return the constant permutation of the Transpose that computes an edge's tensor, and add that
-    node to `passed`. Return None if no such Transpose computes it.
+    """If a Transpose with a constant permutation computes the tensor of an edge, return the
+    permutation and add the Transpose to `passed`. Otherwise return None.
     """
     source = behind(edge, passed).src
     if source.type != "Transpose" or is_reference(source.input_edge(0)):
@@ -106,8 +106,8 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
 
 
 def _moves_no_element(unit: Unit, node: Node, edge: Edge, order: list[int]) -> bool:
-    """Return whether a Transpose by `order` keeps the order of all axes whose size is not 1, so
-    that a Reshape produces the same output.
+    """Return whether a Transpose with the permutation `order` keeps the order of all axes whose
+    size is not 1. If so, a Reshape produces the same output.
     """
     before, after = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
     if before is None or after is None or after.count(None) > 1 or (None in after and 0 in after):

@@ -1,3 +1,3 @@
-"""Steps of a plan: their arrays, sizes that are known only in a run, native code, and CUDA
-graphs.
+"""Steps of a plan: their arrays, sizes that are known only in a run, native code, and captures as
+CUDA graphs.
 """

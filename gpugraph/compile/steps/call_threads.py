@@ -38,12 +38,12 @@ class CallClock(Clock):
 
 
 class CallThread(threading.Thread):
-    """A thread that makes a call and holds its result. A run that ends early abandons it.
+    """A thread that makes a call and holds its result. If the run ends early, it abandons the call.
 
     An abandoned call that polls its run (`check_run`) gets an error.
 
     Args:
-      place: the point in the run at which it waits for the call, for error messages.
+      place: the point where the run waits for the call, for error messages.
     """
 
     def __init__(self, name: str, call: Callable[[], Any], place: str) -> None:
@@ -64,8 +64,8 @@ class CallThread(threading.Thread):
             self._error = error
 
     def wait(self, check: Callable[[str], None]) -> None:
-        """Wait until the call has returned. `check` is called repeatedly and may raise to stop
-        waiting.
+        """Wait until the call has returned. `check` is called repeatedly, and may raise an error to
+        stop the wait.
         """
         try:
             while self.is_alive():
@@ -86,7 +86,7 @@ class CallThread(threading.Thread):
         return self._clock.is_left and isinstance(self._error, CancelledError)
 
     def leave(self) -> None:
-        """Abandon the call: the next time it polls the run, it gets an error, and its result is
+        """Abandon the call. The next time it polls the run, it gets an error. Its result is
         ignored.
         """
         self._clock.is_left = True

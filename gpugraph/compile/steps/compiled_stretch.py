@@ -2,12 +2,12 @@
 
     plain      the steps run by NumPy; once that is worthwhile, their code is compiled
     mixed      each step switches to its code in the run that finds it compiled
-    joined     adjacent native steps are called as one; the others stay
+    joined     adjacent native steps are called as one; other steps remain separate
 
-Compiled code is used unless `native_cost` estimates that NumPy is faster. Steps over large arrays
-are compiled from the first run on: while NumPy computes the first steps, the code of later steps is
-compiled or loaded from the cache. In one run, at most `PORTION_S` seconds are spent on translating
-and binding, so that the first runs of a large plan are not delayed much.
+Compiled code is used unless `native_cost` estimates that NumPy is faster. The compilation of steps
+on large arrays starts in the first run. While NumPy computes the first steps, the code of later
+steps is compiled or loaded from the cache. In one run, at most `PORTION_S` seconds are spent on
+translating and binding, so that the first runs of a large plan are not delayed much.
 """
 
 from __future__ import annotations
@@ -57,8 +57,10 @@ MOST_NAMES = 8
 class MemberStep:
     """A step in a run of steps. It runs by NumPy, or by native code once that is compiled.
 
-    step: the step to run now. calls: the native calls, if native code is used. reason: why no
-    native code is used.
+    Attributes:
+      step: the step to run now.
+      calls: the native calls, if native code is used.
+      reason: the reason why no native code is used.
     """
 
     def __init__(self, entry: GuardedStep) -> None:
@@ -74,7 +76,7 @@ class MemberStep:
         """Use NumPy in all further runs.
 
         Args:
-          reason: why native code is not used.
+          reason: the reason why native code is not used.
         """
         self.piece = self.code = None
         self.is_decided, self.reason = True, reason
@@ -92,12 +94,12 @@ class MemberStep:
 
     @property
     def generated_kernel(self) -> Prepared[Any] | None:
-        """The generated kernel that runs the step, or None if the step runs by other code."""
+        """The generated kernel that runs the step, or None if other code runs it."""
         is_generated = self.piece is not None and isinstance(self.piece.source, Program)
         return self.code if is_generated and self.calls is not None else None
 
     def switch(self, waits: bool, verifies: bool) -> None:
-        """Switch to native code if it is compiled, and run the step once."""
+        """If native code is compiled, switch to it. Then run the step once."""
         piece, function = self.piece, self.prepare(waits)
         native = self.entry.native
         with noting_step(self.entry.step):
@@ -107,7 +109,7 @@ class MemberStep:
                 self.step.run()
 
     def prepare(self, waits: bool) -> Any:
-        """Switch to native code if it is compiled. Return the compiled code."""
+        """If native code is compiled, switch to it. Return the compiled code."""
         function = None
         if self.code is not None and self.piece is not None:
             function = self.code.get(waits)
@@ -130,8 +132,8 @@ class MemberStep:
 
 
 class _MixedRun:
-    """A run in which some steps are native and others are not. It spends at most `PORTION_S`
-    seconds on binding.
+    """A run of steps in which some steps are native and others are not. It spends at most
+    `PORTION_S` seconds on binding.
     """
 
     def __init__(self, members: Sequence[MemberStep], waits: bool, verifies: bool) -> None:
@@ -165,7 +167,8 @@ class _MixedRun:
 
 
 class CompiledStretch:
-    """The code of a run of steps on the CPU: plain steps, or the native calls that replace them.
+    """The code of a run of steps on the CPU: the NumPy steps, or the native calls that replace
+    them.
 
     Args:
       waits: whether runs wait for the compiler.
@@ -200,7 +203,9 @@ class CompiledStretch:
                 self._sequence.run()
 
     def parts(self, traced: bool) -> list[Step]:
-        """Return the current steps of a run, with each native step as a separate call."""
+        """Return the steps of a run in their current form, with each native step as a separate
+        call.
+        """
         if self.is_joined:
             return [member.step for member in self._members]
         steps = [entry.step for entry in self.entries]
@@ -211,7 +216,7 @@ class CompiledStretch:
         return [*(run.part(number, step) for number, step in enumerate(steps)), end]
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield each current step, with the code that runs it."""
+        """Yield each step in its current form, with the code that runs it."""
         failure = runtime_failure()
         for number, member in enumerate(self._members):
             code = member.status()
@@ -222,13 +227,13 @@ class CompiledStretch:
             yield member.step, code
 
     def _delay(self) -> str:
-        """Return text for the report: the condition under which the steps will be compiled."""
+        """Return text for the report that states when the steps will be compiled."""
         if self.spent + self._cost >= WORTHWHILE_NS:
             return "for the next run"
         return f"until the steps have taken an estimated {WORTHWHILE_NS / 1e6:.0f} ms"
 
     def begin(self) -> None:
-        """Compile the steps from the next run on, even if NumPy runs them quickly."""
+        """Compile the steps, beginning in the next run, even if NumPy runs them quickly."""
         self.spent = max(self.spent, WORTHWHILE_NS)
 
     @property
@@ -237,8 +242,8 @@ class CompiledStretch:
         return self._members
 
     def advance(self) -> bool:
-        """Switch to native code without a run, as for a branch that no run has taken. Return
-        whether no step's code will change any more.
+        """Switch to native code outside of a run, for example in a branch that no run has taken.
+        Return whether the code of all steps is final.
         """
         if not self.is_joined and not (self.verifies and self._has_run):
             self.begin()
@@ -251,14 +256,14 @@ class CompiledStretch:
 
     @property
     def final_steps(self) -> Sequence[Step] | None:
-        """The steps that all further runs execute, with adjacent native steps joined, or None while
-        a step may still change.
+        """The steps that all further runs execute, with adjacent native steps joined. It is None
+        while the code of a step may still change.
         """
         return self._sequence.steps if self.is_joined else None
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return report lines: which code runs the steps, and how many of them share generated
-        kernels.
+        """Return report lines about the code that runs the steps, and about the number of steps
+        that share generated kernels.
         """
         kernels = Counter(filter(None, (member.generated_kernel for member in self._members)))
         num_steps, num_kernels = kernels.total(), len(kernels)
@@ -289,8 +294,8 @@ class CompiledStretch:
     # -- compiling
 
     def _has_begun(self) -> bool:
-        """Return whether native code can be called in this run: the runtime is loaded, and code is
-        compiled or being compiled. Starts the compilation once it is worthwhile.
+        """Return whether native code can be called in this run. The runtime must be loaded, and
+        code must be compiled or being compiled. If the compilation has become worthwhile, start it.
         """
         self.spent += self._cost
         if self.spent < WORTHWHILE_NS:
@@ -327,7 +332,7 @@ class CompiledStretch:
     # -- joining
 
     def _end_mixed(self) -> None:
-        """Join adjacent native steps if no step's code will change any more."""
+        """Join adjacent native steps if the code of all steps is final."""
         warn_once("")
         if self._translated == len(self.entries) and all(m.is_decided for m in self._members):
             self._join()
@@ -384,7 +389,7 @@ def _piece(entry: GuardedStep, known: Programs) -> Piece | str:
 
 
 def _failure(step: Step, error: Exception) -> str:
-    """Warn that native code could not be built. Return the reason, for the report."""
+    """Log a warning that native code could not be built. Return the reason, for the report."""
     reason = f"{type(error).__name__}: {error}"
     warn_once(f"'{step.name}' ({step.op_type}): {reason}")
     return reason

@@ -25,7 +25,7 @@ def with_concurrent_calls(entries: Sequence[GuardedStep]) -> list[GuardedStep]:
     """Return the entries. Adjacent calls that do not depend on each other are merged into one
     entry.
 
-    A check that a variable is initialized may stand between two calls; it then precedes both calls.
+    If a check that a variable is initialized is between two calls, it is moved before them.
     """
     result: list[GuardedStep] = []
     calls: list[GuardedStep] = []
@@ -79,10 +79,10 @@ def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> N
 
 
 class ConcurrentCalls(StepGroup):
-    """Calls functions concurrently, each in a thread. When all have returned, it raises the first
-    error, if any.
+    """A callable that calls functions concurrently, each in a thread. When all functions have
+    returned, it raises the first error, if any.
 
-    Errors of calls that were abandoned because of another error come last.
+    If calls were abandoned because of an error, their own errors come last.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:

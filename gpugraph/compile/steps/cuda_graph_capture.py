@@ -5,11 +5,11 @@
 
 The first run enqueues the steps one by one, which loads everything that can't be loaded during a
 capture. The second run captures a CUDA graph, and all further runs launch it. Launching a graph
-takes a few microseconds, whatever its number of kernels. A step stays separate, between two
-captures, if it runs on the host, has sizes known only at run time, or copies to another device. If
-the driver refuses a capture, the report has the driver's reason, and the steps stay.
-GPUGRAPH_CAPTURE=0 turns captures off for plans that are compiled afterwards. This helps to find the
-step that causes an error, or to find out whether capturing causes it.
+takes a few microseconds, regardless of its number of kernels. A step remains separate, between two
+captures, if it runs on the host, has sizes that are known only during a run, or copies to another
+device. If the driver rejects a capture, the steps are not replaced, and the report contains the
+driver's reason. GPUGRAPH_CAPTURE=0 disables captures for plans that are compiled afterwards. This
+helps to find the step that causes an error, or to determine whether capturing causes it.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class Capture:
         self.replay()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield each step with its code: captured in the graph, waiting for the capture, or
-        plain.
+        """Yield each step with its code. A step is captured in the graph, will be captured, or is
+        not captured.
         """
         code = GRAPH if self.replay is not None else StepCode("waiting", "captured after a run")
         if self.reason:
@@ -90,7 +90,7 @@ class Capture:
         return ((step, code) for step, _ in step_codes(self.steps))
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return report lines on whether the steps are captured."""
+        """Return lines for the report on whether the steps are captured."""
         if self.reason:
             return [f"not captured {self.range}, for {self.reason}"]
         return [f"captured {self.range}{'' if self.replay else ', after a run'}"]

@@ -1,4 +1,4 @@
-"""Steps with tensors whose size is known only during a run.
+"""Steps that have tensors whose size is known only during a run.
 
 In each run, such a step infers the shapes of its outputs from its inputs, allocates the outputs,
 binds its kernel and calls it. Then the step frees the tensors that no later step uses.
@@ -68,7 +68,9 @@ class DynamicStep:
 
     @staticmethod
     def _native(arrays: Arrays, bound: BoundNode) -> RunTimeNative | None:
-        """Return the node's native code. The steps of a plan for other sizes share it."""
+        """Return the node's native code. The step of the same node in a plan for other sizes shares
+        this code.
+        """
         known = arrays.run_time_natives
         if bound.node.id not in known:
             known[bound.node.id] = run_time_native(bound, arrays.jit, arrays.unit.target.verify)
@@ -76,12 +78,12 @@ class DynamicStep:
         return native
 
     def code(self) -> StepCode:
-        """Return the code that the next run uses, if it is known already."""
+        """Return the code that the next run uses. If it is not known yet, return NumPy's."""
         return self.plain if self.native is None else self.native.code
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
-        """Return a callable that reads an input. For a variable without a value it returns an empty
-        array.
+        """Return a callable that reads an input. For a variable that has no value, it returns an
+        empty array.
         """
         state = self.bound.variables.get(slot)
         is_first = state is not None and self.node.op_def.allows_uninitialized_input
@@ -153,7 +155,7 @@ class DynamicStep:
         return known
 
     def computed(self, inputs: list[Any]) -> Sequence[Any]:
-        """Return the outputs for these inputs, whose sizes the kernel determines."""
+        """Return the outputs for these inputs. The kernel determines the sizes of the outputs."""
         owned: list[Block] = []
         try:
             arrays = [inputs[slot] for slot in self.bound.array_slots]
@@ -187,7 +189,7 @@ class DynamicStep:
         return is_there or bool(prepared and prepared.reason)
 
     def _compute(self, context: KernelBinding, arrays: list[Any]) -> Any:
-        """Run the kernel, by native code if it is compiled, and return its result."""
+        """Run the kernel and return its result. Use native code if it is compiled."""
         if self.native is None:
             run = bind_on_device(self.bound, context, arrays)
             if self.multiplies and _multiplications(arrays) < _WORTH_TWO_THREADS:
@@ -199,8 +201,8 @@ class DynamicStep:
         )
 
     def _ref(self, slot: int, array: Any, results: list[Any]) -> Any:
-        """Return the array of input `slot`. For a variable that the kernel writes, return the
-        output's array.
+        """Return the array of input `slot`. If the input is a variable that the kernel writes,
+        return the array of the output.
         """
         state = self.bound.variables.get(slot)
         if state is not None:
@@ -286,7 +288,9 @@ _WORTH_TWO_THREADS = 30_000_000
 
 
 def _multiplications(arrays: Sequence[Any]) -> float:
-    """Return the number of multiplications of a product: m * n * k, of arrays m*k, k*n and m*n."""
+    """Return the number of multiplications of a product: m * n * k, for arrays of m*k, k*n and m*n
+    elements.
+    """
     return math.sqrt(math.prod(float(array.size) for array in arrays))
 
 
@@ -303,8 +307,8 @@ def names_of(unit: Unit, node: Node) -> list[str]:
 
 
 class CallingStep(DynamicStep):
-    """A step that calls a user function in three parts: it reads the inputs, calls the function,
-    and writes the results.
+    """A step that calls a user function. It has three phases: read the inputs, call the function,
+    and write the results.
 
     The call itself does not access the plan's memory. So several calls can run concurrently in
     separate threads (`concurrent_calls.py`), and an abandoned call does no harm. In a run with a

@@ -1,14 +1,15 @@
-"""Steps of a device with kernels (a CUDA GPU): a node's kernel as launches.
+"""Steps of a device with kernels (a CUDA GPU): launches that execute the kernel of a node.
 
     Source                       launches of functions of kernels/*.cu
-    Elementwise, Reduction,      one generated kernel or a few: by the same program of values as
+    Elementwise, Reduction,      one or a few generated kernels, from the same program of values as
     Decomposition, fused ops     native code on the CPU
     ViewCopies                   copies of views
     MatrixProducts,              matrix products, with their epilogues
     MatmulWithEpilogue
     Sized                        launches that count output sizes, then others (`measured_steps`)
 
-All other kernels run on the host, on copies of the arrays. The report of `bind` has the reason.
+All other kernels run on the host, on copies of the arrays. The report of `bind` contains the
+reason.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def bind_on_device(
 
     Args:
       arrays: the inputs in `bound.array_slots`, then the outputs.
-      report_lines: a list to which notes on the launches are added, or the reason if the node runs
-        on the host although its device has kernels.
+      report_lines: a list to which notes on the launches are added. If the node runs on the host
+        although its device has kernels, the reason is added.
     """
     node, runner = bound.node, bound.runner
     if not runner.has_kernels:
@@ -92,8 +93,8 @@ def _with_one_thread(run: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def run_time_reason(bound: BoundNode) -> str:
-    """Return why a step that is bound in each run runs on the host. If it may run on the GPU,
-    return an empty string.
+    """Return the reason why a step that is bound in each run runs on the host. If it may run on the
+    GPU, return "".
     """
     if not bound.runner.has_kernels:
         return ""
@@ -107,8 +108,8 @@ def host_report(bound: BoundNode, reason: str) -> str:
 
 
 def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -> Any:
-    """Return the launches of a node. Raises NotNativeError or NotImplementedError if it has to run
-    on the host.
+    """Return the launches of a node. Raises NotNativeError or NotImplementedError if the node must
+    run on the host.
     """
     node, runner, kernel, slots = bound.node, bound.runner, bound.kernel, bound.array_slots
     if reference(kernel).dynamic:
@@ -160,7 +161,9 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
 
 
 def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
-    """Return an array in the device's memory for a state that the node keeps between runs."""
+    """Return an array in the device's memory that holds a state which the node keeps between
+    runs.
+    """
 
     def put(numbers: Any) -> Block:
         block = context.allocate(numbers.shape, as_dtype(numbers.dtype))
@@ -171,8 +174,8 @@ def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
 
 
 def _is_regular(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Return whether generated code can reduce these axes directly, since they are the first or the
-    last axes.
+    """Return whether generated code can reduce these axes directly. It can if they are the first or
+    the last axes.
     """
     over = [axis in axes for axis, size in enumerate(shape) if size != 1]
     return over in (sorted(over), sorted(over, reverse=True))
@@ -187,7 +190,7 @@ def _transposed_reduction(
     refused: Callable[[str], int],
 ) -> Any:
     """Return the launches for a reduction over inner axes: a copy that moves these axes to the end,
-    then a reduction over the last axes.
+    followed by a reduction over the last axes.
     """
     source, out = arrays
     order = (*(axis for axis in range(source.ndim) if axis not in axes), *axes)

@@ -1,8 +1,8 @@
-"""Regions: steps that run under a condition, and the flags that hold the conditions' values.
+"""Regions: steps that run under a condition, and the flags that hold the values of conditions.
 
-Each condition of a plan has a flag, an entry of one list of bools. A separate step sets the flag as
-soon as the predicates are known. Adjacent steps with equal guards become one step, which runs them
-if the flag is set.
+Each condition of a plan has a flag, which is an entry of one list of bools. A separate step sets
+the flag as soon as the predicates are known. Adjacent steps with equal guards become one step,
+which runs them if the flag of the guard is set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class GuardedStep(NamedTuple):
 
     Args:
       sets, reads: the flags that the step sets and reads.
-      native: the step's candidate for native code.
+      native: the data for native compilation of the step, or None.
       assigns: whether the step may give a variable its first value.
       group: the number of the group of steps that run at the same time.
       lane: the lane of the step (`compile/memory/replica_lanes.py`), or None.
@@ -41,14 +41,12 @@ class GuardedStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetPredicate:
-    """Sets one of a predicate's two flags (true, false) and clears the other. Clears both flags
-    unless all flags in `base` are set.
-
-    `run` does this.
+    """A callable that sets one of a predicate's two flags (for true and false) and clears the
+    other. It clears both flags unless all flags in `base` are set.
 
     Args:
       array: the predicate's array in host memory, or None.
-      key: its tensor.
+      key: the predicate's tensor.
     """
 
     run: Run
@@ -64,7 +62,7 @@ class SetPredicate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinFlags:
-    """Sets a flag if all flags in `parts` are set, else clears it."""
+    """A callable that sets a flag if all flags in `parts` are set, and otherwise clears it."""
 
     values: bytearray
     flag: int
@@ -76,7 +74,7 @@ class JoinFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetFlags:
-    """Sets a number of flags to the same value."""
+    """A callable that sets several flags to the same value."""
 
     values: bytearray
     flags: Sequence[int]
@@ -89,10 +87,10 @@ class SetFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyFlags:
-    """Copies flags.
+    """A callable that copies flags.
 
     Args:
-      copies: pairs (target, source); without a source, the target is set.
+      copies: (target, source) pairs. If the source is None, the target is set to true.
     """
 
     values: bytearray
@@ -105,7 +103,7 @@ class CopyFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnyFlag:
-    """Returns whether any of some flags is set."""
+    """A callable that returns whether any of several flags is set."""
 
     values: bytearray
     flags: Sequence[int]
@@ -116,7 +114,7 @@ class AnyFlag:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunIfUp:
-    """Calls a callable if a flag is set."""
+    """A callable that calls another callable if a flag is set."""
 
     values: bytearray
     flag: int
@@ -142,7 +140,7 @@ class GuardedRegion(StepGroup):
             self._sequence.run()
 
     def unguarded(self) -> Run:
-        """Return a callable that runs the steps without the checks that variables are
+        """Return a callable that runs the steps without checking whether variables are
         initialized.
         """
         return GuardedRegion(self.flags, self.flag, self.steps, False).run
@@ -156,7 +154,7 @@ class Flags:
     """The flags of one plan, numbered by atom and guard.
 
     Args:
-      within: the guard that must hold for an atom to hold, by atom.
+      within: for each atom, the guard that must be true for the atom to be true.
     """
 
     def __init__(self, within: dict[Atom, Guard]) -> None:
@@ -184,14 +182,15 @@ class Flags:
         return self._flag(atoms[0] if len(atoms) == 1 else guard)
 
     def base(self, atom: Is) -> list[int]:
-        """Return the flags that must be set if the atom's predicate has a value."""
+        """Return the flags that are all set if and only if the atom's predicate has a value."""
         return [self.atom(other) for other in self.atoms(self.within[atom] - {atom})]
 
     def setter(self, atom: Is, value: Callable[[], Any], array: Any = None) -> SetPredicate:
-        """Return a `SetPredicate` for a predicate.
+        """Return the `SetPredicate` of a predicate.
 
         Args:
-          array: the predicate's array, if any.
+          value: a function that returns the value of the predicate.
+          array: the array of the predicate in host memory, or None.
         """
         flags = self.values
         yes, no = self.atom(Is(atom.pred, True)), self.atom(Is(atom.pred, False))

@@ -1,4 +1,6 @@
-"""Nodes and their kernels during binding, and the cells of tensors that are sized at run time."""
+"""Nodes and their kernels during binding, and the cells of tensors whose size is known only during
+a run.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +66,8 @@ class BoundNode:
     """A node with its kernel, its tensors, and the device that runs the kernel.
 
     Args:
-      refusals: receives reports of bad input from the plan's kernels on `runner`, or None if
-        kernels raise errors themselves.
+      refusals: receives reports of bad input from the plan's kernels on `runner`. None if kernels
+        raise errors themselves.
       host: the inputs whose values the kernel reads on the host.
       is_late: whether the kernel reads these values in each run.
       array_slots: the inputs that the kernel receives as arrays.
@@ -92,12 +94,13 @@ class BoundNode:
 
 
 class KernelMemory(NamedTuple):
-    """The memory that kernels obtain, in lists according to the time when it is released.
+    """The memory that kernels obtain, in lists for the different times of its release.
 
     Args:
-      owned: released with the plan, or after the step if the step is bound in each run.
-      kept: released when the run ends.
-      pools: the blocks that steps share, by device; several plans may time-share them.
+      owned: memory that is released with the plan or, if the step is bound in each run, after the
+        step.
+      kept: memory that is released when the run ends.
+      pools: the blocks that steps share, by device. Several plans may time-share them.
     """
 
     owned: list[Any]
@@ -105,8 +108,8 @@ class KernelMemory(NamedTuple):
     pools: dict[str, ScratchPool]
 
     def pooled(self, device: Device, num_bytes: int, but: Collection[Block], user: str) -> Block:
-        """Return a block that several steps share and that is not in `but`. Its lease is added to
-        `owned`.
+        """Return a block that several steps share and that is not in `but`. The lease of the block
+        is added to `owned`.
         """
         pool = self.pools.setdefault(device.name, ScratchPool(device))
         lease = pool.lease(num_bytes, but, user)
@@ -115,7 +118,7 @@ class KernelMemory(NamedTuple):
 
 
 class KernelBinding:
-    """The context of one step's kernel: its `KernelContext` implementation."""
+    """The `KernelContext` of one step's kernel."""
 
     def __init__(
         self,
@@ -175,10 +178,10 @@ class KernelBinding:
         return block.array
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return temporary array number `slot` on the device, valid while the step runs.
+        """Return temporary array number `slot` on the device, which is valid while the step runs.
 
-        Negative slots are for native code. It runs instead of the NumPy kernel, so its arrays may
-        share memory with that kernel's scratch arrays.
+        Negative slots are for native code. Native code runs instead of the NumPy kernel, so its
+        arrays may share memory with the scratch arrays of that kernel.
         """
         passing = self._passing.items()
         others = [b for other, b in passing if other != slot and (other < 0) >= (slot < 0)]
@@ -197,18 +200,18 @@ class KernelBinding:
         return self._device.view(block.address, shape, dtype), block
 
     def owning(self, owned: list[Any]) -> KernelBinding:
-        """Return a copy of the context with separate memory, which is listed in `owned`."""
+        """Return a copy of the context that obtains separate memory, which is listed in `owned`."""
         binding = copy.copy(self)
         binding._memory = self._memory._replace(owned=owned, pools={})
         binding._scratch_blocks, binding._passing = [], {}
         return binding
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Block:
-        """Return a block of the device's memory, which the caller releases."""
+        """Return a block of the device's memory. The caller must release it."""
         return self._device.allocate(shape, dtype, self.name)
 
     def new_handle(self, block: Block) -> NewHandle:
-        """Return a session handle for a block. If the handle is fetched, the session keeps the
+        """Return a session handle of a block. If the handle is fetched, the session keeps the
         block.
         """
         return self._resources.kept.new_handle(self.name, block, self._device.name)
@@ -219,11 +222,11 @@ class KernelBinding:
         return self._resources.kept
 
     def own(self, container: Any) -> None:
-        """Call `container.release()` when the plan is released."""
+        """Arrange for `container.release()` to be called when the plan is released."""
         self._memory.owned.append(container)
 
     def keep(self, container: Any) -> None:
-        """Call `container.release()` when the run is over."""
+        """Arrange for `container.release()` to be called when the run ends."""
         self._memory.kept.append(container)
 
     def state(self, make: Callable[[], Any]) -> Any:
@@ -233,18 +236,20 @@ class KernelBinding:
         return self._resources.state(self.name, make)
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """Return the object that the session keeps under a container and a name, for all nodes. If
-        it does not exist yet, `make` creates it.
+        """Return the object that the session keeps under a container and a name, for use by all
+        nodes. If it does not exist yet, `make` creates it.
         """
         return self._resources.shared_object(container, name, make)
 
     def function(self, function: Any) -> Any:
-        """Return a new callable for a function, which the session compiles."""
+        """Return a new callable that runs a function of the graph, which the session compiles."""
         return self._resources.functions.bound(function)
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
-        """Return a function of a number of seconds. It returns the compiled C file of `kernels/`,
-        or None if the file is not compiled within that time or native code is off.
+        """Return a function that waits for a C file of `kernels/` to be compiled.
+
+        Its argument is the maximum wait in seconds. It returns the compiled file, or None if the
+        file is not compiled within that time or native code is disabled.
         """
         if not self._jit.is_on:
             return lambda seconds: None

@@ -4,10 +4,10 @@
     runs     [ Adam(a), Adam(b), Adam(c) ]  x@w  relu  Adam(d)
 
 An optimizer's updates of many variables, and the casts of their gradients, are small launches of
-one kernel source. Each of them takes a GPU a few microseconds, however small it is. Among adjacent
-steps on one GPU, a step is moved to an earlier step of its kind and joined with it. If two launches
-access the same memory and one of them writes it, they must keep their order. The results have the
-same bits.
+one kernel source. Each launch takes a GPU at least a few microseconds, even if it is tiny. Among
+adjacent steps on one GPU, a step is moved to an earlier step of the same kind and joined with it.
+If two launches access the same memory and one of them writes it, they must keep their order. The
+results are equal bit by bit.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class JoinableStep(NamedTuple):
     """The properties of a step that decide whether it can be joined.
 
     Args:
-      kind: equal for steps that may be joined; None if the step can't be joined.
-      touches: the memory that the step reads and writes; None if it is unknown.
+      kind: equal for steps that may be joined. None if the step can't be joined.
+      touches: the memory that the step reads and writes. None if it is unknown.
     """
 
     kind: Hashable
@@ -41,8 +41,8 @@ class JoinableStep(NamedTuple):
 
 
 class _LastTouches:
-    """The last group of commands that wrote each byte of memory, and the last group that read
-    it.
+    """For each byte of memory, the last group of commands that wrote it, and the last group that
+    read it.
     """
 
     def __init__(self, commands: Sequence[JoinableStep]) -> None:
@@ -112,8 +112,8 @@ class JoinedLaunches(StepGroup):
 
 
 def switched_off(switch: str) -> str:
-    """Return the reason if the environment variable `switch` turns a rewrite off. If it does not,
-    return "".
+    """Return the reason if the environment variable `switch` disables a rewrite. Otherwise return
+    "".
     """
     if is_off(switch):
         return f"{switch} is 0"
@@ -123,8 +123,8 @@ def switched_off(switch: str) -> str:
 def with_joined_launches(
     steps: Sequence[Step], launcher: Any, report_lines: list[str]
 ) -> list[Step]:
-    """Return the steps, which are adjacent and on one GPU, with launches joined wherever at least
-    `LEAST` can be joined.
+    """Return the steps, with launches joined wherever at least `LEAST` of them can be joined. The
+    steps must be adjacent and on one GPU.
     """
     reason = switched_off(JOIN)
     launches: list[Any] = [step.run for step in steps]

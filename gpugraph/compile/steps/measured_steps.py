@@ -7,7 +7,7 @@
 
 If the sizes are known when the plan is compiled (because indices are constant), all launches form
 one step, which does not wait. Otherwise the host waits for the counts, so the step can't be
-captured. The data stays on the GPU in either case.
+captured. In both cases the data remains on the GPU.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _logger = logging.getLogger(__name__)
 
 
 def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> Run:
-    """Return the step of a node whose tensors are sized in the run. Add a report line on where it
-    runs.
+    """Return the step of a node that has tensors whose size is known only in the run. Add a report
+    line that states where the step runs.
     """
     reason = run_time_reason(bound)
     if isinstance(bound.kernel, Sized) and bound.runner.has_kernels:
@@ -51,10 +51,11 @@ def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> R
 
 
 class SizedStep(DynamicStep):
-    """A step that runs a `Sized` kernel on the GPU. Its creation raises NotNativeError or
-    NotImplementedError if the kernel is known to run on the host.
+    """A step that runs a `Sized` kernel on the GPU. Its constructor raises NotNativeError or
+    NotImplementedError if the kernel must run on the host.
 
-    whole: a callable that makes all launches, if the sizes are known; else None.
+    Attributes:
+      whole: a callable that makes all launches if the sizes are known, or None.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, sized: Sized) -> None:
@@ -73,7 +74,7 @@ class SizedStep(DynamicStep):
 
     def _whole(self, owned: list[Any], homes: Sequence[Home]) -> Any:
         """Return a callable that makes all launches if the sizes are known when the plan is
-        compiled, else None.
+        compiled. Otherwise return None.
         """
         shapes = [home.shape for home in homes if home.storage.kind != "cell"]
         if self.measurement is None or self.sized.known is None or len(shapes) < len(homes):
@@ -86,8 +87,8 @@ class SizedStep(DynamicStep):
 
     @property
     def measures(self) -> Any:
-        """The launches that count sizes, if they form a separate step that is bound with the plan;
-        else None.
+        """The launches that count sizes, if they form a separate step that is bound with the plan.
+        Otherwise None.
         """
         return self.measurement[1].measure if self.measurement is not None else None
 
@@ -123,8 +124,8 @@ class SizedStep(DynamicStep):
         sizing.fill(context, numbers, results, take)()
 
     def _report(self, reason: str) -> None:
-        """Log that a step runs on the host although this was not known at compile time, once for
-        each reason.
+        """Log that a step runs on the host although this was not known at compile time. Each reason
+        is logged only once.
         """
         if reason not in self.reported:
             self.reported.add(reason)

@@ -131,7 +131,7 @@ def native_code() -> StepCode:
 
 
 class RefusableCall:
-    """A native call of several steps. If a step's input is refused, its NumPy step raises the
+    """A native call of several steps. If the input of a step is rejected, its NumPy step raises the
     error.
     """
 
@@ -178,11 +178,11 @@ def _native_call(members: Sequence[Member]) -> NativeCall:
 
 
 def library_of(step: Candidate, known: dict[Any, str]) -> str:
-    """Return the name of the library that computes a step's matrix products. Return "" for other
-    steps.
+    """Return the name of the library that computes a step's matrix products. Return "" for any
+    other step.
 
     Args:
-      known: results for steps seen before; new results are added.
+      known: the results for earlier steps. New results are added.
     """
     native = step.native
     if not isinstance(native, (MatrixProducts, MatmulWithEpilogue)) or not step.inputs:

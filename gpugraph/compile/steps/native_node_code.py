@@ -2,8 +2,8 @@
 
 Expressions, reductions and decompositions become generated programs. Matrix products become calls
 of tiled code or of NumPy's BLAS, view copies become copies between views, and kernel sources become
-calls of functions in `kernels/`. For every other step, the report has the reason why it has no
-native code.
+calls of functions in `kernels/`. All other steps have no native code, and the report contains the
+reason.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Candidate(NamedTuple):
     """A step that may become native: the form of its op, and its arrays.
 
     Args:
-      arrays: `num_inputs` inputs, with the dtypes `types`, then outputs.
+      arrays: `num_inputs` inputs, with the dtypes `types`, followed by the outputs.
       variables: the inputs that are variables, which other runs may write.
       writes: the inputs that the op writes, if it writes inputs instead of outputs.
       bind: a function that binds the NumPy kernel to arrays.
@@ -125,11 +125,13 @@ class Candidate(NamedTuple):
         return self.context.passing(-1, (size,), uint8)
 
     def new_array(self, number: int, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return temporary array number `number` (from 0), which is valid while the step runs."""
+        """Return temporary array number `number`, which is valid while the step runs. Numbers start
+        at 0.
+        """
         return self.context.passing(-2 - number, shape, as_dtype(dtype))
 
     def run_plain(self) -> None:
-        """Run the step once by NumPy, in separate scratch memory."""
+        """Run the step once in NumPy, with separate scratch memory."""
         owned: list[Any] = []
         try:
             self.bind(self.context.owning(owned), self.arrays)()
@@ -139,7 +141,7 @@ class Candidate(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """The native calls of a step, and whether they can refuse their input."""
+    """The native calls of a step, and whether they can reject their input."""
 
     calls: Sequence[NativeCall]
     may_fail: bool = False
@@ -158,8 +160,8 @@ class Piece(NamedTuple):
 
     Args:
       source: a program, a file, or None if there is nothing to compile.
-      bind: a function from the compiled code to the step's calls.
-      is_exact: whether its results have the same bits as NumPy's.
+      bind: a function that receives the compiled code and returns the step's calls.
+      is_exact: whether its results are equal to NumPy's bit by bit.
       work: for a program, the total number of values that it computes.
     """
 
@@ -180,8 +182,8 @@ def native_form(node: Node, device_type: str) -> Native | Expressions | None:
 
 
 def native_of(node: Node) -> Native | Expressions | None:
-    """Return the form of an op for native code on the CPU, or None. For bfloat16 only forms that
-    copy or widen values are returned.
+    """Return the form of an op for native code on the CPU, or None. For bfloat16, return only forms
+    that copy or widen values.
     """
     form = native_form(node, "CPU")
     dtypes = {dtype.base_dtype for dtype in (*node.input_types, *node.output_types)}
@@ -195,11 +197,12 @@ Programs = dict[Hashable, tuple[Program, tuple[int, ...]]]
 
 
 def translate(step: Candidate, known: Programs | None = None) -> Piece:
-    """Return the native code of a step. Raises NotNativeError if there is no native code for its
-    dtypes and shapes.
+    """Return the native code of a step. Raises NotNativeError if there is none for its dtypes and
+    shapes.
 
     Args:
-      known: the programs of other steps. An equal program is shared; a new one is added.
+      known: the programs of other steps. If the step's program is equal to one of them, they share
+        it. Otherwise it is added.
     """
     arrays, native = step.arrays, step.native
     if not all(array.flags.c_contiguous for array in arrays):
@@ -274,10 +277,10 @@ def stages_piece(
 def row_piece(
     native: RowSource, context: KernelBinding, arrays: Sequence[Any], scratch: Callable[[int], Any]
 ) -> Piece:
-    """Return the native code of an op that has a C function of rows (`RowSource`).
+    """Return the native code of an op whose C function computes one row (`RowSource`).
 
     Args:
-      arrays: arrays, or objects with a dtype and a shape.
+      arrays: arrays, or objects that have a dtype and a shape.
     """
     numbers = native.parameters(context)
     dtype = BYTES if native.element is None else str(arrays[native.element].dtype)
@@ -297,8 +300,8 @@ def _copies(native: ViewCopies, step: Candidate) -> Calls:
 
 
 def _products(native: MatrixProducts, step: Candidate) -> Piece:
-    """Return the native code of matrix products: tiled code or calls of NumPy's BLAS, depending on
-    the sizes.
+    """Return the native code of matrix products. Depending on the sizes, it is tiled code or calls
+    of NumPy's BLAS.
     """
     triples = native.matrices(step.context, *step.arrays)
     if is_tiled(triples):
@@ -375,8 +378,8 @@ def _program(native: Expressions, step: Candidate, known: Programs) -> Piece:
 
 
 def _likeness(step: Candidate) -> Hashable | None:
-    """Return a key. Steps with equal keys can share a program, such as those of repeated layers.
-    Return None if the program depends on too much for a short key.
+    """Return a key of a step. Steps with equal keys, such as those of repeated layers, can share a
+    program. Return None if the program depends on too much data for a short key.
     """
     attrs = step.context.attrs
     if len(step.context.input_types) > step.num_inputs:
@@ -391,11 +394,11 @@ def _likeness(step: Candidate) -> Hashable | None:
 
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
     """Start to compile the pieces in the background. Return the code of each piece, or None for a
-    piece without a source.
+    piece that has no source.
 
     Files of `kernels/` come first, since their ops take longest in NumPy. The programs follow, in
-    order of decreasing work. The cache stores the compiled code of all pieces as one file for later
-    processes.
+    order of decreasing amount of computation. The cache stores the compiled code of all pieces as
+    one file for later processes.
     """
     sources = [piece.source for piece in pieces]
     by_work = sorted(pieces, key=lambda piece: -piece.work)

@@ -4,8 +4,9 @@
     runs       [ one call ]    gather   [ one call ]
 
 NumPy runs the steps until their native code is compiled. The compilation starts in the background
-once they have taken a certain time. With ON_1 or GPUGRAPH_NATIVE=wait, the run waits for it
-(`compiled_stretch`). A step without native code stays a separate step between two calls.
+when the steps have taken a certain total time. With ON_1 or GPUGRAPH_NATIVE=wait, the run waits for
+the compilation (`compiled_stretch`). A step without native code remains a separate step between two
+calls.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def with_native_stretches(
     """Return the entries. Adjacent entries that may become native are merged into runs of steps.
 
     Args:
-      in_loop: whether the entries belong to a loop. Then even a single small step becomes a run of
-        steps, since the whole iteration may become one call.
+      in_loop: whether the entries belong to a loop. If so, even a single small step becomes a run
+        of steps, since the whole iteration may become one call.
       waits, verifies: as in `CompiledStretch`.
       begins: whether to compile the steps before their first run.
     """

@@ -1,16 +1,16 @@
 """Comparison of native code with NumPy during a run, with `GPUGRAPH_VERIFY=1`.
 
-In the first native run of a step, the native code and NumPy compute from the same inputs. NumPy
-uses separate memory. If the step writes variables, the native code also uses separate memory, so
-that no variable is written twice, and no other run reads a trial's result.
+In the first native run of a step, native code and NumPy both compute the step from the same inputs.
+NumPy uses separate memory. If the step writes variables, native code also uses separate memory, so
+that no variable is written twice, and no other run reads the result of a trial.
 
-Two results are near if they differ by the effect of a few roundings. If they differ more, the
-native code may still be correct, because the op amplifies rounding errors. `spread` therefore
-computes a tolerance for each element. NumPy computes the step again from inputs that are changed by
-a few roundings (up, down and at random). A fused step is computed member by member, and the result
-of each member is changed in the same way. A sum gets an additional tolerance: the roundings of the
-sum of its terms' magnitudes, which is large even if the terms cancel. NumPy computes that sum from
-the absolute values of the inputs.
+Two results are treated as equal if they differ by the effect of a few roundings. If they differ
+more, the native code may still be correct, because the op may amplify rounding errors. `spread`
+therefore computes a tolerance for each element. NumPy computes the step again from inputs that are
+changed by a few roundings (up, down and at random). A fused step is computed member by member, and
+the result of each member is changed in the same way. A sum gets an additional tolerance: the
+roundings of the sum of its terms' magnitudes, which is large even if the terms cancel. NumPy
+computes that sum from the absolute values of the inputs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PART = 1 << 16
 
 
 def run_verified(native: Candidate, piece: Piece, function: Any, run: Callable[[], Any]) -> None:
-    """Call `run`, which runs the step by its native code, and compare the results with NumPy's.
+    """Call `run`, which runs the step in native code, and compare the results with NumPy's.
 
     Raises InternalError if the results differ by more than rounding explains.
 
@@ -87,7 +87,7 @@ def _agree(native: Candidate, plain: Candidate, before: Candidate, piece: Piece)
     """Return whether `native` and `plain` have written equal results.
 
     Args:
-      before: the step, with the arrays in their state before it ran.
+      before: the step, with the arrays in the state that they had before it ran.
     """
     expected = plain.written
     return are_equal(native.written, expected, piece.is_exact, lambda: spread(before, expected))
@@ -99,8 +99,8 @@ def are_equal(
     exactly: bool,
     spread: Callable[[], Sequence[Any]] | None = None,
 ) -> bool:
-    """Return whether arrays have the expected contents. With `exactly` they must be equal, else
-    equal up to rounding. Differences in the signs of zeros and in the bits of NaNs are ignored.
+    """Return whether arrays have the expected contents. With `exactly` they must be equal,
+    otherwise equal up to rounding. The signs of zeros and the bits of NaNs are ignored.
 
     Args:
       spread: a function that returns the tolerance of each element of each array. It is called only
@@ -193,7 +193,7 @@ def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
     A trial that fails is ignored.
 
     Args:
-      step: the step, with the arrays in their state before it ran.
+      step: the step, with the arrays in the state that they had before it ran.
     """
     limits: list[Any] = [np.zeros(array.shape) for array in expected]
     for results, weight in _trials(step):
@@ -206,8 +206,8 @@ def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
 
 
 def _trials(step: Candidate) -> Iterator[tuple[Sequence[Any], float]]:
-    """Yield the results of each trial: the step's results for slightly changed inputs, and the
-    weight of their differences.
+    """Yield the results of each trial, which are the step's results for slightly changed inputs,
+    and the weight of their differences.
     """
     random = np.random.default_rng(0)
     for trial in range(_TRIALS):
@@ -243,8 +243,9 @@ def _moved(array: Any, signs: _Noise) -> Any:
 
 
 def _terms(step: Candidate) -> list[Any] | None:
-    """Return the tolerance of results that are sums: the roundings of sums of the terms'
-    magnitudes. Return None if the step fails for absolute values.
+    """Return the tolerance for results that are sums. It consists of the roundings that occur in
+    the sum of the terms' magnitudes. Return None if the step fails when its inputs are replaced by
+    their absolute values.
     """
     trial = step.apart(isolated=True, changed=_size)
     try:

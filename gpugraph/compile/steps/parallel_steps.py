@@ -1,8 +1,8 @@
 """One step that runs the large products of a group (`compile/memory/side_by_side.py`) in parallel.
 
 The step starts its threads when it runs, and ends when all of its products have ended. If a product
-fails or the run is interrupted, the error is raised only after that. If several products fail, the
-error of the first one is raised.
+fails or the run is interrupted, the error is raised only after all products have ended. If several
+products fail, the error of the first of them is raised.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def with_parallel_steps(
     """Return the entries. Adjacent entries of one group are merged into a step that runs at most
     `lanes` of them in parallel.
 
-    A check that a variable is initialized may stand between two entries of a group; it then
-    precedes both entries.
+    If a check that a variable is initialized is between two entries of a group, it is moved before
+    them.
     """
     result: list[GuardedStep] = []
     group: list[GuardedStep] = []
@@ -51,7 +51,7 @@ def _joined(group: Sequence[GuardedStep], lanes: int, clock: Clock) -> Sequence[
 
 
 class ParallelSteps(StepGroup):
-    """Runs steps in at most `lanes` threads, including the calling thread."""
+    """A callable that runs steps in at most `lanes` threads, including the calling thread."""
 
     def __init__(self, steps: Sequence[Step], lanes: int, clock: Clock) -> None:
         self.steps = steps
@@ -81,8 +81,8 @@ class ParallelSteps(StepGroup):
     def _started(
         self, waiting: deque[Step], errors: dict[Step, BaseException]
     ) -> list[threading.Thread]:
-        """Start threads that run waiting steps, and return them. There are fewer if the system
-        refuses to start more.
+        """Start threads that run waiting steps, and return them. If the system refuses to start a
+        thread, there are fewer.
         """
         threads: list[threading.Thread] = []
         for _ in range(0 if self.clock.one_thread else self.helpers):
@@ -98,15 +98,15 @@ class ParallelSteps(StepGroup):
         return threads
 
     def parts(self, traced: bool) -> Sequence[Step] | None:
-        """If `traced`, return the single steps, so that the trace has a time for each of them; else
-        None.
+        """If `traced`, return the single steps, so that the trace has a time for each of them.
+        Otherwise return None.
         """
         return self.steps if traced else None
 
 
 def _run_beside(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
-    """Run waiting steps in a new thread, with NumPy's error settings of the run, which new threads
-    do not inherit.
+    """Run waiting steps in a new thread. New threads do not inherit NumPy's error settings, so this
+    function sets the settings of the run.
     """
     np.seterr(all="ignore")
     _run_all(waiting, errors)
@@ -126,8 +126,8 @@ def _run_all(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
 
 
 def _joined_thread(thread: threading.Thread) -> BaseException | None:
-    """Wait until a thread has ended, even if a signal interrupts the wait. Return the interrupting
-    error or None.
+    """Wait until a thread has ended, even if a signal interrupts the wait. Return the error that
+    has interrupted the wait, or None.
 
     If the thread continued to run, it might write to memory that the next run uses.
     """

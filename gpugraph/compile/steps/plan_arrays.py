@@ -1,8 +1,8 @@
 """The arrays of a plan's tensors: in arenas, constants, variables and cells.
 
-A device's arena lies in a block of the device's allocator, which several plans may time-share. A
-tensor of static size is a view of the arena. This module also records everything that a plan holds,
-so that all of it is released with the plan.
+The arena of a device is in a block of the device's allocator, which several plans may time-share. A
+tensor of static size is a view of the arena. This module also records all resources that a plan
+holds, so that they are released with the plan.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from gpugraph.plan import Mailbox
 
 
 class Holdings:
-    """The resources of a live plan: its separate memory, its cells, and references to variables."""
+    """The resources of a live plan: its separate memory, its cells, and its references to
+    variables.
+    """
 
     def __init__(self, mailbox: Mailbox, run_memory: RunMemory) -> None:
         self.memory = KernelMemory([], [], run_memory.scratch)
@@ -39,7 +41,9 @@ class Holdings:
         self.values: list[Any] = []  # constants, which keep their copies on devices alive
 
     def moved(self) -> bool:
-        """Return whether a variable has moved to other memory."""
+        """Return whether a variable of the plan is now in other memory than when the plan was
+        bound.
+        """
         return any(state.block is not block for state, block in self.variables)
 
     def has_arena_in(self, block: ArenaBlock) -> bool:
@@ -47,7 +51,7 @@ class Holdings:
         return any(lease.block is block for lease in self.arenas.values())
 
     def reset(self) -> None:
-        """Free the memory that a run has left allocated, for example after an error."""
+        """Free the memory that a run has left allocated, for example because of an error."""
         for cell in self.cells.values():
             cell.release()
         for handle in self.objects.values():
@@ -59,9 +63,9 @@ class Holdings:
         self.mailbox.clear()
 
     def release(self) -> None:
-        """Release all memory of the plan; shared memory is freed when no other plan holds it.
+        """Release all memory of the plan. Shared memory is freed when no other plan holds it.
 
-        If a signal handler interrupts it, a second call continues.
+        If a signal handler interrupts this method, another call continues where it stopped.
         """
         self.reset()
         for parts in (list(self.arenas.values()), self.memory.owned):
@@ -115,8 +119,8 @@ class Arrays:
         self.holdings.arenas[device.name] = lease
 
     def sized_in_run(self) -> dict[str, tuple[int, int]]:
-        """Return the number of tensors that are sized in the run, and the memory limit in bytes,
-        for each device.
+        """Return, for each device, the number of tensors whose size is known only in the run, and
+        the memory limit in bytes.
         """
         homes = self.unit.homes.values()
         storages = {id(home.storage): home.storage for home in homes if is_cell(home.storage)}
@@ -127,15 +131,15 @@ class Arrays:
         }
 
     def runner(self, node: Node) -> Device:
-        """Return the device that runs a node's kernel: the host if all outputs are in host
-        memory.
+        """Return the device that runs a node's kernel. If all outputs are in host memory, this is
+        the host.
         """
         op_def = node.op_def
         on_host = op_def.host_outputs and len(op_def.host_outputs) == len(op_def.outputs)
         return self.devices[self.unit.host if on_host else node.assigned_device]
 
     def refusals_on(self, device: Device) -> Any:
-        """Return the object that receives reports of bad input from a device's kernels. If the
+        """Return the object that receives reports of bad input from the kernels of a device. If the
         kernels raise errors themselves, return None.
         """
         if device.has_kernels and device.name not in self.refusals:
@@ -144,7 +148,7 @@ class Arrays:
         return self.refusals.get(device.name)
 
     def home(self, node: Node, slot: int) -> tuple[TensorId, Home]:
-        """Return the key and home of the tensor at input `slot`."""
+        """Return the key and the home of the tensor at input `slot`."""
         edge = node.input_edge(slot)
         key = (edge.src.id, edge.src_output)
         return key, self.unit.homes[key]
@@ -209,7 +213,7 @@ class Arrays:
         return state
 
     def cell(self, storage: Storage) -> Cell:
-        """Return the cell of a tensor that is sized at run time."""
+        """Return the cell of a tensor whose size is known only in the run."""
         if storage not in self.cells:
             self.cells[storage] = Cell(storage.owner)
         return self.cells[storage]
@@ -222,7 +226,7 @@ class Arrays:
 
     def source(self, key: TensorId, home: Home, on_host: bool = False) -> Callable[[], Any]:
         """Return a callable that returns the tensor's array during a run. If `on_host` and the
-        value is constant, it returns the constant on the host.
+        value is constant, the callable returns the constant on the host.
         """
         value = self.unit.values.get(key) if on_host else None
         if value is not None:

@@ -1,8 +1,9 @@
 """Native code of steps that are bound in each run, because a size is known only then.
 
-Such a step calls a C function of rows (`RowSource`), which is bound in each run. NumPy runs the
-step until the estimated time that it takes is worth a compilation. Then the function is compiled in
-the background. If the function refuses its input, NumPy runs the step and raises the error.
+Such a step calls a C function that computes rows (`RowSource`), which is bound in each run. NumPy
+runs the step until its estimated total time makes a compilation worthwhile. Then the function is
+compiled in the background. If the function rejects its input, NumPy runs the step and raises the
+error.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative
 
 
 def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
-    """Return why a node's step has no native code.
+    """Return the reason why a node's step has no native code.
 
     If the op has a native form, return `otherwise`.
     """
@@ -66,7 +67,9 @@ def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
 
 
 class RunTimeNative:
-    """The native code of a step: a C function of rows, which replaces NumPy once it is compiled."""
+    """The native code of a step: a C function that computes rows. It replaces NumPy when it is
+    compiled.
+    """
 
     def __init__(self, native: RowSource, bound: BoundNode, jit: Jit, verifies: bool) -> None:
         self.native, self.bound, self.jit = native, bound, jit
@@ -79,19 +82,19 @@ class RunTimeNative:
 
     @property
     def code(self) -> StepCode:
-        """The code that the next run uses, if it is known already."""
+        """The code that the next run uses. If it is not known yet, NumPy's."""
         failure = runtime_failure() if self._code.state == "waiting" else ""
         return StepCode("plain", failure) if failure else self._code
 
     def run(
         self, context: KernelBinding, arrays: Sequence[Any], plain: Callable[[], Any]
     ) -> Sequence[Any] | None:
-        """Run the step by NumPy or native code. Return the outputs whose sizes the kernel
-        determines. If there are none, return None.
+        """Run the step in NumPy or native code. Return the outputs whose sizes the kernel
+        determines, or None if there are no such outputs.
 
         Args:
           arrays: the inputs, and the outputs except those whose sizes the kernel determines.
-          plain: a function that runs the step by NumPy.
+          plain: a function that runs the step in NumPy.
         """
         ready = None if self.is_over else self._ready(context, arrays)
         if ready is None:
@@ -162,8 +165,10 @@ class RunTimeNative:
     def _bound(
         self, piece: Piece, code: Any, context: KernelBinding, arrays: Sequence[Any]
     ) -> tuple[Callable[[], int], list[Any]]:
-        """Return a callable that calls the function on these arrays, and a list of arrays. The list
-        has the outputs whose sizes the function determines, then the array that receives the count.
+        """Return a callable that calls the function on these arrays, and a list of arrays.
+
+        The list contains the outputs whose sizes the function determines, followed by the array
+        that receives the number of rows.
         """
         results: list[Any] = []
         if self.native.sizes is not None:
@@ -176,7 +181,9 @@ class RunTimeNative:
         return piece.bind(code).calls[0], results
 
     def _cut(self, results: Sequence[Any]) -> list[Any] | None:
-        """Return the outputs, each cut to the number of rows that the function has written."""
+        """Return the outputs, each truncated to the number of rows that the function has
+        written.
+        """
         if not results:
             return None
         *outputs, count = results
@@ -188,9 +195,10 @@ class RunTimeNative:
     # -- the first time
 
     def _verify(self, code: Any, context: KernelBinding, arrays: Sequence[Any]) -> None:
-        """Run the step by NumPy and by native code, on copies of variables and in separate memory,
-        and compare the results. Raises InternalError if they differ, unless the native code refuses
-        the input.
+        """Run the step in NumPy and in native code, on copies of variables and in separate memory,
+        and compare the results.
+
+        Raises InternalError if the results differ, unless the native code rejects the input.
         """
         trial = self._candidate(context, arrays).apart(isolated=True)
         other, before = trial.apart(isolated=True), trial.apart(isolated=True)

@@ -1,9 +1,9 @@
-"""Checks of variables that several graphs declare under the same name, as can happen with the
-graphs of sessions on one server.
+"""Checks of variables that several graphs declare under the same name. The graphs of sessions on
+one server can do this.
 
 TensorFlow's kernels read a variable's shape when they run. A plan, however, is compiled for the
 shape that its graph declares. If the variable has another shape, the plan would have to discard its
-value. Such a plan is therefore refused, unless it assigns a new value to a resource variable.
+value. Such a plan is therefore rejected, unless it assigns a new value to a resource variable.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from gpugraph.graph.nodes.runtime_graph import Node
 
 
 def check_dtype(state: VariableState, node: Node) -> None:
-    """Raise TensorFlow's InternalError or InvalidArgumentError for a variable of another dtype."""
+    """Raise TensorFlow's InternalError or InvalidArgumentError if the variable already exists with
+    another dtype.
+    """
     declared, held = runtime_name(node.attrs["dtype"]), runtime_name(state.dtype)
     if declared == held:
         return
@@ -38,7 +40,9 @@ def check_dtype(state: VariableState, node: Node) -> None:
 
 
 def check_shape(state: VariableState, node: Node) -> None:
-    """Raise InvalidArgumentError if the last assignment or plan gave the variable another shape."""
+    """Raise InvalidArgumentError if an earlier assignment or plan has given the variable another
+    shape.
+    """
     declared, block = node.attrs["shape"].as_list(), state.block
     held = declared if block is None else list(block.array.shape)
     if declared == held:
@@ -60,7 +64,7 @@ def check_shape(state: VariableState, node: Node) -> None:
 
 
 def _assignment(node: Node) -> Node | None:
-    """Return the Assign of the variable in this plan, if any."""
+    """Return the Assign of the variable in this plan, or None."""
     users = (edge.dst for edge in node._out if not edge.is_control)
     return next((user for user in users if user.type == "Assign"), None)
 

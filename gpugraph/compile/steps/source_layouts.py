@@ -2,8 +2,9 @@
 
     the op's array --widen--> float32 --move--> axes in order -- function --move--> --narrow-->
 
-The functions support float32 and float64, and images with the channels last. float16 and bfloat16
-are widened, and images with channels first are transposed, to scratch memory of the step.
+The functions support float32 and float64, and images with the channels last. Arrays of float16 and
+bfloat16 are widened, and images with channels first are transposed. The results are in scratch
+memory of the step.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from gpugraph.kernel import CSource, NewArray, Signature
 
 
 class FunctionArrays(NamedTuple):
-    """The arrays of a function, and the conversions before and after it.
+    """The arrays of a C function, and the conversions before and after it.
 
     Args:
-      before, after: functions f. Given `code`, the compiled file, f(code) returns a call.
+      before, after: the conversions, as functions that receive the compiled file and return a call.
     """
 
     arrays: list[Any]
@@ -30,7 +31,9 @@ class FunctionArrays(NamedTuple):
     after: list[Callable[[Any], Callable[[], int]]]
 
     def calls(self, code: Any, call: Callable[[], int]) -> list[Callable[[], int]]:
-        """Return all calls, in the order in which they must run."""
+        """Return all calls, which are the conversions and `call`, in the order in which they must
+        run.
+        """
         before = [bind(code) for bind in self.before]
         return [*before, call, *(bind(code) for bind in self.after)]
 
@@ -41,17 +44,17 @@ def is_half(dtype: Any) -> bool:
 
 
 def function_dtype(arrays: Sequence[Any]) -> str:
-    """Return the dtype for which the function is compiled."""
+    """Return the name of the dtype for which the function is compiled."""
     return "float32" if is_half(arrays[0].dtype) else str(arrays[0].dtype)
 
 
 def function_arrays(
     native: CSource, signature: Signature, arrays: Sequence[Any], new_array: NewArray
 ) -> FunctionArrays:
-    """Return the arrays that the function takes.
+    """Return the arrays that the function receives.
 
     Args:
-      arrays: the op's inputs, then its output.
+      arrays: the op's inputs, followed by its output.
     """
     turned = native.turned(signature)
     output = len(arrays) - 1
@@ -87,8 +90,8 @@ def _turn(
     number: int,
     is_output: bool,
 ) -> Any:
-    """Return the array transposed to the axis order `axes`. Add the copy that transposes it to
-    `result`.
+    """Return scratch memory for the array with its axes in the order `axes`. Add to `result` the
+    copy between the two.
     """
     view = array.transpose(axes)
     operand = new_array(number, view.shape, array.dtype)
@@ -107,8 +110,8 @@ def span_of(array: Any) -> tuple[int, int]:
 
 
 def in_place_of(array: Any, memory: Any) -> Any:
-    """Return `memory` as an array of the same dtype and shape as `array`. If `memory` is None,
-    return `array`.
+    """Return `memory` as an array with the dtype and shape of `array`. If `memory` is None, return
+    `array`.
     """
     if memory is None:
         return array

@@ -1,8 +1,7 @@
 """The list of a plan's steps during binding.
 
-The binding of nodes, of branches and of loops shares this state: the list to which steps are added,
-the guard and the loop of the node that is being bound, and the checks that variables are
-initialized.
+The bindings of nodes, branches and loops share this state: the list to which steps are added, the
+guard and the loop of the node that is being bound, and the checks that variables are initialized.
 """
 
 from __future__ import annotations
@@ -33,8 +32,10 @@ from gpugraph.plan import Clock, Run, Step, StepCode, StepKind, plain_code
 
 
 class StepList(Arrays):
-    """The steps so far. entries: the steps of `frame`, the innermost open loop, or of the root if
-    it is None.
+    """The steps that have been added so far.
+
+    Attributes:
+      entries: the steps of `frame`, which is the innermost open loop, or None for the root.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -64,7 +65,8 @@ class StepList(Arrays):
         """Add a step of a node, under the node's guard.
 
         Args:
-          code: a function that returns the code of a step that is in no run of steps, as in `Step`.
+          code: a function that returns the `StepCode` of the step. It is used if the step is not in
+            a run of steps.
         """
         step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)
@@ -77,8 +79,8 @@ class StepList(Arrays):
         """Return the entries. Adjacent entries that become native calls or one CUDA graph are
         merged.
 
-        Calls of user functions that do not depend on each other are also merged into one step, and
-        so are large products that run at the same time.
+        Independent calls of user functions are also merged into one step, and so are large products
+        that run at the same time.
         """
         entries = with_concurrent_calls(entries)
         if self.groups:
@@ -93,7 +95,7 @@ class StepList(Arrays):
         )
 
     def step(self, node: Node, run: Run, kind: StepKind = "kernel", part: str = "") -> Step:
-        """Return a step of a node; `part` distinguishes it from other steps of the node."""
+        """Return a step of a node. `part` distinguishes it from the node's other steps."""
         device, depth = node.assigned_device, self.unit.depth[node.id]
         slots = range(len(node.output_types))
         size = sum(self.unit.homes[node.id, slot].storage.size for slot in slots)
@@ -118,7 +120,9 @@ class StepList(Arrays):
         return states
 
     def _guard(self, node: Node, variable: Node, source: Node, state: VariableState) -> None:
-        """Add a check that a variable is initialized, once for all nodes of one frame and guard."""
+        """Add a check that a variable is initialized. All nodes of one frame and guard share the
+        check.
+        """
         key = (variable.id, self.frame, self.guard)
         if key in self.guarded or (variable.id, None, ALWAYS) in self.guarded:
             return
@@ -129,7 +133,7 @@ class StepList(Arrays):
         self.add(named, Check(state), "guard")
 
     def cells_until(self, end: int) -> list[Cell]:
-        """Return the cells that no op uses after position `end`, where a loop ends."""
+        """Return the cells that no op uses after position `end`, which is the end of a loop."""
         if self._cells_by_end is None:
             self._cells_by_end = defaultdict(dict)
             for storage, *_ in self.unit.homes.values():

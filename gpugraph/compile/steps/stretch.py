@@ -10,25 +10,27 @@ from gpugraph.plan import Run, Step, StepCode, StepGroup, StepSequence
 
 
 class StretchCode(Protocol):
-    """The code of a run of steps, without the checks of variables: the steps themselves, or native
-    calls or a graph.
+    """The code of a run of steps, without the checks of variables. It consists of the steps
+    themselves, or of native calls or a CUDA graph.
     """
 
     def run(self) -> None:
-        """Run the steps, or the native calls or the graph that have replaced them."""
+        """Run the steps, or the native calls or the CUDA graph that have replaced them."""
 
     def parts(self, traced: bool) -> Sequence[Step]:
-        """Return the steps that a run executes now; if `traced`, each as a separate step."""
+        """Return the steps that a run currently executes. If `traced`, return each as a separate
+        step.
+        """
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
         """Yield each step with the code that currently runs it."""
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return report lines on the current state of the steps."""
+        """Return lines for the report about the current state of the steps."""
 
 
 class Stretch(StepGroup):
-    """A run of steps. The checks that variables are initialized run first, then the code."""
+    """A run of steps. It first runs the checks that variables are initialized, then the code."""
 
     def __init__(self, steps: Sequence[Step], code: StretchCode) -> None:
         self.steps = steps
@@ -41,7 +43,7 @@ class Stretch(StepGroup):
         self.code.run()
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return report lines on the current state of the steps."""
+        """Return lines for the report about the current state of the steps."""
         return self.code.notes(codes)
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
@@ -53,7 +55,7 @@ class Stretch(StepGroup):
         return self.code.run
 
     def parts(self, traced: bool) -> list[Step]:
-        """Return the checks of variables, then the steps of the code."""
+        """Return the checks of variables, followed by the steps of the code."""
         return [*self.guards.steps, *self.code.parts(traced)]
 
 

@@ -12,7 +12,7 @@ from gpugraph.plan import Run
 
 
 def swap_copies(arrays: Arrays) -> dict[int, Run]:
-    """Return the steps of the Sends and Recvs of swapped tensors, by node id."""
+    """Return the callables of the Sends and Recvs of swapped tensors, by node id."""
     runs: dict[int, Run] = {}
     homes = arrays.unit.homes
     for send, back in arrays.unit.send_recv_pairs:

@@ -14,7 +14,7 @@ from gpugraph.plan import Run
 
 
 class Move(NamedTuple):
-    """The arguments of `move`, except the arrays."""
+    """The arguments of a copy by `move`, except the arrays."""
 
     device: Device
     source: Place
@@ -23,7 +23,7 @@ class Move(NamedTuple):
 
 
 def move(arrays: Arrays, device: Device, source: Place, target: Place, take: bool = False) -> Run:
-    """Return a callable that copies a tensor to another storage on a device.
+    """Return a callable that copies a tensor to another storage on the same device.
 
     Args:
       take: whether the source is not used afterwards, so that the target may take over its memory.
@@ -51,8 +51,8 @@ def _move(arrays: Arrays, device: Device, source: Place, target: Place, take: bo
 def copying(
     arrays: Arrays, source: Device, target: Device, read: Callable[[], Any], home: Home
 ) -> Run:
-    """Return a callable that copies the array returned by `read` from one device to another. The
-    array may have any size.
+    """Return a callable that copies an array from one device to another. `read` returns the array,
+    which may have any size.
     """
     if home.storage.kind != "cell":
         result = arrays.array(home)
@@ -70,7 +70,7 @@ def copying(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Releasing:
-    """Calls `run` and then releases the cells."""
+    """A callable that calls `run` and then releases the cells."""
 
     run: Run
     cells: Sequence[Cell]
@@ -92,7 +92,7 @@ def releasing(run: Run, cells: Sequence[Cell]) -> Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InOrder:
-    """Calls two callables."""
+    """A callable that calls two callables, one after the other."""
 
     first: Run
     second: Run
@@ -104,10 +104,10 @@ class InOrder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WriteIndex:
-    """Writes the index of a Merge's live input.
+    """A callable that writes the index of a Merge's live input.
 
     Args:
-      key: the tensor in `array`.
+      key: the tensor that `array` holds.
     """
 
     key: TensorId
@@ -119,7 +119,7 @@ class WriteIndex:
 
 
 def do_nothing() -> None:
-    """Do nothing: the step for a tensor that is already in its target storage."""
+    """Do nothing. This is the step for a tensor that is already in its target storage."""
 
 
 def _taking(source: Cell, target: Cell) -> Run:

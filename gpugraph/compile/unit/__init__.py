@@ -1,3 +1,3 @@
-"""Data that the passes share: the unit, guards, levels of loops, and the settings that switch
-passes on and off.
+"""Data that the passes share: the unit, guards, levels of loops, and the settings that enable and
+disable passes.
 """

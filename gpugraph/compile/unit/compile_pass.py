@@ -15,11 +15,11 @@ Outcome = tuple[str, Sequence[str]]
 def compile_pass(
     rewrite: str = "",
 ) -> Callable[[Callable[[Unit], Outcome]], Callable[[Unit], None]]:
-    """Return a decorator that turns a function into a pass, which is timed and reported under the
+    """Return a decorator that makes a function a pass. The pass is timed, and reported under the
     name of the function's module.
 
     Args:
-      rewrite: the field of `RewriterConfig` that can switch the pass off.
+      rewrite: the field of `RewriterConfig` that can disable the pass.
     """
 
     def decorate(change: Callable[[Unit], Outcome]) -> Callable[[Unit], None]:

@@ -38,8 +38,9 @@ Source = tuple[Node, int]
 
 
 class FeedSpec(NamedTuple):
-    """A tensor that will be fed: its name, dtype and shape. A size that differs between runs is
-    None, as is a shape of unknown rank.
+    """A tensor that will be fed: its name, dtype and shape.
+
+    A size that differs between runs is None. The shape is None if its rank is unknown.
     """
 
     name: str
@@ -48,13 +49,14 @@ class FeedSpec(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """The part of a graph to be compiled: its feeds, fetches and targets.
+    """The request to compile a run: its feeds, fetches and targets.
 
     Args:
-      connections: by tensor, another tensor of the graph that replaces it in this run.
-      done: operations that an earlier stage of the run has executed; control inputs from them are
+      connections: maps a tensor to another tensor of the graph that replaces it in this run.
+      done: operations that an earlier stage of the run has executed. Control inputs from them are
         omitted.
-      report: returns the Size that the kernel of a node, by name, reports in each run, or None.
+      report: a function that receives the name of a node, and returns the Size that the node's
+        kernel reports in each run, or None.
     """
 
     graph: Graph
@@ -80,12 +82,13 @@ class Target(NamedTuple):
     its settings.
 
     Args:
-      no_gpu: why the session has no GPU, if it has none.
-      verify: whether each pass is verified.
-      new_mailbox: returns the mailbox for tensors that are sent between the plan's devices.
+      no_gpu: the reason why the session has no GPU, if it has none.
+      verify: whether the unit is verified after each pass.
+      new_mailbox: a function that returns the mailbox for tensors that are sent between the plan's
+        devices.
       task: the device name of the cluster's task to which these devices belong. All ops are placed
-        in this task, whatever task they request, because the cluster's placement has already chosen
-        the task.
+        in this task, even if they request another task, because the cluster's placement has already
+        chosen the task.
       run_memory: memory that the plan time-shares with other plans, or None for separate memory.
     """
 
@@ -116,26 +119,27 @@ _KEPT_ATTRS = (RECOMPUTE_HINT, RECOMPUTED, RECOMPUTES)
 
 
 def variable_key(node: Node) -> tuple[str, str]:
-    """Return the container and the shared name of a VariableV2. Nodes for which both are equal
-    represent one variable.
+    """Return the container and the shared name of a VariableV2. Two nodes with the same container
+    and shared name represent one variable.
     """
     return node.attrs.get("container", ""), node.attrs.get("shared_name") or node.name
 
 
 def node_error(node: Node, message: str) -> InvalidArgumentError:
-    """Return an InvalidArgumentError with the message, the node's name, and the line that defined
-    it, in TensorFlow's format."""
+    """Return an InvalidArgumentError in TensorFlow's format. It contains the message, the node's
+    name, and the line that defined the node.
+    """
     return InvalidArgumentError(node.node_def, None, message + at_node(node))
 
 
 def at_node(node: Node) -> str:
-    """Return the end of an error's message, which names a node and its origin."""
+    """Return the last part of an error's message, which names a node and its origin."""
     return f"\n\t [[node {node.name} (defined at {node.origin})]]"
 
 
 def leader_name(entry: str | bytes) -> str:
-    """Return the name of the node in an entry of the attr `_class`, with which the op that has the
-    attr is colocated.
+    """Return the name of the node in an entry of the attr `_class`. The op that has the attr is
+    colocated with this node.
     """
     name = entry.decode() if isinstance(entry, bytes) else entry
     return name.removeprefix("loc:@")
@@ -143,8 +147,8 @@ def leader_name(entry: str | bytes) -> str:
 
 @dataclass(slots=True, eq=False)
 class Storage:
-    """A block of bytes that holds one or more tensors. It is live from position `first` to `last`
-    of the order.
+    """A block of bytes that holds one or more tensors. It is live from position `first` to position
+    `last` of the order.
 
     Args:
       kind: "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
@@ -173,8 +177,9 @@ class Lane(NamedTuple):
 
 
 class Home(NamedTuple):
-    """The location of a tensor: its storage, and its shape (None if it is known only during
-    a run)."""
+    """The location of a tensor: its storage, and its shape. The shape is None if it is known only
+    during a run.
+    """
 
     storage: Storage
     shape: tuple[int, ...] | None
@@ -182,7 +187,7 @@ class Home(NamedTuple):
 
 
 class Absorbed(NamedTuple):
-    """An op that was removed because the op named `by` does its work.
+    """An op that was removed because the op named `by` computes its result.
 
     Args:
       relation: the words between the two names in the report, such as "part of".
@@ -197,15 +202,16 @@ class Absorbed(NamedTuple):
 class Swap(NamedTuple):
     """A tensor of a GPU that is moved to the host between two uses.
 
-    Nodes are given by name, because a swap is chosen in one unit and applied in a second unit,
-    compiled for the same run.
+    Nodes are identified by name, because a swap is chosen in one unit and applied in another unit,
+    which is compiled for the same run.
 
     Args:
-      source, slot: the node and output.
-      num_bytes: its size.
+      source, slot: the node and the index of its output.
+      num_bytes: the size of the tensor.
       uses: the inputs (node name, index) that read the copy, directly or through a view.
       leaves: the node during which the copy to the host ends.
-      begins, ends: the nodes after which the copy back begins, and must be complete.
+      begins, ends: the copy back to the GPU begins after the node `begins`, and must be complete
+        after the node `ends`.
       why: the reason for the choice, for the report.
     """
 
@@ -220,20 +226,15 @@ class Swap(NamedTuple):
 
 
 def no_advice(device: str, available: int) -> Sequence[str]:
-    """Return an empty list: the default of `Unit.advise`."""
+    """Return an empty list. This function is the default of `Unit.advise`."""
     return ()
 
 
 @dataclass
 class Unit:
-    """One compilation. Keys of its dicts are node ids, tensors or names.
+    """One compilation. The keys of its dicts are node ids, tensors or names.
 
-    Fields, by the pass that sets them. prune: args, retvals, roots and kin (by a variable's node
-    id, the ops outside this run that refer to it, as nodes of another graph). fold: shapes, values
-    (of constant tensors), folded, and failures (by id, the error that a conditional node raises if
-    it runs, as it refuses its inputs' shapes). transposes, cancel, common and remap: absorbed (by
-    name, the ops whose work others do). place: reasons. fuse: fused (by a fused node's id, the
-    names, types and origins of its members). partition: send_recv_pairs and transfers.
+    The pass in parentheses sets the attribute.
 
     Args:
       flow: `flow`.
@@ -300,8 +301,8 @@ class Unit:
         device: str | None = None,
         shapes: Sequence[TensorShape] | None = None,
     ) -> Node:
-        """Add an op that reads the outputs `sources` and replaces the node `like`, or supplements
-        it.
+        """Add an op that reads the outputs `sources`. It replaces the node `like`, or is added
+        because of it.
 
         The op has the name of `like` or, with a `suffix`, a new name `like/suffix`. It has the
         origin and the devices of `like`, unless `device` is passed.
@@ -337,8 +338,8 @@ class Unit:
     def add_constant(
         self, like: Node, suffix: str, value: Any, dtype: DType | None = None, reason: str = ""
     ) -> Node:
-        """Add a constant that replaces the node `like`, or is an input of its replacement. With a
-        `reason`, the report lists it as folded.
+        """Add a constant that replaces the node `like`, or is an input of its replacement. If there
+        is a `reason`, the report lists the constant as folded.
         """
         value.setflags(write=False)
         dtype = dtype or as_dtype(value.dtype)
@@ -353,7 +354,9 @@ class Unit:
         return constant
 
     def add_identity(self, source: Node, slot: int, suffix: str) -> Node:
-        """Add an Identity of an output, with that output's shape if it is known."""
+        """Add an Identity of an output. If the shape of the output is known, the Identity has this
+        shape.
+        """
         dtype = source.output_types[slot].base_dtype
         shapes = [self.shapes[source.id][slot]] if source.id in self.shapes else None
         return self.add_op(
@@ -379,8 +382,8 @@ class Unit:
             self.folded.pop(node.id, None)
 
     def positions(self) -> dict[int, int]:
-        """Return the position of each node in the order, by id. Nodes that run at the same time
-        share a position.
+        """Return the position of each node in the order, by node id. Nodes that run at the same
+        time share a position.
         """
         positions = {node.id: index for index, node in enumerate(self.order)}
         for group in self.parallel:
@@ -395,7 +398,7 @@ class Unit:
 
     def kernel(self, node: Node) -> Kernel:
         """Return the kernel of a node on its device. Raises InternalError if it has no kernel
-        there, which placement prevents.
+        there, which placement rules out.
         """
         kernel = self._kernels.get(node.id)
         if kernel is not None:
@@ -415,7 +418,9 @@ class Unit:
 
     @contextmanager
     def report(self, name: str) -> Iterator[Callable[[str, Sequence[str]], None]]:
-        """Time a `with` block as a pass; yield a function that sets its summary and lines."""
+        """Measure the time of a `with` block and report it as a pass. Yield a function that sets
+        the summary and lines of the report.
+        """
         start = perf_counter()
         outcome: tuple[str, Sequence[str]] = ("", ())
 
@@ -427,8 +432,8 @@ class Unit:
         self.reports.append(PassReport(name, *outcome, perf_counter() - start))
 
     def amend(self, name: str, summary: str, lines: Sequence[str]) -> None:
-        """Add lines to the report of the pass `name`. Replace its summary unless the new summary is
-        empty.
+        """Add lines to the report of the pass `name`. If `summary` is not empty, replace the
+        summary of the report.
         """
         for index, known in enumerate(self.reports):
             if known.name == name:

@@ -1,11 +1,11 @@
 """Guards: the conditions under which an op is alive.
 
-A guard is a set of atoms. It holds if all its atoms hold, so the empty guard always holds. Ops with
-equal guards are always dead or alive together, so a plan runs or skips them together. Most atoms
-are literals of the form "this predicate is true". Some conditions can't be expressed by literals:
-that a Merge whose inputs have no literal in common is alive, or that a loop ends by one Exit rather
-than another. Such a condition is an atom whose value a separate step of the plan determines during
-the run.
+A guard is a set of atoms. It is true if all its atoms are true, so the empty guard is always true.
+Ops with equal guards are always dead or alive together, so a plan runs or skips them together. Most
+atoms are literals: a predicate is true, or a predicate is false. Literals can't express every
+condition. For example, a Merge may be alive although its inputs have no literal in common, or a
+loop may end through one of several Exits. Such a condition is an atom whose value a separate step
+of the plan determines during the run.
 
     x = Switch(data, p)        x:0 needs {p is false}, x:1 needs {p is true}
     f(x:0), g(x:1)             the same
@@ -24,7 +24,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
 class Is(NamedTuple):
-    """The condition that a predicate is true, or that it is false.
+    """The condition that a predicate is true, or the condition that it is false.
 
     Args:
       pred: the node id and slot of the predicate.
@@ -38,11 +38,11 @@ class Found(NamedTuple):
     """A condition whose value a step determines in each run or iteration.
 
     Args:
-      node: the id of the node to which it applies.
-      what: "merge" (some input of the Merge is alive), "exit" (the loop ended by this Exit),
-        "carried" (the loop's Merge has a value in this iteration), "first" (this is the loop's
-        first iteration), or "entered" (the Enter's input was alive when the loop started; the loop
-        may run without that).
+      node: the id of the node to which the condition applies.
+      what: the kind of condition. "merge": some input of the Merge is alive. "exit": the loop has
+        ended through this Exit. "carried": the loop's Merge has a value in this iteration. "first":
+        this is the loop's first iteration. "entered": the input of the Enter was alive when the
+        loop started, although the loop may run without it.
     """
 
     node: int
@@ -57,7 +57,7 @@ NEVER: Guard = frozenset({Found(-1, "never")})
 
 
 def holds_never(guard: Guard) -> bool:
-    """Return whether the guard can't hold, because it contains a predicate and its negation, or
+    """Return whether the guard is never true, because it contains a predicate and its negation, or
     `NEVER`.
     """
     if guard >= NEVER:
@@ -66,15 +66,15 @@ def holds_never(guard: Guard) -> bool:
 
 
 def apart(one: Guard, other: Guard) -> bool:
-    """Return whether the two guards can't hold at the same time."""
+    """Return whether the two guards are never true at the same time."""
     return holds_never(one | other)
 
 
 def either(guards: Iterable[Guard]) -> Guard | None:
-    """Return a guard that holds exactly if one or more of `guards` hold. If no set of atoms
-    expresses that, return None.
+    """Return a guard that is true if and only if at least one of `guards` is true. If no set of
+    atoms expresses this condition, return None.
 
-    For example {a, p} or {a, not p} is {a}. If one guard implies another, only the implied guard
+    For example, {a, p} or {a, not p} is {a}. If one guard implies another, only the implied guard
     matters.
     """
     left = {guard for guard in guards if not holds_never(guard)}
@@ -92,8 +92,8 @@ def either(guards: Iterable[Guard]) -> Guard | None:
 
 
 def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
-    """Return two guards that differ only in the value of one predicate, and their intersection. If
-    there are no two such guards, return None.
+    """Return two of the guards that differ only in the value of one predicate, and their
+    intersection. If there are no two such guards, return None.
     """
     for guard in guards:
         for atom in guard:
@@ -105,10 +105,10 @@ def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
 
 
 def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
-    """Return the guard's atoms, sorted, except atoms that other atoms imply.
+    """Return the guard's atoms, sorted, without atoms that other atoms imply.
 
     Args:
-      within: the guard that must hold for an atom to hold at all, by atom.
+      within: for each atom, the guard that must be true for the atom to be true.
     """
     implied = {other for atom in guard for other in within.get(atom, ALWAYS) if other != atom}
     return sorted(guard - implied, key=lambda atom: (str(type(atom)), atom))
@@ -120,20 +120,23 @@ class Flow:
 
     Args:
       frames: the loops, and the root frame.
-      levels: by frame, its ops and loops, with their order.
-      guards: by node id, relative to the node's frame.
-      outer: by loop, the guard under which it runs, in the frame around it.
-      leading: ids of Enters without which their loop would have no effect; it runs only if all of
-        them are alive.
-      entered: by id, the guards of Enters without which their loop may run, in the frame around it.
-      go_on: by loop, the guard of another iteration, or None if the loop's Merges have different
-        guards.
+      levels: for each frame, its ops and loops, with their order.
+      guards: for each node by its id, the guard relative to the node's frame.
+      outer: for each loop, the guard under which it runs, in the frame around it.
+      leading: the ids of Enters without which their loop would have no effect. The loop runs only
+        if all of them are alive.
+      entered: for each Enter without which its loop may run, by its id, its guard in the frame
+        around the loop.
+      go_on: for each loop, the guard of another iteration, or None if the loop's Merges have
+        different guards.
       carried: the loops whose Merges have different guards.
-      irregular: ids of Exits that may be dead after their loop has run.
-      within: by atom, the guard that must hold for it to hold at all, including the atom.
-      sides: by Switch, the atoms that its two outputs add to its guard.
-      pred_of: by Switch, the tensor that computes its predicate, without ops that only forward it;
-        a Switch whose predicate is constant has no entry.
+      irregular: the ids of Exits that may be dead after their loop has run.
+      within: for each atom, the guard that must be true for the atom to be true, including the atom
+        itself.
+      sides: for each Switch, the atoms that the guards of its two outputs contain in addition to
+        its own guard.
+      pred_of: for each Switch, the tensor that computes its predicate, without ops that only
+        forward it. A Switch with a constant predicate has no entry.
     """
 
     frames: Frames
@@ -150,8 +153,8 @@ class Flow:
     pred_of: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def of_output(self, node: Node, slot: int) -> Guard:
-        """Return the guard of a node's output in the frame where it is read. Slot -1 stands for a
-        control edge.
+        """Return the guard of a node's output in the frame where the output is read. Slot -1 means
+        a control edge.
         """
         guard = self.guards[node.id]
         if node.node_class is NodeClass.SWITCH and slot >= 0:
@@ -165,8 +168,8 @@ class Flow:
         return guard
 
     def started(self, merge: Node) -> Guard | None:
-        """Return the guard under which a loop variable has an initial value, in the frame around
-        the loop. Return None if the loop never runs without that value.
+        """Return the guard, in the frame around the loop, under which a loop variable has an
+        initial value. Return None if the loop never runs without an initial value of the variable.
         """
         for edge in merge._in:
             if edge.src.node_class is NodeClass.ENTER and not edge.is_control:

@@ -1,4 +1,6 @@
-"""Errors of shape functions, as those of the nodes whose inputs they refuse."""
+"""Conversion of errors of shape functions to errors that name the node whose inputs were
+rejected.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ from gpugraph.ops.run_refusals import run_refusal
 
 
 def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
-    """Return the error for an op whose shape function raised `error` for these inputs. Its message
-    is the kernel's message for such inputs, if any, else the message of graph construction."""
+    """Return the error of an op whose shape function raised `error` for these inputs. Its message
+    is the kernel's message for such inputs or, if there is none, the message of graph construction.
+    """
     refusal = run_refusal(context, node.name, node.type)
     if refusal is not None:
         return refusal.error_class(node.node_def, None, refusal.words + at_node(node))

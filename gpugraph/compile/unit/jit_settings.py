@@ -1,5 +1,5 @@
-"""Settings of native kernels: whether plans use them, depending on the session's config, the
-environment and the C compiler.
+"""Settings of native kernels. The session's config, the environment and the C compiler determine
+whether plans use native kernels.
 
 OptimizerOptions.global_jit_level   DEFAULT: compiled in the background; ON_1, ON_2: the first run
                                     waits for them; OFF: none
@@ -21,7 +21,7 @@ _WARNED: set[str] = set()
 
 class Jit(NamedTuple):
     """Whether plans use native kernels, whether a first run waits for their compilation, and the
-    reason why they are not used.
+    reason if they are not used.
     """
 
     is_on: bool
@@ -44,8 +44,11 @@ def jit(config: ConfigProto) -> Jit:
 
 
 def warn_once(reason: str) -> None:
-    """Warn about causes of slow runs, once per process: `reason`, why a compilation failed (empty
-    if none did), and a cache directory that can't be used.
+    """Warn about causes of slow runs, once per process: a failed compilation, and a cache directory
+    that can't be used.
+
+    Args:
+      reason: the reason why a compilation failed, or "" if none did.
     """
     cache = compiler().cache.reason
     for message in (f"native code is not used: {reason}" if reason else "", cache):

@@ -1,8 +1,8 @@
-"""Levels: the ops and loops of one frame, with each loop as a single item.
+"""Levels: the ops and loops of one frame, where each loop is a single item.
 
 A level has the ops directly in a frame, the loops directly inside it, and the dependencies between
-these items. An edge between nodes of different frames is a dependency of the two items that contain
-its ends, in the innermost frame that contains both ends.
+these items. An edge between nodes of different frames becomes a dependency in the level of the
+innermost frame that contains both nodes. There it connects the items that contain the nodes.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ Item = Node | Frame
 
 @dataclass(eq=False)
 class Level:
-    """The items of one frame. `depth` is the length of the longest path to an item, `pending` the
-    number of its predecessors.
+    """The items of one frame.
+
+    Attributes:
+      depth: the length of the longest path to each item.
+      pending: the number of predecessors of each item.
     """
 
     frame: Frame
@@ -42,7 +45,7 @@ class Level:
 def levels(
     graph: RuntimeGraph, frames: Frames, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> dict[Frame, Level]:
-    """Return the level of each frame. Raises InvalidArgumentError for a cycle, or a loop that
+    """Return the level of each frame. Raises InvalidArgumentError if there is a cycle, or if a loop
     depends on its own result.
     """
     level_of = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
@@ -86,7 +89,7 @@ def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Nod
 def _measure(
     level: Level, graph: RuntimeGraph, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> None:
-    """Set the depth of each item of a level. Raises InvalidArgumentError for a cycle."""
+    """Set the depth of each item of a level. Raises InvalidArgumentError if there is a cycle."""
     pending = dict(level.pending)
     level.depth = dict.fromkeys(level.items, 0)
     row = [item for item in level.items if not pending[item]]
@@ -120,8 +123,8 @@ def arranged(
 ) -> list[Item]:
     """Return the items in topological order, with items of one group adjacent where possible.
 
-    An item is followed by a ready item of the same group. If no item of the group is ready, the
-    ready item of minimum `rank` follows, and its group begins.
+    After each item comes a ready item of the same group. If the group has no ready item, the ready
+    item with the minimum `rank` comes next, and its group begins.
     """
     pending = dict(level.pending)
     ready: dict[Hashable, list[tuple[tuple[int, ...], int, Item]]] = {}
@@ -153,8 +156,8 @@ def arranged(
 
 
 def loops_whole(graph: RuntimeGraph) -> list[Node]:
-    """Return the nodes in topological order, with the nodes of each loop adjacent and before the
-    nodes that depend on the loop.
+    """Return the nodes in topological order. The nodes of each loop are adjacent, and come before
+    all nodes that depend on the loop.
     """
     frames = loop_frames(graph)
     orders: dict[Frame, list[Item]] = {
@@ -165,8 +168,8 @@ def loops_whole(graph: RuntimeGraph) -> list[Node]:
 
 
 def flattened(orders: Mapping[Frame, list[Item]], frame: Frame) -> list[Node]:
-    """Return all nodes of a frame, as ordered in `orders`. The nodes of a loop are at the loop's
-    position, followed by its end marker.
+    """Return all nodes of a frame, in the order given by `orders`. The nodes of a loop are at the
+    loop's position, followed by its end marker.
     """
     nodes: list[Node] = []
     for item in orders[frame]:

@@ -1,10 +1,10 @@
-"""Rewrite switches: which rewrites of the graph a session's settings turn on.
+"""Rewrite switches: the settings of a session that enable and disable rewrites of the graph.
 
-`OptimizerOptions.opt_level` L1, the default, turns on all rewrites. With L0, only the rewrites that
-another setting requests are on: `OptimizerOptions.do_...`, or the value ON in `RewriterConfig`. A
-rewrite that is OFF there is off, regardless of other settings; `disable_meta_optimizer` switches
-off all of them. Neither these settings nor the environment variables below change results, except
-for the last bits of matrix products (see `transposes`).
+`OptimizerOptions.opt_level` L1, the default, enables all rewrites. With L0, a rewrite is enabled
+only if another setting requests it: `OptimizerOptions.do_...`, or the value ON in `RewriterConfig`.
+A rewrite with the value OFF in `RewriterConfig` is disabled, regardless of other settings.
+`disable_meta_optimizer` disables all rewrites. Neither these settings nor the environment variables
+below change results, except for the last bits of matrix products (see `transposes`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _OPTIONS = {
 
 
 def why_off(unit: Unit, rewrite: str) -> str:
-    """Return why a rewrite is off. Return an empty string if it is on.
+    """Return the reason why a rewrite is disabled, or "" if it is enabled.
 
     Args:
-      rewrite: the name of its field of `RewriterConfig`.
+      rewrite: the name of the rewrite's field in `RewriterConfig`.
     """
     graph_options = unit.target.config.graph_options
     options, rewrites = graph_options.optimizer_options, graph_options.rewrite_options
@@ -45,7 +45,7 @@ def why_off(unit: Unit, rewrite: str) -> str:
 
 
 def is_off(switch: str) -> bool:
-    """Return whether the environment variable `switch`, CAPTURE or JOIN, is 0. Raises
+    """Return whether the environment variable of `switch` (CAPTURE or JOIN) is 0. Raises
     InvalidArgumentError if it is neither 0 nor 1.
     """
     return not is_on(switch)

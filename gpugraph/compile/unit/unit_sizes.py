@@ -4,8 +4,8 @@ have values.
     unit (homes, constants, attrs with Sizes) + values  ->  a unit that `bind` takes
 
 The passes run once, for all values that meet the conditions of the unit's trace. For each set of
-values only the sizes of buffers, their offsets in the arena and the binding are computed again. The
-nodes, their order and the storages that tensors share are the same for all.
+values, only the sizes of buffers, their offsets in the arena and the binding are computed again.
+The nodes, their order and the storages that tensors share are the same for all sets.
 """
 
 from __future__ import annotations
@@ -27,15 +27,20 @@ from gpugraph.ops.fusion.member_memory import MemoryLayout
 
 
 class OpenParts:
-    """The parts of a unit that contain Sizes. All other parts are shared by the plans for all sets
-    of values.
+    """The parts of a unit that contain Sizes. The plans for all sets of values share the remaining
+    parts.
 
-    Sizes and offsets of buffers and shapes of tensors are computed for each set of values. Attrs of
-    nodes and inferred shapes, which binding rarely reads, are computed on first access.
+    The sizes and offsets of buffers and the shapes of tensors are computed for each set of values.
+    Attrs of nodes and inferred shapes, which binding rarely reads, are computed when they are first
+    accessed.
     """
 
     def __init__(self, unit: Unit, values: SizeValues) -> None:
-        """values: any values of the unit's sizes."""
+        """Find the parts of the unit that contain Sizes.
+
+        Args:
+          values: any values of the unit's sizes.
+        """
         is_open = Resolver(values).is_open
         self.unit = unit
         self._attrs = {
@@ -76,7 +81,7 @@ class OpenParts:
         return [self._storages[number].size for number in self._arena]
 
     def at(self, values: SizeValues) -> Unit:
-        """Return the unit for these values of its open sizes. Its offsets in arenas are not set
+        """Return the unit with these values of its open sizes. Its offsets in arenas are not set
         yet.
         """
         storages = [values.of(storage.size) for storage in self._storages]
@@ -85,10 +90,11 @@ class OpenParts:
         return resolved
 
     def laid_out(self, values: SizeValues, sizes: Sequence[int], offsets: Sequence[int]) -> Unit:
-        """Return the unit for these values.
+        """Return the unit with these values of its open sizes.
 
         Args:
-          sizes, offsets: those of the buffers in the arena; the unit's list of buffers stays empty.
+          sizes, offsets: the sizes and offsets of the buffers in the arena. The unit's list of
+            buffers remains empty.
         """
         known = [0] * len(self._storages)
         places = [0] * len(self._storages)
@@ -101,8 +107,8 @@ class OpenParts:
     def _resolved(
         self, values: SizeValues, sizes: Sequence[int], offsets: Sequence[int] | None = None
     ) -> tuple[Unit, Callable[[int], Storage]]:
-        """Return the unit, whose parts are resolved on first access, and a function that returns
-        the storage with a number.
+        """Return the unit, whose parts are resolved when they are first accessed. Also return a
+        function that returns the storage with a number.
         """
         unit, resolver = self.unit, Resolver(values)
         nodes = _ResolvedLater(
@@ -156,7 +162,7 @@ class OpenParts:
 
 
 class _Nodes(Sequence[Node]):
-    """Nodes in an order, which are resolved on first access."""
+    """A sequence of nodes that are resolved when they are first accessed."""
 
     def __init__(self, ids: Sequence[int], nodes: Mapping[int, Node]) -> None:
         self._ids, self._nodes = ids, nodes
@@ -171,14 +177,18 @@ class _Nodes(Sequence[Node]):
 
 
 class _ResolvedLater(dict[Any, Any]):
-    """A view of a dict whose values under `keys` contain Sizes, and are resolved when they are
-    first read.
+    """A view of a dict. The values under `keys` contain Sizes, and are resolved when they are first
+    read.
     """
 
     def __init__(
         self, values: Mapping[Any, Any], keys: Set[Any], resolve: Callable[[Any, Any], Any]
     ) -> None:
-        """resolve: returns the value without Sizes, given its key and the value."""
+        """Create the view.
+
+        Args:
+          resolve: a function that receives a key and a value, and returns the value without Sizes.
+        """
         super().__init__()
         self._base, self._open, self._resolve = values, keys, resolve
 
@@ -211,14 +221,16 @@ class _ResolvedLater(dict[Any, Any]):
 
 
 class Resolver:
-    """Replaces Sizes by their values, in copies of the objects that contain Sizes."""
+    """An object that copies objects with Sizes and replaces the Sizes by their values."""
 
     def __init__(self, values: SizeValues) -> None:
         self._values = values
         self._known: dict[int, tuple[Any, Any]] = {}  # by id: the object, and its copy
 
     def of(self, value: Any) -> Any:
-        """Return a value unchanged, or a copy with the Sizes replaced if it contains some."""
+        """Return a copy of a value with all Sizes replaced. If it contains none, return the value
+        itself.
+        """
         kind = type(value)
         if kind is Size:
             return self._values.of(value)
@@ -234,7 +246,7 @@ class Resolver:
         return known[1]
 
     def node(self, node: Node, keys: Set[str]) -> Node:
-        """Return a copy of a node in which Sizes in the attrs `keys` are replaced by their
+        """Return a copy of a node in which the Sizes in the attrs `keys` are replaced by their
         values.
         """
         if node.is_constant:

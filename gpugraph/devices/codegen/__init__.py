@@ -1,3 +1,3 @@
-"""Code generation for CPU and GPU: ops with their shapes become programs, programs become source
+"""Code generation for CPU and GPU. Ops with known shapes become programs, programs become source
 code, and source code becomes machine code.
 """

@@ -3,10 +3,11 @@
     source -> key -> object in the cache, or compiled -> loaded by ctypes
 
 The key is a digest of the source, the flags, the compiler (its path, size and date) and the
-processor's features, so an object has another name if anything that affects it changes. Daemon
-threads compile the sources in order. A thread that needs a result compiles the source itself,
-unless another thread is already compiling it. If the compiler is missing, broken or slow, this
-module raises no error: the `Compilation` has no library, and its `reason` is the reason.
+processor's features. So if anything that affects an object changes, the object has another name.
+Daemon threads compile the sources in order. If a thread needs a result, it compiles the source
+itself, unless another thread is already compiling it. If the compiler is missing, broken or slow,
+this module raises no error. The `Compilation` then has no library, and its `reason` gives the
+cause.
 
     GPUGRAPH_NATIVE   0: nothing is compiled or loaded; wait: a run waits for each
                       compilation; 1, or unset: in the background
@@ -14,10 +15,10 @@ module raises no error: the `Compilation` has no library, and its `reason` is th
     GPUGRAPH_THREADS  the number of threads of native kernels (see `devices.native`)
     XDG_CACHE_HOME    the folder of objects, in gpugraph/native; unset: ~/.cache
 
-Flags: `-O3 -march=native`, and flags that allow vectorization without a change of results: no
-errno, no floating point traps, wrapping integers, no contraction, never -ffast-math. atan and atanh
-stay calls of the math library, because gcc's formulas for sin(atan(x)) are wrong for NaN.
-docs/native.md has the complete contract.
+The flags are `-O3 -march=native`, and flags that allow vectorization without a change of results:
+no errno, no floating point traps, wrapping integers, no contraction. -ffast-math is never used.
+atan and atanh are always calls of the math library, because gcc's formulas for sin(atan(x)) are
+wrong for NaN. docs/native.md contains the complete contract.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ _COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
 class _Joined(NamedTuple):
-    """A batch of sources. For each source, it has the compilation and whether the caller waits for
-    it.
+    """A batch of sources. For each source, it holds the compilation and whether the caller waits
+    for it.
     """
 
     bundle: LibraryBundle
@@ -122,7 +123,7 @@ class Compiler:
 
     @property
     def reason(self) -> str:
-        """Why nothing can be compiled, or an empty string if compilation is possible."""
+        """The reason why nothing can be compiled, or "" if compilation is possible."""
         if setting("GPUGRAPH_NATIVE") == "0":
             return "GPUGRAPH_NATIVE=0 switches native kernels off"
         if not self.path:
@@ -140,8 +141,8 @@ class Compiler:
         """Begin to compile a source and return its `Compilation`.
 
         Args:
-          name: for messages.
-          waits: whether to return only after the compilation; None: as GPUGRAPH_NATIVE specifies.
+          name: a name of the source, for messages.
+          waits: whether to return only after the compilation. With None, GPUGRAPH_NATIVE decides.
         """
         joined: _Joined | None = getattr(self._joining, "now", None)
         bundle = LibraryBundle(self._bundles, self.key) if joined is None else joined.bundle
@@ -159,10 +160,12 @@ class Compiler:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Batch the compilations that this thread starts in the block; they begin after it.
+        """Collect the compilations that this thread starts in the block, and begin them when the
+        block ends.
 
-        Their libraries become one cache entry. Libraries that are in the cache already are loaded
-        at the end of the block, so that even the first run uses them."""
+        Their libraries become one cache entry. If a library is in the cache already, it is loaded
+        at the end of the block, so that even the first run uses it.
+        """
         joined = self._joining.now = _Joined(LibraryBundle(self._bundles, self.key), [])
         try:
             yield
@@ -209,8 +212,8 @@ class Compiler:
     # -- the work
 
     def make(self, source: str, name: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source from the cache, or compile it now. On failure, the result
-        has the reason.
+        """Return the library of a source from the cache, or compile the source now. If this fails,
+        the result contains the reason.
         """
         if self.reason:
             return Library(None, self.reason)
@@ -225,7 +228,9 @@ class Compiler:
 
     @uninterrupted
     def _found(self, source: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source if it is in the cache, else an empty `Library`."""
+        """Return the library of a source if it is in the cache. Otherwise return an empty
+        `Library`.
+        """
         if not self.reason:
             with contextlib.suppress(OSError):  # the compilation reports it
                 key = bundle.key(source)
@@ -246,7 +251,7 @@ class Compiler:
         return Library(library, reason)
 
     def key(self, source: str) -> str:
-        """Return the cache's key for a source. Raises OSError if the compiler's file no longer
+        """Return the cache's key of a source. Raises OSError if the compiler's file no longer
         exists.
         """
         status = os.stat(self.path)
@@ -263,8 +268,8 @@ class Compiler:
     def _loaded(
         self, key: str, content: bytes | None, drop: Callable[[], None]
     ) -> ctypes.CDLL | None:
-        """Return the library in `content`. If it isn't the key's library, call `drop` and return
-        None.
+        """Return the library whose bytes are `content`. If it is not the library of `key`, call
+        `drop` and return None.
         """
         if content is None:
             return None
@@ -323,8 +328,8 @@ class Compiler:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run(self, command: list[str], source: str, **variables: str) -> tuple[int, str]:
-        """Return the compiler's exit status and output. After the compiler was stopped, it is not
-        run again.
+        """Run the compiler and return its exit status and output. After the compiler was stopped
+        once, it is not run again.
         """
         if not self._stopped:
             outcome = self._processes.run(
@@ -351,7 +356,7 @@ class Compiler:
     # -- the thread
 
     def _start_anew(self) -> None:
-        """Reset the queue, threads and child processes of a new object or in a forked child."""
+        """Reset the queue, threads and child processes, in a new object or in a forked child."""
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -366,7 +371,9 @@ class Compiler:
             compilation.forget_others()
 
     def serve(self, compilation: Compilation) -> None:
-        """Queue a pending compilation again if there are no threads, as after a fork."""
+        """Queue a pending compilation again if there are no threads, which is the case after a
+        fork.
+        """
         if not self._threads:
             self._put(compilation)
 
@@ -390,7 +397,9 @@ class Compiler:
             del compilation  # else it would live until the next one
 
     def close(self) -> None:
-        """Stop running compilers and all threads; compile nothing more in the background."""
+        """Stop running compilers and all threads. From now on, compile nothing in the
+        background.
+        """
         for _ in self._threads:
             self._queue.put(None)
         self._processes.close()
@@ -402,13 +411,13 @@ def _real_path(path: str) -> str:
 
 
 def _mark(key: str) -> str:
-    """Return the name of the symbol which shows that a library was compiled for this key."""
+    """Return the name of the symbol that shows that a library was compiled for this key."""
     return f"gg_library_{key}"
 
 
 @cache
 def compiler() -> Compiler:
-    """Return this process's compiler, which GPUGRAPH_CC names at the first call."""
+    """Return this process's compiler. The value of GPUGRAPH_CC at the first call selects it."""
     return Compiler(setting("GPUGRAPH_CC"))
 
 

@@ -1,5 +1,5 @@
-"""Element types of native kernels: the C types of each dtype in memory and in registers, and the
-dtypes without C types.
+"""Element types of native kernels: the C types of each dtype in memory and in registers, and a test
+for dtypes that have none.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from gpugraph.base.dtypes import DType, float16, float64, int32, uint64
 class CType(NamedTuple):
     """The C types of a dtype.
 
-    load and store: templates of expressions that convert an element to a value and back.
-
     Args:
       memory: the type of array elements.
       value: the type of computed values.
-      rounded: a template that rounds a value as storing and loading it would.
+      load, store: templates of the C expressions that convert an element to a value and back.
+      rounded: a template that rounds a value in the same way as storing and loading it would.
     """
 
     memory: str
@@ -73,11 +72,11 @@ DIVISION = "y == (T)0", "Integer division by zero"
 
 
 def not_native(*types: DType, gpu: bool = False) -> str:
-    """Return why native kernels do not support one of these dtypes. Return an empty string if they
-    support all.
+    """Return the reason if native kernels do not support one of these dtypes, or "" if they support
+    all.
 
     Args:
-      gpu: whether these are kernels of the GPU.
+      gpu: whether the kernels run on the GPU.
     """
     for dtype in types:
         if dtype.base_dtype in NOT_NATIVE and not (gpu and dtype.base_dtype in C_TYPES):
@@ -86,8 +85,8 @@ def not_native(*types: DType, gpu: bool = False) -> str:
 
 
 def failure(expression: str, dtype: DType) -> tuple[str, str]:
-    """Return `DIVISION` if a C expression divides integers by its operand `y`, else two empty
-    strings.
+    """If a C expression divides integers by its operand `y`, return `DIVISION`. Otherwise return
+    two empty strings.
     """
     divides = (dtype.is_integer or dtype.is_bool) and re.search(r"[/%] *y\b", expression)
     return DIVISION if divides else ("", "")
@@ -96,9 +95,9 @@ def failure(expression: str, dtype: DType) -> tuple[str, str]:
 def in_c(expression: str, source: DType, target: DType) -> str:
     """Translate an op's expression to C.
 
-    `rounded(...)` in an expression rounds a value as if it had been stored. C does not define the
-    conversion of a float that is out of an integer's range. In such a conversion, `(U)` therefore
-    becomes a function of float_to_integer.h.
+    `rounded(...)` in an expression rounds a value as if it had been stored. If a float is out of an
+    integer's range, C does not define its conversion to this integer. Therefore `(U)`, in a
+    conversion from float to integer, becomes a function of float_to_integer.h.
 
     Args:
       source: the dtype of the operands.

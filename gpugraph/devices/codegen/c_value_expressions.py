@@ -1,5 +1,5 @@
-"""C source for the values of a program: a function for each expression, and the statement that
-computes each value.
+"""C source for the values of a program. Each expression becomes a function, and each value is
+computed by a statement.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ _Signature = tuple[object, ...]
 
 
 class Values:
-    """The C functions of a program's expressions. Their names begin with `prefix`, and equal
+    """The C functions of a program's expressions. Their names begin with `prefix`. Equal
     expressions share one function.
     """
 
     def __init__(self, program: Program, prefix: str, reduction_functions: str) -> None:
-        """reduction_functions: a template, with {T} and {name}, of the functions that each
-        reduction has in addition to start, two, map and finish.
+        """Create the functions.
+
+        Args:
+          reduction_functions: a template, with {T} and {name}, of the functions that each reduction
+            has in addition to start, two, map and finish.
         """
         self.program = program
         self.prefix = prefix
@@ -37,7 +40,7 @@ class Values:
     # -- functions
 
     def _signature(self, value: Apply | Reduce) -> _Signature:
-        """Return a key of a value: values with equal keys share a function."""
+        """Return a key of a value. Values with equal keys share a function."""
         if isinstance(value, Reduce):
             return *value[:4], value.dtype
         operands = tuple(self.program.values[index].dtype for index in value.inputs)
@@ -76,8 +79,10 @@ class Values:
         return source + self._reduction_functions.format(T=kind, name=name)
 
     def reduction(self, index: int) -> str:
-        """Return the prefix of the names of a reduction's functions. `index`: the number of the
-        reduction.
+        """Return the prefix of the names of a reduction's functions.
+
+        Args:
+          index: the number of the reduction.
         """
         value = self.program.values[index]
         assert isinstance(value, Reduce)
@@ -90,17 +95,17 @@ class Values:
         return C_TYPES[self.program.values[index].dtype].value
 
     def memory(self, index: int) -> str:
-        """Return the C type of an array's elements with the value's dtype."""
+        """Return the C type of the elements of an array that holds the value."""
         return C_TYPES[self.program.values[index].dtype].memory
 
     def load(self, index: int, place: str) -> str:
-        """Return the expression that loads the value from `place`, a C expression for an array's
+        """Return the C expression that loads the value from `place`, a C expression for an array
         element.
         """
         return C_TYPES[self.program.values[index].dtype].load.format(place)
 
     def store(self, index: int, place: str) -> str:
-        """Return the statement that stores the value in `place`, a C expression for an array's
+        """Return the C statement that stores the value in `place`, a C expression for an array
         element.
         """
         return f"{place} = {self.store_expression(index, f'v{index}')};"
@@ -115,10 +120,11 @@ class Values:
         return C_TYPES[self.program.values[index].dtype].store.format(value)
 
     def statement(self, index: int, load: str) -> str:
-        """Return the declaration of `v<index>`, the variable that holds the value.
+        """Return the C declaration of `v<index>`, the variable that holds the value.
 
         Args:
-          load: a template of an input's element, in which `{}` is the input's number.
+          load: a template of the expression for an input's element, in which `{}` is the input's
+            number.
         """
         value = self.program.values[index]
         expression, check = self._expression(index, load), ""
@@ -128,10 +134,10 @@ class Values:
         return f"const {self.kind(index)} v{index} = {expression};{check}"
 
     def finish(self, index: int, total: str, count: str) -> str:
-        """Return the declaration of a reduction's result.
+        """Return the C declaration of a reduction's result.
 
         Args:
-          total: the expression of the reduction's total.
+          total: the C expression of the reduction's total.
           count: the number of elements.
         """
         value = self.program.values[index]
@@ -159,8 +165,8 @@ class Values:
 
 
 def _place(value: Index) -> str:
-    """Return the C variable with the index along the axis of an `Index` value. If that axis has
-    size 1, return "0".
+    """Return the C variable that contains the index along the axis of an `Index` value. If this
+    axis has size 1, return "0".
     """
     if True not in value.spans:
         return "0"
@@ -170,7 +176,7 @@ def _place(value: Index) -> str:
 
 def failure_of(program: Program) -> str:
     """Return the messages of all failures that the program's values may cause, joined by ", ". If
-    they can't fail, return an empty string.
+    they can't fail, return "".
     """
     failures = [_failure(value) for value in program.values if isinstance(value, Apply)]
     return ", or ".join(dict.fromkeys(message for condition, message in failures if condition))

@@ -1,4 +1,4 @@
-"""Compilations. Each compiles one source to a library. Several threads may wait for the library."""
+"""Compilations. Each compiles one source to a library, which several threads may wait for."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class Library(NamedTuple):
 class Compilation:
     """A source that is compiled to a library.
 
-    library: loaded by ctypes, or None until the compilation has ended, or if it failed. reason: why
-    it failed.
+    Attributes:
+      library: the library, loaded by ctypes. None until the compilation has ended, or if it failed.
+      reason: the reason why the compilation failed.
     """
 
     def __init__(
@@ -31,9 +32,12 @@ class Compilation:
         source: str,
         name: str,
     ) -> None:
-        """make: a function that compiles a source; its second argument is a name for messages.
-        serve: a function that queues the compilation for a background thread, unless it is queued
-        already.
+        """Describe the compilation, without starting it.
+
+        Args:
+          make: a function that compiles a source. Its second argument is a name for messages.
+          serve: a function that queues the compilation for a background thread, unless it is queued
+            already.
         """
         self.name = name
         self.library: ctypes.CDLL | None = None
@@ -47,8 +51,8 @@ class Compilation:
 
     @property
     def done(self) -> bool:
-        """Whether the compilation has ended. If it has not ended, reading this property queues the
-        compilation again, in case a fork has lost it.
+        """Whether the compilation has ended. If not, reading this property queues the compilation
+        again, in case a fork has lost it.
         """
         if not self._is_done:
             self._serve(self)
@@ -56,12 +60,14 @@ class Compilation:
 
     @property
     def is_over(self) -> bool:
-        """Whether the compilation has ended. Unlike `done`, reading this queues nothing."""
+        """Whether the compilation has ended. Unlike `done`, reading this property queues
+        nothing.
+        """
         return self._is_done
 
     def take(self, result: Library) -> None:
-        """End the compilation with `result`, a library from the cache, if it has a library and the
-        compilation has not ended.
+        """End the compilation with `result` from the cache. Do nothing if `result` has no library
+        or the compilation has already ended.
         """
         with self._lock:
             if result.library is not None and not self._is_done:
@@ -69,9 +75,9 @@ class Compilation:
 
     def wait(self, timeout: float = -1) -> ctypes.CDLL | None:
         """Compile the source now, unless another thread is compiling it. Return the library, or
-        None if the compilation failed (`reason`).
+        None if the compilation has failed (`reason`).
 
-        After `timeout` seconds of waiting for another thread, return None, without a reason.
+        If another thread does not finish within `timeout` seconds, return None, without a reason.
         """
         if not self._is_done:
             worker = self._start_worker()
@@ -82,8 +88,8 @@ class Compilation:
         return self.library
 
     def _start_worker(self) -> threading.Thread | None:
-        """Return a thread that compiles on behalf of the main thread, in which an interrupt could
-        leave the work half done. Return None in any other thread, or if no thread can be started.
+        """Return a thread that compiles on behalf of the main thread, where an interrupt could stop
+        the compilation halfway. Return None in any other thread, or if no thread can be started.
         """
         if threading.current_thread() is not threading.main_thread():
             return None

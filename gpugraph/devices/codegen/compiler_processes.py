@@ -1,7 +1,7 @@
 """Processes of compilers. Each has its own process session, and limits on its time and output.
 
-A compiler that exceeds a limit is killed with all its children. Children that outlive the compiler
-and keep its output pipe open are killed as well, so nothing waits for them.
+A compiler that exceeds a limit is killed together with all its children. Children that outlive the
+compiler and keep its output pipe open are killed as well, so that nothing waits for them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NICE = 10
 
 class Outcome(NamedTuple):
     """The result of a compiler process: its exit status, its output, and the reason if it was
-    killed, else "".
+    killed. Otherwise the reason is "".
     """
 
     status: int
@@ -56,10 +56,10 @@ class CompilerProcesses:
         """Run a command and return its outcome.
 
         Args:
-          source: its standard input.
-          most_seconds: the time limit.
-          variables: additions to its environment.
-          is_nice: whether it has a lower priority.
+          source: the text for its standard input.
+          most_seconds: the time limit in seconds.
+          variables: environment variables in addition to those of this process.
+          is_nice: whether the process has a lower priority.
         """
         with tempfile.TemporaryFile() as file:
             file.write(source.encode())
@@ -94,7 +94,7 @@ class CompilerProcesses:
         return Outcome(child.returncode, output.decode(errors="replace"), stopped)
 
     def close(self) -> None:
-        """Kill the running compilers. Later calls of `run` start none."""
+        """Kill the running compilers. Later calls of `run` do not start any."""
         with self._lock:
             self._is_closed = True
             children = list(self._running)
@@ -135,6 +135,6 @@ def _wait_for_end(child: subprocess.Popen[bytes], deadline: float) -> bool:
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """Kill a compiler and all processes that it has started, that is, its process session."""
+    """Kill a compiler and all processes that it has started, which are its process session."""
     with contextlib.suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)

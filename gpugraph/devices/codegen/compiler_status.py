@@ -9,13 +9,13 @@ class CompilerStatus(NamedTuple):
     """The status of a C compiler.
 
     Args:
-      path: its file; empty if it was not found.
-      version: its `__VERSION__`; empty until it has compiled something.
-      reason: why nothing can be compiled; empty if it can.
+      path: the compiler's file, or "" if it was not found.
+      version: the compiler's `__VERSION__`, or "" before it has compiled something.
+      reason: the reason why nothing can be compiled, or "" if compilation is possible.
       folder: the folder of compiled objects.
-      cache_reason: why no objects are stored there.
-      compiled, loaded, failed: the numbers of sources that were compiled, found in the cache, or
-        not compiled because of an error.
+      cache_reason: the reason why no objects are stored in the folder, or "".
+      compiled, loaded, failed: the numbers of sources that were compiled, were found in the cache,
+        or could not be compiled because of an error.
       failures: the messages of the last errors.
       unfinished: the number of compilations that have not ended.
     """

@@ -3,8 +3,9 @@ once.
 
     <key of all keys>.bundle     the number of libraries; the key and size of each; then their bytes
 
-Each library is also a separate cache entry. Other plans use that entry, and so does this plan if
-the bundle is missing or damaged. A library from a bundle is checked against its key like any other.
+Each library is also a separate cache entry. Other plans use the separate entry. This plan also uses
+it if the bundle is missing or damaged. A library from a bundle is checked against its key, like any
+other library.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class LibraryBundle:
         self._lock = threading.Lock()
 
     def add(self, source: str) -> None:
-        """Add a source, before `seal`."""
+        """Add a source. This must happen before `seal` is called."""
         self._keys[source] = ""
 
     def seal(self) -> None:
@@ -51,8 +52,8 @@ class LibraryBundle:
             return self._keys[source] or self._key_of_source(source)
 
     def find(self, key: str) -> bytes | None:
-        """Return the bytes of a library if this bundle is in the cache and contains it, else None.
-        Each library is returned once.
+        """Return the bytes of a library if this bundle is in the cache and contains the library.
+        Otherwise return None. Each library is returned only once.
         """
         with self._lock:
             return self._contents.pop(key, None) if self._is_found else None
@@ -70,8 +71,8 @@ class LibraryBundle:
                 self._forget()
 
     def drop(self) -> None:
-        """Discard the bundle. If it was read from the cache, remove it there; else stop collecting
-        libraries for it.
+        """Discard the bundle. If it was read from the cache, remove it from the cache. Otherwise
+        stop collecting libraries for it.
         """
         with self._lock:
             if self._is_found:
@@ -104,8 +105,8 @@ def _packed(contents: Mapping[str, bytes]) -> bytes:
 
 
 def _unpacked(bundle: bytes) -> dict[str, bytes]:
-    """Return the libraries of a cache entry by key. If its layout is invalid, return an empty
-    dict.
+    """Return the libraries of a cache entry by key. If the layout of the entry is invalid, return
+    an empty dict.
     """
     contents = {}
     try:

@@ -15,12 +15,12 @@ _COUNT = itertools.count(1)
 
 
 def load_library(content: bytes, in_memory: bool = True) -> ctypes.CDLL:
-    """Return the loaded library with this content. Raises OSError if it is not a library for this
-    machine.
+    """Load the library with this content and return it. Raises OSError if the content is not a
+    library for this machine.
 
-    It is loaded from an anonymous file in memory (memfd_create). If the system has no such files,
-    or `in_memory` is False, it is loaded from a file in this process's private folder; if
-    `in_memory` is False, the file is kept, for debuggers.
+    The library is loaded from an anonymous file in memory (memfd_create). If the system does not
+    support such files, or if `in_memory` is False, it is loaded from a file in this process's
+    private folder. If `in_memory` is False, the file is kept, for debuggers.
     """
     if in_memory:
         try:

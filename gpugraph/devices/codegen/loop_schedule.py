@@ -1,10 +1,10 @@
 """Loop schedule: the values of a program, divided into passes (loops) over the last axis.
 
-If one reduction depends on another, it needs a later pass over the row: softmax has passes for the
-maximum, the sum of exp, and the quotient. A later pass recomputes the values of earlier passes that
-it needs. A value that is expensive to compute is kept in the memory of an output instead, if
-possible. Outputs are written in the last pass, so that an output may share the memory of an input,
-element for element.
+If one reduction depends on another, it needs a later pass over the row. For example, softmax has
+passes for the maximum, for the sum of exp, and for the quotient. A later pass recomputes the values
+of earlier passes that it needs. If possible, a value that is expensive to compute is stored in the
+memory of an output instead. Outputs are written in the last pass, so that an output may share the
+memory of an input element by element.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Store = tuple[int, int]
 
 @dataclass
 class Pass:
-    """One loop along the last axis. Values are numbers in the program.
+    """One loop along the last axis. Values are identified by their numbers in the program.
 
     Args:
-      rows: values computed once per row, before the loop.
-      values: the values computed for each element, in order.
+      rows: values that are computed once per row, before the loop.
+      values: the values that are computed for each element, in order.
       reloads: for each value that an earlier pass has stored, the output that contains it.
       lanes: the reductions along the last axis that this pass computes.
-      columns: the reductions over rows; the pass adds each element to the total of its column.
+      columns: the reductions over rows. The pass adds each element to the total of its column.
       stores: the values that the pass writes to outputs.
     """
 
@@ -46,11 +46,11 @@ class Schedule:
 
     Args:
       spans: for each value, the axes along which it varies.
-      once: scalars that depend on no reduction, computed before all rows.
-      after: values computed after a row's passes, for row_stores (outputs with one element per row)
-        and row_sums (reductions over rows of such values).
-      late: values computed after all rows, from the reductions over rows.
-      late_stores: the outputs to which they are written.
+      once: scalars that depend on no reduction. They are computed before all rows.
+      after: values that are computed after a row's passes, for row_stores (outputs with one element
+        per row) and row_sums (reductions over rows of such values).
+      late: values that are computed after all rows, from the reductions over rows.
+      late_stores: the outputs to which these values are written.
     """
 
     program: Program
@@ -101,8 +101,8 @@ def schedule(program: Program) -> Schedule:
 
 
 def _first_passes(program: Program) -> list[int]:
-    """Return, for each value, the number of the first pass that can compute it. For a value with
-    one number per row, return the number of the pass before which it can be computed.
+    """Return, for each value, the number of the first pass that can compute it. For a value that
+    has one number per row, return the number of the pass before which it can be computed.
     """
     passes: list[int] = []
     row_reductions = program.row_reductions()
@@ -136,11 +136,11 @@ def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
 
 
 def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, int]:
-    """Find outputs that can keep expensive values which an earlier pass computes and the last pass
-    needs. Return an output for each such value.
+    """Find outputs that can hold expensive values which an earlier pass computes and the last pass
+    needs. Return the output for each such value.
 
-    The last pass must write that output itself, and the output must have the value's dtype. If both
-    a value and its operand qualify, the value is kept.
+    The last pass must write this output itself, and the output must have the value's dtype. If both
+    a value and its operand qualify, only the value is stored.
     """
     program = order.program
     slots: dict[int, int] = {}
@@ -172,8 +172,8 @@ def _is_expensive(order: Schedule, index: int) -> bool:
 
 
 def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> bool:
-    """Return whether a pass after pass `number` still reads elements of an input, if it loads the
-    values in `slots`. That input might share the memory of the output that keeps a value.
+    """Return whether any pass after pass `number` still reads elements of an input if it loads the
+    values in `slots`. Such an input might share the memory of the output that holds a value.
     """
     program = order.program
     return any(
@@ -192,9 +192,9 @@ def _assign_values(order: Schedule) -> None:
     known = set(program.row_reductions())
 
     def assign_scalars(wanted: Iterable[int], target: list[int]) -> None:
-        """Add the `wanted` values that do not vary along the last axis, and their operands, to
-        `target`, unless they are computed before. Scalars that depend on no reduction are added to
-        `once` instead.
+        """Add to `target` those of the `wanted` values, and of their operands, that do not vary
+        along the last axis and are not computed earlier. Scalars that depend on no reduction are
+        added to `once` instead.
         """
         scalars = (index for index in wanted if not order.is_element(index))
         for index in program.needed(scalars, known):

@@ -5,13 +5,14 @@
 
 The content will be executed, so a file is used only if no other user (except root) can have written
 it. The folder and all folders above it are checked at each use, and a file is checked after it has
-been opened (`codegen.trusted_folders`). A file appears only when it is complete, and its digest is
-checked. Files that a full or broken disk has truncated, or that were renamed, are removed, and
-their code is compiled again. Threads and processes may share the folder, and any file may vanish at
-any time. The thread that compiles an entry locks its key, and other threads and processes wait for
-it. When the files exceed a size limit, the least recently used ones are removed.
+been opened (`codegen.trusted_folders`). A file is renamed to its final name only when it is
+complete, and its digest is checked when it is read. Files that a full or broken disk has truncated,
+or that were renamed, are removed, and their code is compiled again. Threads and processes may share
+the folder, and any file may disappear at any time. The thread that compiles an entry locks its key,
+and other threads and processes wait for it. When the files exceed a size limit, the least recently
+used files are removed.
 
-If the folder can't be used, nothing is stored, and `reason` holds the reason.
+If the folder can't be used, nothing is stored, and `reason` contains the cause.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ invalid.
 
 
 def cache_folder() -> Path:
-    """Return the folder of this user's compiled code; it may not exist yet."""
+    """Return the folder of this user's compiled code. It may not exist yet."""
     base = setting("XDG_CACHE_HOME")
     root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~"), ".cache")
     return root / "gpugraph" / "native"
@@ -60,13 +61,15 @@ def cache_folder() -> Path:
 
 @cache
 def log_once(reason: str) -> None:
-    """Log a warning, once per reason, that compiled code is not stored."""
+    """Log a warning that compiled code is not stored, with the reason. Each reason is logged only
+    once.
+    """
     logging.getLogger(__name__).warning("%s", reason)
 
 
 def key_of(*parts: object) -> str:
-    """Return a key of 40 hexadecimal digits: a digest of the `repr` of `parts`, which must contain
-    everything that affects an entry's content.
+    """Return a key of 40 hexadecimal digits, which is a digest of the `repr` of `parts`. `parts`
+    must contain everything that affects an entry's content.
     """
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
 
@@ -74,10 +77,11 @@ def key_of(*parts: object) -> str:
 class ObjectCache:
     """A cache of entries by key, in files of one folder.
 
-    reason: why nothing is stored; empty if there was no problem.
-
     Args:
       ending: the suffix of the files' names.
+
+    Attributes:
+      reason: the reason why nothing is stored, or "" if there was no problem.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES, ending: str = ".so") -> None:
@@ -91,8 +95,8 @@ class ObjectCache:
 
     @uninterrupted
     def load(self, key: str) -> bytes | None:
-        """Return the content stored under the key, or None. An invalid file with this name is
-        removed.
+        """Return the content that is stored under the key, or None. If the file with this name is
+        invalid, it is removed.
         """
         name = self._name(key)
         with self._folder() as folder:
@@ -113,8 +117,8 @@ class ObjectCache:
 
     @uninterrupted
     def store(self, key: str, content: bytes) -> bool:
-        """Store a content under its key. Return whether it was stored. If not, `reason` is set,
-        except for a content that is too large.
+        """Store a content under its key. Return whether it was stored. If not, set `reason`, unless
+        the content is too large.
         """
         name = self._name(key)
         if self.reason or len(content) > _MOST_ENTRY_BYTES - _DIGEST:
@@ -198,8 +202,9 @@ class ObjectCache:
         return name
 
     def _prune(self, folder: int) -> None:
-        """If the entries exceed the size limit, remove the least recently used ones until they fill
-        three quarters of it. Also remove old unfinished files of processes that died.
+        """If the entries exceed the size limit, remove the least recently used entries until the
+        rest fills three quarters of the limit. Also remove old unfinished files of processes that
+        have died.
 
         Only regular files with names of this cache are counted and removed.
         """

@@ -1,4 +1,4 @@
-"""The features of the processor for which code is compiled, as a part of cache keys."""
+"""The features of the processor for which code is compiled. They are part of cache keys."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Programs: the work of a native kernel as a list of values. Each value is computed from earlier
-values over a space of axes.
+"""Programs: the computation of a native kernel as a list of values. Each value is computed from
+earlier values over a space of axes.
 
     space (rows, columns)          x: (yes, yes)   bias: (no, yes)   largest: (yes, no)   rate: ()
 
-The axes along which a value varies are called its spans; it is constant along the other axes of the
-space. An input is a C-ordered array with the axes of its spans. `Fusion` (program_builder.py)
-creates programs from ops and shapes.
+The spans of a value mark the axes of the space along which it varies. Along the other axes it is
+constant. An input is a C-ordered array that has only the axes of its spans. `Fusion`
+(program_builder.py) creates programs from ops and shapes.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from gpugraph.base.dtypes import DType
 
 
 class NotNativeError(Exception):
-    """Raised for an op that no native kernel can compute. The message is the reason."""
+    """The error for an op that no native kernel can compute. The message is the reason."""
 
 
 class Input(NamedTuple):
-    """An array that the kernel reads; a number if it varies along no axis.
+    """An array that the kernel reads. If it varies along no axis, it is a single number.
 
     Args:
       source: the number of another input if this input reads the same array along other axes, else
@@ -37,7 +37,7 @@ class Literal(NamedTuple):
     """A number that is part of the source.
 
     Args:
-      literal: its C literal; the literals of -0.0 and 0.0 differ.
+      literal: the C literal of the number. The literals of -0.0 and 0.0 differ.
     """
 
     dtype: DType
@@ -45,8 +45,8 @@ class Literal(NamedTuple):
 
 
 class Index(NamedTuple):
-    """The index of an element along the axis that `spans` marks. If `spans` marks no axis, because
-    the axis has size 1, the index is 0.
+    """The index of an element along the axis that `spans` marks. If the axis has size 1, `spans`
+    marks no axis, and the index is 0.
     """
 
     dtype: DType
@@ -55,10 +55,10 @@ class Index(NamedTuple):
 
 class Apply(NamedTuple):
     """An `Elementwise` expression of earlier values. In the expression, `T` is the C type of
-    `type`, and `U` the C type of `dtype`, the result's dtype.
+    `type`, and `U` is the C type of `dtype`, the dtype of the result.
 
     Args:
-      fails: a condition on the same values that makes the run fail, and the error's message.
+      fails: a condition on the same values that makes the run fail, and the message of the error.
     """
 
     expression: str
@@ -69,10 +69,10 @@ class Apply(NamedTuple):
 
 
 class Reduce(NamedTuple):
-    """A reduction of an earlier value, `input`, by the expressions of a `Reduction`.
+    """A reduction of the earlier value `input`, with the expressions of a `Reduction`.
 
     Args:
-      axis: "last"; "rows" (all axes but the last); "all"; or "none" (a single element).
+      axis: "last"; "rows" (all axes except the last); "all"; or "none" (a single element).
     """
 
     start: str
@@ -88,13 +88,14 @@ Value = Input | Literal | Index | Apply | Reduce
 
 
 class Program(NamedTuple):
-    """A kernel's values, each after its operands; the numbers of the values that are outputs; and
-    the axes along which each output varies.
+    """The values of a kernel, each after its operands.
 
-    If an output has axes that its value does not have, the value is repeated along these.
+    The program also contains the numbers of the values that are outputs, and the axes along which
+    each output varies. If an output has axes that its value does not have, the value is repeated
+    along these axes.
 
     Args:
-      narrow: the size of the last axis if the axis is so small that the source contains its size,
+      narrow: the size of the last axis if this axis is so small that the source contains its size,
         else 0.
     """
 
@@ -115,15 +116,15 @@ class Program(NamedTuple):
         return _inputs(self.values)
 
     def source(self, index: int) -> int:
-        """Return the number of the input whose array this input reads: the input itself if it has a
-        separate array.
+        """Return the number of the input whose array this input reads. If the input has a separate
+        array, this is its own number.
         """
         value = self.values[index]
         return value.source if isinstance(value, Input) and value.source >= 0 else index
 
     @property
     def reductions(self) -> dict[int, Reduce]:
-        """The reductions of more than one element, by number."""
+        """The reductions over more than one element, by number."""
         return {
             index: value
             for index, value in enumerate(self.values)
@@ -150,7 +151,7 @@ class Program(NamedTuple):
         return (value.input,) if isinstance(value, Reduce) else ()
 
     def made_of(self, first: Iterable[int]) -> set[int]:
-        """Return the numbers in `first` and the numbers of all values that depend on any of
+        """Return the numbers in `first`, and the numbers of all values that depend on any of
         these.
         """
         users = set(first)
@@ -160,8 +161,8 @@ class Program(NamedTuple):
         return users
 
     def needed(self, targets: Iterable[int], known: Container[int] = ()) -> list[int]:
-        """Return `targets` and the values on which they depend, in order. Leave out `known`, and
-        values on which only `known` depends.
+        """Return `targets` and the values on which they depend, in order. Omit `known`, and values
+        on which only `known` depends.
         """
         needed: set[int] = set()
         pending = list(targets)
@@ -173,7 +174,9 @@ class Program(NamedTuple):
         return sorted(needed)
 
     def spans(self) -> list[tuple[bool, ...]]:
-        """Return a tuple for each value: whether the value varies along each axis."""
+        """Return, for each value, a tuple that contains whether the value varies along each
+        axis.
+        """
         spans: list[tuple[bool, ...]] = []
         for index, value in enumerate(self.values):
             if isinstance(value, (Input, Index)):
@@ -191,8 +194,8 @@ class WhileProgram(NamedTuple):
 
     Args:
       variables: the numbers of the inputs that are loop variables.
-      next: the numbers of the loop variables' values for the next iteration.
-      condition: the number of the value that decides whether there is another iteration.
+      next: the numbers of the values that the loop variables have in the next iteration.
+      condition: the number of the value that determines whether there is another iteration.
     """
 
     axes: int

@@ -1,4 +1,5 @@
-"""The builder of programs: `Fusion` collects the values of ops, and broadcasts them as NumPy does.
+"""The builder of programs. `Fusion` collects the values of ops, and broadcasts them in the same way
+as NumPy.
 
     fusion = Fusion()
     x, bias = fusion.input(float32, (256, 128)), fusion.input(float32, (128,))
@@ -7,7 +8,7 @@
     program, sizes = fusion.finish()
 
 Adjacent axes are merged if each value varies along both or neither of them, and axes of size 1 are
-dropped. So kernels for different shapes may have the same source; they receive the sizes when they
+dropped. So kernels for different shapes may have the same source. They receive the sizes when they
 are bound.
 """
 
@@ -49,10 +50,10 @@ class Fused(NamedTuple):
 
 
 class Fusion:
-    """Collects the values of a program. Its methods return values as numbers.
+    """A builder of a program. Its methods return values as numbers.
 
     Args:
-      gpu: whether the program is for a GPU; GPUs and the CPU support different dtypes.
+      gpu: whether the program is for a GPU. GPUs and the CPU support different dtypes.
     """
 
     def __init__(self, gpu: bool = False) -> None:
@@ -67,21 +68,21 @@ class Fusion:
     # -- values
 
     def input(self, dtype: DType, shape: Sequence[int]) -> int:
-        """Add an array that the kernel reads. `bind` takes the inputs in the order of these
+        """Add an array that the kernel reads. The inputs of `bind` are in the order of these
         calls.
         """
         self._check(dtype)
         return self._add(Input(dtype.base_dtype, ()), tuple(shape))
 
     def constant(self, value: Any, dtype: DType) -> int:
-        """Add a constant; its value becomes part of the generated source."""
+        """Add a constant. Its value becomes part of the generated source."""
         self._check(dtype)
         return self._add(Literal(dtype.base_dtype, literal(value, dtype.base_dtype)), ())
 
     def index(self, size: int, dtype: DType) -> int:
-        """Add the vector 0, 1, ..., size - 1, along the last axis.
+        """Add the vector 0, 1, ..., size - 1 along the last axis.
 
-        Its elements are the indices along that axis; `expand` moves it to another axis.
+        To move it to another axis, pass it to `expand`.
         """
         self._check(dtype)
         return self._add(Index(dtype.base_dtype, ()), (size,))
@@ -111,7 +112,8 @@ class Fusion:
         return self._add(Apply(expression, tuple(inputs), *types, fails), shape)
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
-        """Add a reduction over axes (all by default), which keep size 1 in its shape.
+        """Add a reduction over axes, by default all. In the shape of the result, the reduced axes
+        have size 1.
 
         The result has the value's dtype.
         """
@@ -125,17 +127,17 @@ class Fusion:
         return number
 
     def output(self, value: int, shape: Sequence[int] | None = None) -> int:
-        """Mark a value as an output and return its index. `bind` takes the outputs in the order of
+        """Mark a value as an output and return its index. The outputs of `bind` are in the order of
         these calls.
 
-        With a `shape`, the value is repeated along the axes in which it has size 1.
+        With a `shape`, the value is repeated along the axes where it has size 1.
         """
         self._outputs.append(value)
         self._output_shapes.append(self._shapes[value] if shape is None else tuple(shape))
         return len(self._outputs) - 1
 
     def shape(self, value: int) -> Shape:
-        """Return a value's shape; reduced axes have size 1."""
+        """Return the shape of a value. Reduced axes have size 1."""
         return self._shapes[value]
 
     def dtype(self, value: int) -> DType:
@@ -143,7 +145,8 @@ class Fusion:
         return self._values[value].dtype
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Add a value that is `value` with additional axes of size 1, so that its shape is `shape`.
+        """Add a value that has the elements of `value` and the shape `shape`, which has additional
+        axes of size 1.
 
         Leading axes of size 1 have no effect, and are omitted. Raises ValueError if the shapes
         differ in another way.
@@ -162,8 +165,9 @@ class Fusion:
         raise ValueError(f"{list(old)} can't be {list(shape)} by further axes of size 1")
 
     def _transpose(self, number: int, positions: Shape) -> int:
-        """Add a value with its axes moved to `positions`, counted from 0 for the last axis; all
-        other axes have size 1. The value's operands are transposed with it.
+        """Add a value whose axes are the axes of another value, moved to `positions`. Positions are
+        counted from the end: 0 is the last axis. All other axes have size 1. The operands of the
+        value are transposed in the same way.
         """
         value, shape = self._values[number], self._shapes[number]
         positions = positions[: len(shape)]
@@ -198,8 +202,8 @@ class Fusion:
     # -- the program
 
     def finish(self) -> Fused:
-        """Return the program and its sizes. Raises NotNativeError if no kernel has loops for its
-        reductions and outputs.
+        """Return the program and its sizes. Raises NotNativeError if no kernel has loops that can
+        compute its reductions and outputs.
         """
         groups, values, sizes = self._collapse(self._outputs)
         along = tuple(_along(shape, groups) for shape in self._output_shapes)
@@ -216,16 +220,19 @@ class Fusion:
         Raises NotNativeError if the loop variables are not all scalars or vectors of one size.
 
         Args:
-          condition: the value that decides whether there is another iteration.
-          changing: the values for the next iteration, by loop variable (an input).
+          condition: the value that determines whether there is another iteration.
+          changing: maps each loop variable (an input) to the value that it has in the next
+            iteration.
         """
         variables, following = tuple(changing), tuple(changing.values())
         groups, values, sizes = self._collapse([*variables, *following, condition])
         return WhileProgram(len(groups), values, variables, condition, following), sizes
 
     def _collapse(self, targets: Iterable[int]) -> tuple[list[list[int]], tuple[Value, ...], Shape]:
-        """Merge the axes. Return the groups of merged axes, counted from the last axis; the values,
-        with spans by group; and the sizes of the groups.
+        """Merge the axes. Return the groups of merged axes, the values, and the sizes of the
+        groups.
+
+        Axes are counted from the last axis. The spans of the returned values refer to groups.
         """
         shapes = self._used(targets)
         space = _broadcast([*shapes, *self._output_shapes])
@@ -245,7 +252,7 @@ class Fusion:
     def _used(self, targets: Iterable[int]) -> list[Shape]:
         """Return the shapes of the values on which `targets` depend, and () for all other values.
 
-        If only a transposed form of an input is used, the input gets the shape of that form.
+        If an input is used only in transposed form, its shape is the shape of that form.
         """
         shapes = list(self._shapes)
         needed = set(Program(0, tuple(self._values), (), ()).needed(targets))
@@ -276,8 +283,8 @@ class Fusion:
         return groups
 
     def _treatment(self, axis: int, shapes: Sequence[Shape]) -> tuple[bool, ...]:
-        """Return flags for an axis. Two axes can be merged only if their flags are equal: whether
-        each value varies along the axis, and whether each reduction reduces it.
+        """Return flags for an axis: whether each value varies along the axis, and whether each
+        reduction reduces it. Two axes can be merged only if their flags are equal.
         """
         along = [len(shape) > axis and shape[-1 - axis] != 1 for shape in shapes]
         reduced = [
@@ -288,8 +295,8 @@ class Fusion:
         return (*along, *reduced)
 
     def _axis(self, number: int, value: Reduce, groups: list[list[int]]) -> str:
-        """Return the kind of axes of a reduction for `Reduce.axis`. Raises NotNativeError if
-        kernels can't reduce over this set of axes.
+        """Return the value of `Reduce.axis` for a reduction. Raises NotNativeError if kernels can't
+        reduce over its set of axes.
         """
         shape = self._shapes[value.input]
         along = zip(_along(shape, groups), groups)
@@ -325,7 +332,7 @@ def _broadcast(shapes: Sequence[Shape]) -> Shape:
 
 
 def _check_program(program: Program) -> Program:
-    """Return the program unchanged. Raises NotNativeError, with the reason, if the kernels' loops
+    """Return the program unchanged. Raises NotNativeError, with the reason, if the loops of kernels
     can't compute it.
     """
     if not program.outputs:

@@ -1,4 +1,4 @@
-"""Program source: the code that is common to the C and CUDA kernels of a program.
+"""Program source: the code that the C and CUDA kernels of a program have in common.
 
 Names in the generated code, where `<n>` is the number of a value and `<slot>` of an output:
 
@@ -27,11 +27,12 @@ from gpugraph.devices.codegen.program import Input, Program
 
 
 class ProgramSource:
-    """Writes the parts of a program's kernels that are the same in C and CUDA.
+    """The parts of a program's source that are the same in C and CUDA.
 
-    scratch: the kind of partial results in scratch memory, by number of the reduction: "columns" (a
-    total for each column), "parts" (one for each part of the rows) or "whole" (one for each part of
-    the only axis).
+    Attributes:
+      scratch: the kind of partial results in scratch memory, by number of the reduction: "columns"
+        (a total for each column), "parts" (one for each part of the rows) or "whole" (one for each
+        part of the only axis).
     """
 
     index_type = "int64_t"
@@ -43,9 +44,12 @@ class ProgramSource:
     def __init__(
         self, program: Program, key: object, reduction_functions: str = "", whole: bool = False
     ) -> None:
-        """key: everything that affects the source. Its digest becomes the kernel's name.
-        reduction_functions: a template (see `Values`). whole: whether the only axis of the program
-        is divided among the parts of a launch.
+        """Schedule the program.
+
+        Args:
+          key: everything that affects the source. Its digest becomes the kernel's name.
+          reduction_functions: a template (see `Values`).
+          whole: whether the only axis of the program is divided among the parts of a launch.
         """
         self.program = program
         self.name = "gg_" + hashlib.sha256(repr(key).encode()).hexdigest()[:16]
@@ -61,15 +65,15 @@ class ProgramSource:
                 self.scratch[index] = "whole"
 
     def reductions_in(self, kind: str) -> list[int]:
-        """Return the numbers of the reductions whose scratch memory is of this kind (see `scratch`
-        above).
+        """Return the numbers of the reductions whose scratch memory has this kind, which is a value
+        of `scratch`.
         """
         return [index for index, its_kind in self.scratch.items() if its_kind == kind]
 
     @property
     def has_row_results(self) -> bool:
-        """Whether some reduction has a result for each row, so that a row must not be divided
-        between parts.
+        """Whether a reduction has a result for each row. If so, a row must not be divided between
+        parts of a launch.
         """
         return bool(self.program.row_reductions() or self.schedule.row_sums)
 
@@ -79,7 +83,7 @@ class ProgramSource:
         """Return the declaration of a variable that may be unused.
 
         Args:
-          kind: its C type, by default the type of indices.
+          kind: the C type of the variable, by default the type of indices.
         """
         return f"{kind or f'const {self.index_type} '}{name} = {value}; (void){name};"
 
@@ -150,20 +154,21 @@ class ProgramSource:
     def scalars(
         self, wanted: Iterable[int], load: str = "in{}[0]", known: Collection[int] = ()
     ) -> list[str]:
-        """Return declarations of the `wanted` values that are not in `known`.
+        """Return declarations of those `wanted` values that are not in `known`.
 
         Args:
-          load: a template of an input's element.
+          load: a template of the expression for an input's element.
         """
         return [self.values.statement(index, load) for index in wanted if index not in known]
 
     def element(
         self, row_pass: Pass, load: str = "row_in{}[e]", store: str = "row_out{}[e]"
     ) -> list[str]:
-        """Return a pass's statements for element `e`, from loads to stores, without its reductions.
+        """Return the statements of a pass for element `e`, from loads to stores, without its
+        reductions.
 
         Args:
-          load, store: templates of the elements of inputs and outputs.
+          load, store: templates of the expressions for the elements of inputs and outputs.
         """
         values, lines = self.values, []
         for index in sorted({*row_pass.values, *row_pass.reloads}):
@@ -187,17 +192,17 @@ class ProgramSource:
     # -- rows: code that C and CUDA write differently
 
     def _start(self, index: int) -> str:
-        """Return the declaration of the total of a reduction along a row."""
+        """Return the declaration of the variable for the total of a reduction along a row."""
         raise NotImplementedError
 
     def _add(self, index: int) -> str:
-        """Return the statement that combines a row's result with the total of a reduction over
+        """Return the statement that combines the result of a row with the total of a reduction over
         rows.
         """
         raise NotImplementedError
 
     def _total(self, index: int) -> str:
-        """Return the expression for the total of a reduction along a row, after the row's
+        """Return the expression for the total of a reduction along a row, for use after the row's
         elements.
         """
         raise NotImplementedError
@@ -213,15 +218,15 @@ class ProgramSource:
         raise NotImplementedError
 
     def _column(self, index: int) -> list[str]:
-        """Return the declaration of column `e` of a reduction over rows, from the partial results
-        of all parts.
+        """Return the declaration of the total of column `e` of a reduction over rows, computed from
+        the partial results of all parts.
         """
         raise NotImplementedError
 
     # -- rows: code that is the same in C and CUDA
 
     def passes(self, order: Schedule, known: Collection[int] = ()) -> list[str]:
-        """Return all passes over one row, and the values computed between and after them.
+        """Return all passes over one row, and the values that are computed between and after them.
 
         Args:
           known: values that are already declared.

@@ -1,13 +1,13 @@
-"""Trusted folders: folders and files that no other user can have written. The folders are checked
-after they are opened, and then used by their descriptors.
+"""Trusted folders: folders and files that no other user can have written. A folder is checked after
+it is opened, and is then used through its descriptor.
 
     with open_folder(path) as folder:       created with its parents if missing, mode 0700
         write_file(folder, name, content)   whole, or not at all
         read_file(folder, name, max)        a regular file of this user or root, of a bounded size
 
-A user who can write to a folder can replace the folders in it, so all folders above are checked
-too, as ssh does. Each folder must belong to this user or to root. No other user may be able to
-write to the folder, unless it has the sticky bit (as /tmp has).
+A user who can write to a folder can replace the folders in it. Therefore all folders above are
+checked too, as ssh does. Each folder must belong to this user or to root. No other user may be able
+to write to the folder, unless it has the sticky bit (as /tmp has).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextlib.contextmanager
 def open_folder(path: Path) -> Iterator[int]:
-    """Yield a descriptor (for `dir_fd`) of a folder that only this user can write; missing folders
+    """Yield a descriptor (for `dir_fd`) of a folder that only this user can write. Missing folders
     are created.
 
     Raises PermissionError, with the name of the folder, if other users could write to it. Raises
@@ -47,7 +47,9 @@ def open_folder(path: Path) -> Iterator[int]:
 
 
 def _walk(path: str) -> int:
-    """Return a descriptor of the folder at an absolute path, in which no component is a link."""
+    """Return a descriptor of the folder at an absolute path. No component of the path may be a
+    link.
+    """
     reached = os.sep
     handle = os.open(reached, _FOLDER)
     try:
@@ -85,10 +87,10 @@ def _check(
 
 
 def read_file(folder: int, name: str, most_bytes: int) -> bytes:
-    """Return the content of a file, and set its time of last use to now.
+    """Return the content of a file, and set its time of last use to the current time.
 
     Raises FileNotFoundError if the file does not exist. Raises PermissionError, before anything is
-    read, if another user may have written it, or if it is not a regular file of at most
+    read, if another user may have written the file, or if it is not a regular file of at most
     `most_bytes` bytes.
     """
     handle = os.open(name, _READ, dir_fd=folder)
@@ -122,9 +124,9 @@ def write_file(folder: int, name: str, content: bytes) -> None:
 
 
 def remove_file(folder: int, name: str) -> None:
-    """Remove a file, a link (not its target), or an empty folder. Errors are ignored.
+    """Remove a file, a link (but not its target), or an empty folder. Errors are ignored.
 
-    A folder that is not empty is renamed instead, as its contents may belong to another user.
+    A folder that is not empty is renamed instead, because its contents may belong to another user.
     """
     with contextlib.suppress(OSError):
         if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):

@@ -1,9 +1,9 @@
 """The CUDA device: a GPU with memory from a BFC allocator, kernels on one stream, and transfers to
 and from the host.
 
-The compiler first tries to bind a kernel by `kernels`, a `Launcher`, whose work is enqueued on the
-stream. If that fails, it uses and reports the fallback `bind`, which runs the NumPy `Call` on
-copies in host memory.
+The compiler first tries to bind a kernel through `kernels`, a `Launcher`, which enqueues launches
+on the stream. If this fails, the compiler uses and reports the fallback `bind`, which runs the
+NumPy `Call` on copies in host memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ device with little memory uses a sixteenth of it.
 
 
 class CudaDevice(Device):
-    """One GPU or a part of one GPU, controlled by `driver`."""
+    """One GPU, or one of the devices into which a GPU is divided. `driver` controls it."""
 
     has_kernels = True
 
@@ -85,8 +85,8 @@ class CudaDevice(Device):
         return self._kernels
 
     def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
-        """Allocate as `Device.take` does. If that fails, staging first releases the device memory
-        that it keeps for reuse.
+        """Allocate memory as `Device.take` does. If that fails, staging first releases the device
+        memory that it keeps for reuse, and the allocation is repeated.
         """
         block = Block(self, None, None) if block is None else block
         if self.allocator.allocate_for(block, num_bytes, optional=True):
@@ -107,14 +107,14 @@ class CudaDevice(Device):
         return Array(address or 0, shape, dtype.base_dtype.as_numpy_dtype)
 
     def owns(self, array: Any) -> bool:
-        """Return whether kernels of this device can use the array: it is a GPU array, or it is on
-        the host because it has strings or is empty.
+        """Return whether kernels of this device can use the array. They can if it is a GPU array,
+        or if it is on the host because it has strings or is empty.
         """
         return isinstance(array, Array) or bool(array.dtype == object or array.size == 0)
 
     def write(self, array: Any, value: NDArray[Any]) -> None:
-        """Enqueue a copy of the host array `value` to `array`. If `array` is in host memory, it is
-        written immediately.
+        """Enqueue a copy of the host array `value` to `array`. If `array` is in host memory, write
+        it immediately.
         """
         if isinstance(array, Array):
             with self.lock:
@@ -123,8 +123,8 @@ class CudaDevice(Device):
             array[...] = value
 
     def read(self, array: Any) -> NDArray[Any]:
-        """Return a copy of the array on the host, after all enqueued work has ended. Raises
-        DriverError if that work has failed.
+        """Return a copy of the array on the host, after all enqueued commands have ended. Raises
+        DriverError if one of them has failed.
         """
         if not isinstance(array, Array):
             return array.copy()
@@ -136,7 +136,7 @@ class CudaDevice(Device):
 
     def fetching(self, array: Any) -> Any:
         """Return an object that fetches the array asynchronously through pinned memory. Return None
-        for an array on the host and for an empty array.
+        if the array is on the host or is empty.
         """
         with self.lock:
             if isinstance(array, Array) and array.nbytes > 0:
@@ -144,8 +144,8 @@ class CudaDevice(Device):
             return None
 
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
-        """Return a callable that copies `array` on `source` to `target` on this device: peer to
-        peer between GPUs, else through host memory.
+        """Return a callable that copies `array` on `source` to `target` on this device. Between
+        GPUs it copies peer to peer, otherwise through host memory.
         """
         if isinstance(source, CudaDevice) and isinstance(target, Array):
             return lambda: self._copy_peer(source, array, target)
@@ -154,8 +154,8 @@ class CudaDevice(Device):
         return lambda: self.write(target, source.read(array))
 
     def _copy_peer(self, source: CudaDevice, array: Array, target: Array) -> None:
-        """Copy from another GPU. The copy comes after the work that is enqueued on either GPU now,
-        and before work enqueued later.
+        """Copy from another GPU. The copy comes after all commands that are currently enqueued on
+        either GPU, and before commands that are enqueued later.
         """
         if not array.nbytes:
             return
@@ -180,11 +180,11 @@ class CudaDevice(Device):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
     ) -> Callable[[], Any]:
-        """Bind the kernel's NumPy `Call` to copies of the arrays in host memory, as a fallback."""
+        """Bind the kernel's NumPy `Call`, as a fallback, to copies of the arrays in host memory."""
         return OnHost(self, reference(kernel), context, arrays)
 
     def memory_note(self) -> str:
-        """Return a text for out-of-memory messages: the free and total memory of the whole GPU,
+        """Return text for out-of-memory messages: the free and the total memory of the whole GPU,
         including memory that other processes use.
         """
         about = self.driver.properties
@@ -194,17 +194,17 @@ class CudaDevice(Device):
         )
 
     def capture(self, work: Callable[[], Any]) -> Callable[[], None]:
-        """Call `work` in a CUDA capture, which records the enqueued work in a CUDA graph instead of
-        executing it. Return a callable that launches the graph.
+        """Call `work` in a CUDA capture, which records the commands that `work` enqueues in a CUDA
+        graph instead of executing them. Return a callable that launches the graph.
 
-        Raises DriverError if some of it can't be captured, or if CUDA_LAUNCH_BLOCKING is set.
+        Raises DriverError if a command can't be captured, or if CUDA_LAUNCH_BLOCKING is set.
         """
         if is_blocking():
             raise DriverError("CUDA_LAUNCH_BLOCKING is set: launches are waited for one by one")
         return self.driver.capture(self.compute, work)
 
     def synchronize(self) -> None:
-        """Wait until all enqueued work is done."""
+        """Wait until all enqueued commands have ended."""
         with self.lock:  # another thread's capture would fail
             self.driver.synchronize()
 
@@ -213,7 +213,7 @@ class CudaDevice(Device):
         return Refusals(self._flags)
 
     def close(self) -> None:
-        """Release staging, error flags and workspace, and close the driver, which frees all
+        """Release staging, error flags and workspace. Then close the driver, which frees all
         memory.
         """
         with suppress(DriverError):  # an earlier run has raised the error

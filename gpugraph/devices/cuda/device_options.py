@@ -1,15 +1,15 @@
 """Device options: the CUDA devices of a session, as its options select, divide and limit the GPUs.
 
 As in TensorFlow (`gpu_device.cc`), `visible_device_list` selects and orders the GPUs,
-`device_count["GPU"]` limits their number, `experimental.virtual_devices` divides each into several
-devices, and `per_process_gpu_memory_fraction` limits the memory of undivided GPUs. Without a
-fraction, a device may use the GPU's free memory, except for a reserve. Devices are numbered from 0
-over all GPUs.
+`device_count["GPU"]` limits their number, `experimental.virtual_devices` divides each GPU into
+several devices, and `per_process_gpu_memory_fraction` limits the memory of undivided GPUs. Without
+a fraction, a device may use the GPU's free memory, except for a reserve. Devices are numbered from
+0 across all GPUs.
 
-There are two differences from TensorFlow. In TensorFlow, a fraction above 1 requests unified
-memory; here it is an error. Memory is allocated when it is needed, even without `allow_growth`.
-TensorFlow allocates all memory at once, for all sessions. Here each session has separate memory, so
-if the first session allocated everything, nothing would be left for the others.
+There are two differences from TensorFlow. First, a fraction above 1 requests unified memory in
+TensorFlow, but is an error here. Second, memory is allocated when it is needed, even without
+`allow_growth`. TensorFlow allocates all memory at once, for all sessions. Here each session has
+separate memory, so if the first session allocated all of it, none would be left for other sessions.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _RESERVED_PART = 0.05
 
 
 class Split(NamedTuple):
-    """One GPU device of a session: a GPU, or a part of one.
+    """One GPU device of a session. It is a whole GPU, or a GPU is divided into several of them.
 
     Args:
       ordinal: the GPU's number among the visible GPUs.
-      memory_limit: in bytes.
+      memory_limit: the memory limit in bytes.
       number: the device's number in the session.
     """
 
@@ -45,12 +45,12 @@ class Split(NamedTuple):
 
 
 def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaDevice]:
-    """Create the CUDA devices of a session. Return an empty list if there are no GPUs (`detect` has
-    the reason).
+    """Create the CUDA devices of a session. If there are no GPUs, return an empty list (`detect`
+    gives the reason).
 
     Each device has a separate driver, so it can be closed without affecting the other devices.
-    Raises InternalError if a GPU that was detected can't be used now. Drivers that were opened
-    before are closed.
+    Raises InternalError if a GPU that was detected can't be used now. In this case, drivers that
+    were already opened are closed.
     """
     if options.config.device_count.get("GPU", 1) <= 0:
         return []
@@ -103,7 +103,8 @@ def splits(
 
     Args:
       ordinals: the numbers of the usable GPUs.
-      memory: a function that returns the free and the total bytes of a GPU, by its number.
+      memory: a function that receives the number of a GPU, and returns the GPU's free and total
+        bytes.
     """
     gpu_options = options.config.gpu_options
     most = options.config.device_count.get("GPU", len(ordinals))
@@ -140,7 +141,7 @@ def _check(options: GPUOptions) -> None:
 
 
 def _visible(text: str, ordinals: Sequence[int]) -> list[int]:
-    """Return the ordinals in `visible_device_list`, in its order; if the list is empty, the
+    """Return the ordinals in `visible_device_list`, in its order. If the list is empty, return the
     ordinals of all usable GPUs.
     """
     if not text:
@@ -165,9 +166,12 @@ def _bad_list(text: str, reason: str) -> InvalidArgumentError:
 
 
 def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> None:
-    """Raise an error if GPUs can't be divided as requested. `virtual_devices` has entries for
-    `divided` GPUs, `visible_device_list` selects `visible`, and `device_count` permits `used` of
-    these.
+    """Raise an error if GPUs can't be divided as requested.
+
+    Args:
+      divided: the number of GPUs for which `virtual_devices` has entries.
+      used: the number of GPUs that `device_count` permits.
+      visible: the GPUs that `visible_device_list` selects.
     """
     what = f"GPUOptions.experimental.virtual_devices splits {divided} GPUs"
     if options.per_process_gpu_memory_fraction > 0:
@@ -200,7 +204,7 @@ def _limit(fraction: float, free: int, total: int) -> int:
     """Return the memory limit in bytes of a device that is an undivided GPU.
 
     Args:
-      fraction: the fraction of the total memory; 0 means the free memory except for a reserve.
+      fraction: the fraction of the total memory. 0 means the free memory except for a reserve.
     """
     if fraction > 0:
         return int(total * fraction)

@@ -1,5 +1,5 @@
-"""Fetches: the transfer of a plan's fetched arrays from a GPU to the host. Steps enqueue the
-copies, and a run waits for them at its end.
+"""Fetches: transfers of a plan's fetched arrays from a GPU to the host. Steps enqueue the copies,
+and a run waits for them at its end.
 
 A small array has pinned memory for as long as the plan exists, and its copy is enqueued on the
 compute stream. So the copy is captured with the other commands, and runs need not allocate memory
@@ -32,7 +32,7 @@ def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | N
     pinned memory for the copy, return None.
 
     Args:
-      lock: the lock to hold while enqueueing work on the GPU or waiting for it.
+      lock: the lock to hold while commands are enqueued on the GPU or the host waits for them.
       owner: the device's name, for messages.
     """
     if array.nbytes >= LARGE:
@@ -50,9 +50,9 @@ class Fetch(ABC):
 
     def read(self) -> NDArray[Any]:
         """Wait for the copy that `begin` has enqueued, and return the array on the host. Raises
-        DriverError if the copy or an earlier launch failed.
+        DriverError if the copy or an earlier launch has failed.
 
-        Other threads may enqueue work on the GPU during the wait.
+        Other threads may enqueue commands on the GPU during the wait.
         """
         try:
             return self._read()
@@ -60,7 +60,7 @@ class Fetch(ABC):
             raise late(error, self._owner) from error
 
     def _wait_for(self, stream: Stream) -> None:
-        """Wait until the stream has executed all work that is enqueued on it now."""
+        """Wait until the stream has executed all commands that are currently enqueued on it."""
         driver = self._staging.driver
         with self._lock:
             driver.record(self._copied, stream)
@@ -74,8 +74,8 @@ class Fetch(ABC):
     @property
     @abstractmethod
     def begin(self) -> Callable[[], None]:
-        """The callable of a step that enqueues the copy. The copy comes after all work that was
-        enqueued before.
+        """The callable of a step that enqueues the copy. The copy comes after all commands that
+        were enqueued before.
         """
 
     @abstractmethod
@@ -86,7 +86,7 @@ class Fetch(ABC):
 
 
 class SmallFetch(Fetch):
-    """The fetch of a small array. Its pinned memory exists as long as the fetch."""
+    """The fetch of a small array. Its pinned memory exists as long as this object."""
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str, address: int) -> None:
         super().__init__(staging, array, lock, owner)
@@ -116,7 +116,9 @@ class SmallFetch(Fetch):
 
 
 class LargeFetch(Fetch):
-    """The fetch of a large array. Its pinned memory exists only from `begin` to `read`."""
+    """The fetch of a large array. Its pinned memory exists only from the call of `begin` to the
+    call of `read`.
+    """
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
         super().__init__(staging, array, lock, owner)

@@ -1,10 +1,10 @@
 """Error flags: words of pinned memory in which kernels report invalid input.
 
-A GPU can't raise an error. A kernel that may fail (an index out of range, a value that is not
-finite) sets its flag to 1. Each plan has its own flags, so a run checks only the flags of its own
-kernels when it ends. If the host has not waited for a run's work, the next run raises the error. If
-there is no next run, the error is logged when the plan is released. CUDA's own errors appear only
-when the host waits for the GPU (`late`).
+A GPU can't raise an error. If a kernel fails (because of an index out of range, or a value that is
+not finite), it sets its flag to 1. Each plan has its own flags, so a run checks only the flags of
+its own kernels when it ends. If the host has not waited for the kernels of a run, the next run
+raises the error. If there is no next run, the error is logged when the plan is released. CUDA's own
+errors appear only when the host waits for the GPU (`late`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,14 @@ _logger = logging.getLogger(__name__)
 
 
 class FlagMemory:
-    """The memory for all error flags of one device, allocated at the first use."""
+    """The memory for all error flags of one device. It is allocated when it is first used."""
 
     def __init__(self, pinned: Allocator, wait: Callable[[], Any]) -> None:
-        """wait: a function that waits until all work enqueued on the GPU has ended."""
+        """Describe the memory, without allocating it.
+
+        Args:
+          wait: a function that waits until all commands enqueued on the GPU have ended.
+        """
         self.wait = wait
         self.values: Any = None
         self._pinned = pinned
@@ -62,7 +66,7 @@ class FlagMemory:
         return self._address + 4 * number
 
     def give_back(self, number: int) -> None:
-        """Return the flag with this number to the free flags."""
+        """Make the flag with this number available for other kernels."""
         with self._lock:
             self._free.append(number)
 
@@ -98,10 +102,10 @@ class Refusals:
         self._flags: dict[tuple[str, int], _Flag] = {}
 
     def of(self, name: str, origin: Any) -> Callable[[str], int]:
-        """Return a function for the error flags of the op `name`. Each call takes the message for
-        the next flag, and returns the flag's address.
+        """Return a function that returns the addresses of the error flags of the op `name`. Each
+        call takes the message for the next flag.
 
-        An op that is bound again in each run gets the same flags again.
+        If an op is bound again in each run, it gets the same flags again.
         """
         count = 0
 
@@ -117,8 +121,8 @@ class Refusals:
         return address
 
     def wait(self) -> None:
-        """Wait until all work on the GPU has ended, then call `check`; do nothing if no kernel has
-        a flag.
+        """Wait until all commands on the GPU have ended, then call `check`. Do nothing if no kernel
+        has a flag.
         """
         if self._flags:
             self._memory.wait()
@@ -133,8 +137,8 @@ class Refusals:
             raise error
 
     def _error(self) -> InvalidArgumentError | None:
-        """Return an error for the first flag that is set, with the messages of all set flags, and
-        clear these flags. If no flag is set, return None.
+        """Return an error for the first flag that is set, with the messages of all flags that are
+        set, and clear these flags. If no flag is set, return None.
         """
         values, failed = self._memory.values, []
         if values is None:
@@ -155,7 +159,7 @@ class Refusals:
 
     @uninterrupted
     def release(self) -> None:
-        """Free the flags. Log an error that no run has raised."""
+        """Free the flags. If a flag is set and no run has raised its error, log the error."""
         if self._memory.values is not None and self._flags:
             try:
                 self._memory.wait()
@@ -173,8 +177,8 @@ class Refusals:
 
 
 def late(error: DriverError, name: str) -> DriverError:
-    """Return a copy of an error that appeared while the host waited for the GPU, with advice added
-    to its message.
+    """Return a copy of an error that appeared while the host waited for the GPU. Advice is added to
+    its message.
     """
     message = f"{error.message} (raised while waiting for {name}"
     if not is_blocking():

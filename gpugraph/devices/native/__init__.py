@@ -1,5 +1,5 @@
-"""Native kernels for the CPU: fused programs of elementwise expressions and reductions as C
-functions, and other work as native calls.
+"""Native kernels for the CPU: fused programs of elementwise expressions and reductions become C
+functions, and other ops become native calls.
 
     Fusion      collects ops with shapes; returns a program                codegen/program_builder
     prepare     compiles programs in the background                        background_compilation
@@ -98,8 +98,8 @@ def failed_at(call: Callable[[], int]) -> int:
 
 
 def runtime_reason(wait: bool) -> str | None:
-    """Return why native code can't run: an empty string if it can, None while its runtime is being
-    compiled.
+    """Return the reason why native code can't run, or "" if it can. While its runtime is being
+    compiled, return None.
 
     Args:
       wait: whether to wait for the compilation.
@@ -110,8 +110,8 @@ def runtime_reason(wait: bool) -> str | None:
 
 
 def runtime_failure() -> str:
-    """Return why native code can't run, without starting a compilation. Return an empty string if
-    no failure is known.
+    """Return the reason why native code can't run, without starting a compilation. If no reason is
+    known, return "".
     """
     return RUNTIME.failure
 
@@ -143,5 +143,5 @@ def beside(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
 
 
 def block_of(call: Callable[[], int]) -> int:
-    """Return the address of a call's block."""
+    """Return the address of the block of memory from which a call reads its arguments."""
     return int(call_of(call)[0])

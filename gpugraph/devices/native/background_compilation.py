@@ -1,5 +1,5 @@
-"""Background compilation of programs and loops to functions. Each program is compiled once; one C
-source contains several programs.
+"""Background compilation of programs and loops to functions. Each program is compiled only once.
+One C source contains several programs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Compiled = TypeVar("Compiled")
 
 
 class Prepared(Generic[Compiled]):
-    """A function that is compiled, or will be."""
+    """A function that is compiled or will be compiled."""
 
     def __init__(
         self, compilation: Compilation, load: Callable[[ctypes.CDLL, Runtime], Compiled]
@@ -38,7 +38,7 @@ class Prepared(Generic[Compiled]):
 
     @property
     def reason(self) -> str:
-        """Why the function will never exist, or an empty string if it exists or may still be
+        """The reason why the function will never exist, or "" if it exists or may still be
         compiled.
         """
         return self._compilation.reason or RUNTIME.reason
@@ -72,7 +72,7 @@ def prepare(programs: Sequence[Program]) -> list[Prepared[CompiledFunction]]:
     """Return a `Prepared` for each program, in order, and start to compile the programs that are
     new.
 
-    The compilation is in the background, unless GPUGRAPH_NATIVE is "wait".
+    The compilation runs in the background, unless GPUGRAPH_NATIVE is "wait".
     """
     return _prepare(programs, _PROGRAMS, KernelSource, CompiledFunction)
 

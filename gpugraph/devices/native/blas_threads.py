@@ -1,7 +1,7 @@
 """BLAS threads: the number of threads that NumPy's BLAS uses for a matrix product.
 
-The number comes from a function of the BLAS library with which NumPy is linked. If the BLAS has no
-known function for this, it is assumed to use all processors.
+A function of the BLAS library with which NumPy is linked returns the number. If the BLAS has no
+such function with a known name, it is assumed to use all processors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LINKED = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
 
 
 def blas_threads() -> int:
-    """Return the number of threads that the BLAS uses for one product, at least 1.
+    """Return the number of threads, at least 1, that the BLAS uses for one product.
 
     While `one_blas_thread` limits the BLAS, this is the number that will be restored.
     """
@@ -45,8 +45,8 @@ def reports_threads() -> bool:
 
 @cache
 def _asked() -> Callable[[], int] | None:
-    """Return the function of NumPy's BLAS that returns its number of threads. If no such function
-    is known, return None.
+    """Return the function of NumPy's BLAS that returns its number of threads. If no function with a
+    known name exists, return None.
     """
     for module in filter(None, map(sys.modules.get, _LINKED)):
         try:

@@ -6,8 +6,8 @@ forms:
     whole      for reductions of a single axis: each pass is divided into parts; scalars are
                computed between the passes
 
-Parts can run on different threads. A part is a call of `void name_part(void *block, int64_t
-which)`.
+Parts can run on different threads. A call of `void name_part(void *block, int64_t which)` runs one
+part.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ class KernelSource(PassSource):
     """The source of one program's kernel, `source`, and the properties from which its block is
     computed.
 
-    splits_rows: whether a part may be less than a whole row.
+    Attributes:
+      source: the text of the source.
+      splits_rows: whether a part may be less than a whole row.
     """
 
     def __init__(self, program: Program) -> None:
@@ -59,8 +61,8 @@ class KernelSource(PassSource):
         return function_source(f"int {self.name}(void *block)", [*lines, result])
 
     def _run(self, part: str) -> list[str]:
-        """Return statements that run all parts of the function `part`. They use several threads if
-        the block has them.
+        """Return statements that run all parts of the function `part`. If the block permits several
+        threads, they run on these threads.
         """
         return [
             f"if (b->threads > 1) b->parallel({part}, b, b->parts, b->threads);",
@@ -116,7 +118,7 @@ class KernelSource(PassSource):
         return [self.values.finish(index, total, "rows")]
 
     def _late(self) -> list[str]:
-        """Return the statements that run after all rows: they combine the partial results of the
+        """Return the statements that run after all rows. They combine the partial results of the
         parts.
         """
         if not self.scratch:

@@ -101,8 +101,8 @@ class PassSource(ProgramSource):
         return f"{self.values.reduction(index)}_push(&total{index}, {value});"
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
-        """Return the loop of a pass over the elements from `start` to `stop`. For a reduction, it
-        pushes the total of each block to the reduction's tree.
+        """Return the loop of a pass over the elements from `start` to `stop`. If the pass computes
+        a reduction, it pushes the total of each block of elements to the reduction's tree.
         """
         statements = [*self.element(row_pass), *self.column_sums(row_pass)]
         if not row_pass.lanes:

@@ -1,10 +1,10 @@
-"""C source of while loops: a loop with its variables, condition and next values becomes one
+"""C source of while loops. A loop with its variables, condition and next values becomes one
 function.
 
-The loop's variables are scalars, or vectors of one size. So are the inputs that don't change. Each
+The loop's variables, and the inputs that don't change, are scalars or vectors of one size. Each
 iteration computes the next values of all variables from their current values. After some time the
-function returns the status "more", so that Python can handle signals. Python then calls it again.
-If the run's stop flag is set, it returns the status "stopped".
+function returns the status "more", so that Python can handle signals. Python then calls the
+function again. If the run's stop flag is set, the function returns the status "stopped".
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class LoopSource(PassSource):
         return function_source(f"int {self.name}(void *block)", lines)
 
     def _addresses(self) -> list[str]:
-        """Return declarations of the arrays. The array of a loop variable is also the output for
-        its next value.
+        """Return declarations of the arrays. The next value of a loop variable is written to the
+        array of the variable itself.
         """
         lines = []
         for slot, index in enumerate(self.inputs):
@@ -102,8 +102,8 @@ class LoopSource(PassSource):
         ]
 
     def _computed(self, order: Schedule, known: set[int]) -> list[str]:
-        """Return statements that compute the values of a schedule except the `known` values, and
-        store its vectors.
+        """Return statements that compute all values of a schedule except the `known` values, and
+        store the vectors among them.
         """
         return [*self.scalars(order.once, known=known), *self.passes(order, known)]
 

@@ -6,8 +6,8 @@
     run = function.bind(inputs, outputs, fused.sizes)
     run()
 
-Only sizes determine how the work is divided into parts, so results do not depend on the number of
-threads.
+The division of the computation into parts depends only on sizes, so results do not depend on the
+number of threads.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ flags.
 
 
 def estimate(program: Program) -> float:
-    """Return the estimated nanoseconds that one core takes for each element of a program."""
+    """Return the estimated number of nanoseconds that one core takes for each element of a
+    program.
+    """
     nanoseconds = 0.0
     for value in program.values:
         wide = value.dtype.itemsize / 4
@@ -86,14 +88,15 @@ class CompiledFunction:
     ) -> Callable[[], Any]:
         """Return a callable that computes the outputs from the inputs and returns a false value.
 
-        Raises InternalError if an array does not fit. The callable raises InvalidArgumentError if
-        integers are divided by zero or a condition of an expression fails.
+        Raises InternalError if an array has the wrong size, dtype or layout. The callable raises
+        InvalidArgumentError if integers are divided by zero, or if the condition of an expression
+        fails. The callable must not run in two threads at the same time.
 
         Args:
           inputs, outputs: C-ordered NumPy arrays, in the order of `Fusion.input` and
             `Fusion.output`. The number of elements of each array is the product of `sizes` over the
             axes along which it varies. An output may share the memory of an input if it covers all
-            of it. The callable must not run in two threads at the same time.
+            of this memory.
         """
         call = self.call(inputs, outputs, sizes)
         if not self.can_fail:
@@ -113,8 +116,8 @@ class CompiledFunction:
     def call(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], int]:
-        """Return a callable like that of `bind` for use in a `sequence`: it returns a nonzero
-        status instead of raising an error. If the arrays are `OpenView`s, it is an `OpenCall`.
+        """Return a callable like the result of `bind`, for use in a `sequence`. Instead of raising
+        an error, it returns a nonzero status. If the arrays are `OpenView`s, it is an `OpenCall`.
         """
         if any(isinstance(array, OpenView) for array in outputs):
             return self._open_call(inputs, outputs, sizes)
@@ -130,7 +133,7 @@ class CompiledFunction:
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> tuple[KernelBlock, tuple[Any, ...], float]:
         """Return the block for these arrays, the objects that must live as long as the block, and
-        the estimated work in nanoseconds.
+        the estimated time of a call in nanoseconds.
         """
         rows, inner = (prod(sizes[:-1]), sizes[-1]) if sizes else (1, 1)
         block = KernelBlock(
@@ -167,7 +170,7 @@ class CompiledFunction:
         """Return a new array for the partial results of reduction `index`.
 
         Args:
-          kind: as in `ProgramSource.scratch`.
+          kind: one of the kinds in `ProgramSource.scratch`.
         """
         return np.empty(self._scratch_bytes(block, index, kind), np.uint8)
 
@@ -186,7 +189,7 @@ class CompiledFunction:
 
 
 class LoopFunction:
-    """A compiled while loop, to be bound to arrays."""
+    """A compiled while loop that can be bound to arrays."""
 
     def __init__(self, source: LoopSource, library: ctypes.CDLL, runtime: Runtime) -> None:
         self.loop = source.loop
@@ -201,14 +204,14 @@ class LoopFunction:
     ) -> Callable[[], int]:
         """Return a callable that runs the loop and returns the number of iterations.
 
-        Raises InternalError if an array does not fit. The callable raises InvalidArgumentError if
-        integers are divided by zero.
+        Raises InternalError if an array has the wrong size, dtype or layout. The callable raises
+        InvalidArgumentError if integers are divided by zero.
 
         Args:
-          arrays: the inputs, in the order of `Fusion.input`; they must not overlap. The arrays of
-            loop variables hold the initial values and receive the final values.
-          limit: the maximum number of iterations; a negative number for no limit.
-          stop: an int64 array with one element; while it is not 0, the loop ends early.
+          arrays: the inputs, in the order of `Fusion.input`. They must not overlap. The arrays of
+            loop variables contain the initial values and receive the final values.
+          limit: the maximum number of iterations, or a negative number for no limit.
+          stop: an int64 array with one element. When it is not 0, the loop ends early.
         """
         call = self.call(arrays, sizes, limit, stop)
         block = call_of(call)[2]
@@ -224,14 +227,14 @@ class LoopFunction:
         return run
 
     def open_call(self, views: Sequence[Any], sizes: Sequence[Any]) -> OpenCall:
-        """Return the form of `call` over views with open sizes."""
+        """Return the result of `call` in the form for views with open sizes."""
         addresses = [view.ctypes.data for view in views]
         return OpenCall({"inner": prod(sizes)}, {"sizes": sizes, "at": addresses})
 
     def call(
         self, arrays: Sequence[Any], sizes: Sequence[int], limit: int = -1, stop: Any = None
     ) -> Callable[[], int]:
-        """Return a call of the function, which returns its status."""
+        """Return a call of the function. The call returns the function's status."""
         _check(self.loop.values, self.loop.axes, self._wanted, arrays, sizes)
         inputs = [index for index, _ in self._wanted]
         _check_writeable([arrays[inputs.index(index)] for index in self.loop.variables])

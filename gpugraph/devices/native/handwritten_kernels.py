@@ -1,8 +1,8 @@
-"""Handwritten kernels: C functions for single ops in files of `kernels/`, which are compiled and
-bound to arrays.
+"""Handwritten kernels: C functions for single ops, in files of `kernels/`. The files are compiled,
+and the functions are bound to arrays.
 
     file = prepare_source("host_convolution.h").get()      None while it is compiled
-    run = file.bind("gg_conv2d", parameters, arrays)        a call, as of other kernels
+    run = file.bind("gg_conv2d", parameters, arrays)        a native call
     run()
 
 A file is compiled for one dtype, or for both float32 and float64. In the latter case the dtype of
@@ -90,18 +90,19 @@ class SourceFile:
         new_scratch: Callable[[int], Any] = _new_bytes,
         dtype: str = "",
     ) -> Call:
-        """Return a call of a function with these arrays: its inputs, followed by its outputs.
+        """Return a call of a function with these arrays, which are its inputs followed by its
+        outputs.
 
-        The call returns 0, or another status if it refuses its inputs. It must not run in two
+        The call returns 0, or another status if it rejects its inputs. It must not run in two
         threads at the same time.
 
-        Raises InternalError if an array does not fit the parameters.
+        Raises InternalError if an array does not match the parameters.
 
         Args:
-          arrays: C-ordered NumPy arrays, by default all float32 or all float64; no output overlaps
-            another array.
-          new_scratch: allocates a number of bytes; calls that never run at the same time may share
-            them.
+          arrays: C-ordered NumPy arrays, by default all float32 or all float64. No output may
+            overlap another array.
+          new_scratch: a function that allocates a number of bytes. Calls that never run at the same
+            time may share this memory.
           dtype: the dtype for which the function was compiled, if the arrays have different dtypes.
         """
         name = dtype or _common_dtype(function, arrays)
@@ -122,7 +123,7 @@ class SourceFile:
         keep: Sequence[Any],
         new_scratch: Callable[[int], Any] = _new_bytes,
     ) -> Call:
-        """Return a call with memory that the caller has checked.
+        """Return a call that uses memory which the caller has checked.
 
         Args:
           keep: objects that own the memory and must live as long as the call.
@@ -153,8 +154,8 @@ class SourceFile:
     def _plan(
         self, function: str, dtype: str, parameters: Sequence[int], addresses: Sequence[int]
     ) -> tuple[_Source, tuple[Any, ...]]:
-        """Return the block of a call, filled in by the function's C plan function, and the objects
-        that must live as long as the block.
+        """Return the block of a call, and the objects that must live as long as the block. The
+        function's C plan function fills in the block.
         """
         ending = _TYPES[dtype][1]
         if not hasattr(self._library, f"{function}_{ending}"):
@@ -176,8 +177,8 @@ class SourceFile:
 
 
 def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
-    """Return float32 or float64, the dtype of all arrays. Raises InternalError if the arrays have
-    different dtypes or any other dtype.
+    """Return the dtype that all arrays have, which is float32 or float64. Raises InternalError if
+    the arrays have different dtypes or any other dtype.
     """
     dtypes = [str(array.dtype) for array in arrays]
     if dtypes[0] not in _REALS or len(set(dtypes)) > 1:
@@ -186,7 +187,7 @@ def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
 
 
 def _aligned(buffer: Any) -> Any:
-    """Return the part of the buffer that begins at a multiple of a cache line."""
+    """Return the buffer from the first multiple of a cache line on."""
     return buffer[-buffer.ctypes.data % _LINE :]
 
 
@@ -215,9 +216,10 @@ def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[
     """Start to compile the file `kernels/<file>` and return it as a `Prepared`. It is compiled once
     for each set of arguments.
 
+    The compilation runs in the background, unless GPUGRAPH_NATIVE is "wait".
+
     Args:
-      dtype: empty to compile it for both float32 and float64. The compilation is in the background,
-        unless GPUGRAPH_NATIVE is "wait".
+      dtype: the dtype to compile for, or "" to compile for both float32 and float64.
     """
     key = file, dtype, macros
     if key in _FILES and not compiler().reason:
@@ -246,7 +248,7 @@ def whole_source(file: str, dtype: str = "", macros: Macros = ()) -> str:
 
 
 def _expand(file: str) -> str:
-    """Return the contents of a file in `kernels/`, with included files of that folder inserted in
-    place of the include lines.
+    """Return the contents of a file in `kernels/`. Its include lines for files of that folder are
+    replaced by the contents of those files.
     """
     return _INCLUDE.sub(lambda include: _expand(include[1]), kernel_file(file))

@@ -15,9 +15,9 @@
         ... Python executes instruction `left` itself
 
 An instruction calls a kernel, or jumps if a bool in memory is true or false. The native call
-returns to Python at an instruction without native code and at a kernel that refuses its inputs.
-Python then executes that instruction. Accesses to stacks and TensorArrays are also calls; they use
-the records of the containers (`ops/tensor_arrays`).
+returns to Python at an instruction that has no native code, and at a kernel that rejects its
+inputs. Python then executes this instruction. Accesses to stacks and TensorArrays are also calls,
+which use the records of the containers (`ops/tensor_arrays`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Instruction(NamedTuple):
         set       makes the bool at `address` true
         clear     makes the bool at `address` false
 
-    Targets are indices of instructions; the index after the last one is the end of the loop.
+    Targets are indices of instructions. The index after the last instruction is the end of the
+    loop.
     """
 
     kind: InstructionKind
@@ -95,8 +96,12 @@ class Iterations:
     """The instructions of a loop, bound to memory, which one native call executes."""
 
     def __init__(self, instructions: Sequence[Instruction], stop: Any, *keep: Any) -> None:
-        """stop: an int64 array with one element. If the element is not 0, the loop returns to
-        Python. keep: objects that must live as long as this object.
+        """Bind the instructions to memory.
+
+        Args:
+          stop: an int64 array with one element. When the element is not 0, the loop returns to
+            Python.
+          keep: objects that must live as long as this object.
         """
         runtime = _runtime()
         table = (_Instruction * (len(instructions) + 1))()
@@ -124,8 +129,8 @@ class Iterations:
         return int(self._block.next)
 
     def operand_place(self, instruction: int) -> int:
-        """Return the address of the operand of an instruction: a word with the address of a bool,
-        or of a call's block.
+        """Return the address of the operand of an instruction. The operand is a word that contains
+        the address of a bool, or of the block of a call.
         """
         return ctypes.addressof(self._table[instruction]) + _Instruction.operand.offset
 
@@ -140,7 +145,9 @@ class Iterations:
         return bool(ctypes.c_bool.from_address(self._table[instruction].operand).value)
 
     def set_long(self, is_long: bool) -> None:
-        """Set whether the GIL is released from the start."""
+        """Set whether the loop is expected to run long, so that it releases the GIL from the
+        start.
+        """
         self._is_long = is_long
 
     def run_alone(self, instruction: int) -> int:
@@ -158,12 +165,15 @@ class Iterations:
         self._block.next = instruction
 
     def run(self, check: Callable[[], None]) -> int | None:
-        """Execute instructions, from the current one up to the end, or up to an instruction that
+        """Execute instructions, starting at the current one, until the end or an instruction that
         Python must execute.
 
-        Return None at the end, else the index of that instruction. To continue after it, call
-        `start`. `check` is called when the loop returns after `SLICE_NS`, or because `stop` is set.
-        It raises an error to end the run.
+        Returns None at the end, otherwise the index of that instruction. To continue after it, call
+        `start`.
+
+        Args:
+          check: a function that is called when the loop returns after `SLICE_NS`, or because `stop`
+            is set. It raises an error to end the run.
         """
         block, call = self._block, self._held
         block.slice = BRIEF_NS

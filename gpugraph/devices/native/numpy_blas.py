@@ -1,15 +1,15 @@
 """Matrix products as native calls of the BLAS that NumPy has loaded.
 
-They can be members of a `sequence`, together with kernels. NumPy chooses the BLAS. NumPy's own
-wheels contain OpenBLAS with changed function names. If the BLAS has none of the names below, there
-are no native products, and `blas_reason` returns the reason.
+The calls can be members of a `sequence`, together with kernels. NumPy determines the BLAS. NumPy's
+own wheels contain OpenBLAS with changed function names. If the BLAS has none of the names below,
+there are no native products, and `blas_reason` returns the reason.
 
     products    views -> the layout of each matrix, batch axes that are rows -> blocks, by sizes
 
 While a native product runs, the BLAS is limited to one thread, and the threads of the native
-runtime compute blocks of the product. The BLAS itself would use two threads for products of a
-million multiplications and more, although two threads save time only from 30 million
-multiplications on.
+runtime compute blocks of the product. The BLAS itself would use two threads for products with at
+least a million multiplications, although two threads save time only if there are at least 30
+million.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Blas(NamedTuple):
 
     Args:
       functions: the addresses of gemm and gemv, by the size of an element in bytes.
-      is_wide: whether their integers have 64 bits.
+      is_wide: whether the integers in their parameters have 64 bits.
       threads: the addresses of the functions that get and set the number of threads, or None.
     """
 
@@ -96,8 +96,8 @@ class _Blas(NamedTuple):
 
 @cache
 def _blas() -> _Blas | None:
-    """Return the functions of NumPy's BLAS, which are found through NumPy's extension module.
-    Return None if no known names exist in it.
+    """Return the functions of NumPy's BLAS, which are found through NumPy's extension module. If it
+    has no functions with known names, return None.
     """
     module = getattr(np, "_core", None)
     path = getattr(getattr(module, "_multiarray_umath", None), "__file__", None)
@@ -114,8 +114,8 @@ def _blas() -> _Blas | None:
 
 
 def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
-    """Return the addresses of the functions whose names result from putting each of `parts` into
-    the template `name`. Return an empty list unless all of them exist.
+    """Return the addresses of several functions. Their names are the template `name` with each of
+    `parts` inserted. If one of the functions does not exist, return an empty list.
     """
     try:
         return [address_of(getattr(library, name.format(part))) for part in parts]
@@ -129,15 +129,15 @@ def has_blas() -> bool:
 
 
 def blas_reason() -> str:
-    """Return why the BLAS can't be called natively now. If it can, return an empty string."""
+    """Return the reason why the BLAS can't be called natively at the moment, or "" if it can."""
     if _blas() is None:
         return "NumPy's BLAS has none of the known names: its products are called through NumPy"
     return "" if RUNTIME.get(False) is not None else RUNTIME.reason or "the runtime is compiled"
 
 
 def blas_threads_reason() -> str:
-    """Return why native products do not change the BLAS's number of threads. If they limit it to
-    one, return an empty string.
+    """Return the reason why native products can't change the BLAS's number of threads, or "" if
+    they limit it to one.
     """
     blas = _blas()
     return (
@@ -150,8 +150,8 @@ def one_blas_thread() -> Iterator[None]:
     """Limit NumPy's BLAS to one thread inside the block, if its number of threads can be set.
 
     The threads of a BLAS spin while they wait for each other and for the next product. If another
-    thread needs a core, small products take many times as long with two threads, and native code
-    that runs after a product has to share its cores with the spinning threads.
+    thread needs a core, small products take many times as long with two threads. Native code that
+    runs after a product must share its cores with the spinning threads.
     """
     blas = _blas()
     if blas is None or blas.threads is None:
@@ -170,7 +170,7 @@ def _one_thread(
     runtime: Runtime | None, threads: tuple[int, int]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """Return two functions: the first limits the BLAS to one thread, the second removes the limit.
-    When the last user has ended the limit, the BLAS's number of threads is restored.
+    When the last user has removed the limit, the BLAS's number of threads is restored.
 
     If the native runtime is loaded, it counts these users together with its own products.
     """
@@ -182,8 +182,8 @@ def _one_thread(
 
 
 def threads_to_restore() -> int:
-    """Return the number of threads that the BLAS will have again after `one_blas_thread` and native
-    products. If nothing limits it now, return 0.
+    """Return the number of threads that the BLAS will have after `one_blas_thread` and native
+    products have ended. If nothing limits the BLAS at the moment, return 0.
     """
     blas, runtime = _blas(), RUNTIME.loaded
     if blas is None or blas.threads is None:
@@ -193,7 +193,7 @@ def threads_to_restore() -> int:
 
 
 class _Users:
-    """Counts the users that currently limit a BLAS to one thread, like `gg_blas` of
+    """A count of the users that currently limit a BLAS to one thread, like `gg_blas` of
     host_runtime.c.
     """
 
@@ -208,7 +208,7 @@ class _Users:
             os.register_at_fork(after_in_child=self._forget)
 
     def enter(self) -> None:
-        """Add a user; the first user sets the number of threads to 1."""
+        """Add a user. If it is the first, set the number of threads to 1."""
         with self._lock:
             if not self._count:
                 self._restored = self._restored or self._get()
@@ -216,7 +216,7 @@ class _Users:
             self._count += 1
 
     def leave(self) -> None:
-        """Remove a user; the last user restores the number of threads."""
+        """Remove a user. If it was the last, restore the number of threads."""
         with self._lock:
             if self._count == 1:
                 self._set(self._restored)
@@ -229,7 +229,7 @@ class _Users:
         return self._restored if self._count else 0
 
     def _forget(self) -> None:
-        """Reset the count in a forked child, which has none of the users. Keep the number of
+        """Reset the count in a forked child, where none of the users exist. Keep the number of
         threads to be restored.
         """
         self._count = 0
@@ -244,7 +244,7 @@ def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bo
     """Return a call that computes out = a @ b.
 
     Args:
-      transpose_a, transpose_b: whether a or b is transposed first.
+      transpose_a, transpose_b: whether a and b are transposed first.
     """
     return products([(a.T if transpose_a else a, b.T if transpose_b else b, out)])
 
@@ -252,15 +252,16 @@ def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bo
 def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
     """Return a call that computes out = a @ b for each triple (a, b, out), in order.
 
-    a: (..., m, k), b: (..., k, n), out: (..., m, n), with equal leading axes, all float32 or all
-    float64. For a and b, either of the last two axes may be contiguous; for out, it must be the
-    last one. The other one of these axes has a positive stride, which is a multiple of the element
-    size and at least the length of a row or column. Leading axes of a and b may have any strides,
-    including 0. The call must not run in two threads at the same time.
+    The shapes are a: (..., m, k), b: (..., k, n) and out: (..., m, n), with equal leading axes. All
+    arrays are float32, or all are float64. One of the last two axes of a and of b must be
+    contiguous. In out, the last axis must be contiguous. The other of the last two axes has a
+    positive stride, which is a multiple of the element size and at least the length of a row or
+    column. Leading axes of a and b may have any strides, including 0. The call must not run in two
+    threads at the same time.
 
-    Raises NotNativeError for other dtypes and strides, or an `out` that overlaps itself or an
-    input. Raises InternalError for shapes that don't fit, a read-only `out`, or if there is a
-    `blas_reason`.
+    Raises NotNativeError if the dtypes or strides do not meet these conditions, or if `out`
+    overlaps itself or an input. Raises InternalError if the shapes don't match, if `out` is
+    read-only, or if there is a `blas_reason`.
     """
     blas, runtime = _blas(), RUNTIME.get(True)
     if blas is None or runtime is None:
@@ -317,8 +318,8 @@ def _open_product(runtime: Runtime, views: ProductViews) -> OpenCall:
 
 
 def _kind(m: int, n: int, k: int) -> int:
-    """Return which BLAS function computes a product: gemv for vectors, else gemm. For k = 0 it is
-    also gemm, because gemv would not write zeros.
+    """Return the number of the BLAS function that computes a product: gemv for vectors, otherwise
+    gemm. For k = 0 it is also gemm, because gemv would not write zeros.
     """
     if k == 0:
         return _MATRICES

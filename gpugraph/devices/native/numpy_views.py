@@ -1,4 +1,4 @@
-"""Checks of NumPy views before native code uses their memory: overlap, addresses, and texts for
+"""Checks of NumPy views before native code uses their memory, and descriptions of views for
 messages.
 """
 
@@ -24,7 +24,7 @@ def show(array: Any) -> str:
 
 
 def overlap(a: Any, b: Any) -> bool:
-    """Return whether two views share memory. It is also True if the check reaches its limit."""
+    """Return whether two views share memory. If the check reaches its limit, return True."""
     if isinstance(a, OpenView) or isinstance(b, OpenView):
         return a.shares(b) if isinstance(a, OpenView) else bool(b.shares(a))
     try:
@@ -34,8 +34,8 @@ def overlap(a: Any, b: Any) -> bool:
 
 
 def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
-    """Return whether different indices of a view refer to different memory. It is also False if
-    this is unknown, because the axes are not nested.
+    """Return whether different indices of a view refer to different memory. If this is unknown,
+    because the axes are not nested, return False.
     """
     if 0 in sizes:
         return True

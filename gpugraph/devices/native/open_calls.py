@@ -1,6 +1,7 @@
-"""Native calls with open sizes: the words in memory, in the blocks of calls, that depend on sizes.
+"""Native calls with open sizes. A call reads its arguments from a block of memory, which consists
+of words of 64 bits. This module finds the words that depend on sizes.
 
-    call      = function.call(arrays, ...)      bound to arrays, as it is
+    call      = function.call(arrays, ...)      bound to arrays
     open_call = the same over `OpenView`s       the fields of its block as Sizes and Addresses
     words_of(call, open_call)                   where in memory these words are
 
@@ -30,12 +31,12 @@ SCRATCH_KINDS = "parts", "whole", "columns", "source"
 
 
 class OpenTable(NamedTuple):
-    """A table of addresses that is an argument of a call: `start` plus the offset of each index
-    along some axes.
+    """A table of addresses that is an argument of a call. Its entries are `start` plus the offset
+    of each index along some axes.
 
     Args:
-      axes: (size, stride in bytes) of each axis. Without axes the table has one entry and is not
-        replaced; all other tables are replaced for each set of sizes.
+      axes: (size, stride in bytes) of each axis. If there are no axes, the table has one entry and
+        is not replaced. Any other table is replaced for each set of sizes.
     """
 
     start: Address
@@ -48,12 +49,12 @@ class OpenTable(NamedTuple):
 
     @property
     def ctypes(self) -> Any:
-        """An object with the table as `data`."""
+        """An object whose attribute `data` is the table."""
         return _Data(self)
 
     def moved(self, source: Address, target: Address) -> OpenTable:
-        """Return this table, moved from `source` to `target`: each address is changed by `target -
-        source`.
+        """Return this table after a move from `source` to `target`: `target - source` is added to
+        each address.
         """
         return OpenTable(target + (self.start - source), self.axes)
 
@@ -93,8 +94,8 @@ class OpenCall:
     replaces: bool = False
 
     def __call__(self) -> int:
-        """Refuse to be called: an OpenCall takes the place of a call, but has no memory in which to
-        compute.
+        """Raise an error. An OpenCall is used in place of a call, but has no memory for the
+        computation.
         """
         raise NotNativeError("a call with open sizes")
 
@@ -133,7 +134,7 @@ def words_of(call: Call, open_call: OpenCall) -> BlockWords:
 
 
 def _add(values: dict[int, Any], place: int, entry: Any) -> None:
-    """Add a word, or the words of the table to which it points."""
+    """Add a word. If it points to a table, also add the words of the table."""
     if isinstance(entry, OpenTable) and not entry.axes:
         _add(values, ctypes.c_int64.from_address(place).value, entry.start)
     elif type(entry) is Size or isinstance(entry, (Address, OpenTable)):

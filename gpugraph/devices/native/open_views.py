@@ -1,8 +1,8 @@
-"""Views with open sizes, which take the place of NumPy arrays when native calls are bound.
+"""Views with open sizes, which are used in place of NumPy arrays when native calls are bound.
 
-Their shapes, strides and addresses are Sizes or ints. So the block of a call that is bound to such
-views has fields that are expressions of the open sizes (`open_calls`). Comparisons of sizes become
-conditions, as everywhere in a compilation (`base/sizes`).
+Their shapes, strides and addresses are Sizes or ints. If a call is bound to such views, the fields
+of its block are expressions of the open sizes (`open_calls`). As everywhere in a compilation,
+comparisons of sizes become conditions (`base/sizes`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from gpugraph.devices.codegen.program import NotNativeError
 
 
 class Address(NamedTuple):
-    """An address: `offset` bytes from a base.
+    """An address: a base and an `offset` in bytes.
 
     Args:
-      base: the key of memory whose address becomes known together with the sizes, or 0 for absolute
-        addresses. All memory with a key begins at a multiple of 64 bytes.
+      base: the key of memory whose address becomes known together with the sizes, or 0 for an
+        absolute address. All memory with a key begins at a multiple of 64 bytes.
     """
 
     base: Any
@@ -66,7 +66,7 @@ class OpenView:
 
     @classmethod
     def whole(cls, start: Address, shape: Sequence[Any], dtype: Any) -> OpenView:
-        """Return the view of an array in C order."""
+        """Return the view of a whole array in C order."""
         return cls(start, shape, _c_strides(shape, np.dtype(dtype).itemsize), dtype)
 
     @property
@@ -81,12 +81,12 @@ class OpenView:
 
     @property
     def ctypes(self) -> _Data:
-        """An object with the address as `data`."""
+        """An object whose attribute `data` is the address."""
         return _Data(self.start)
 
     @property
     def flags(self) -> _Flags:
-        """The array flags that binding reads."""
+        """Those flags of the array that binding reads."""
         return _Flags(self._is_contiguous(), True, True)
 
     @property
@@ -96,7 +96,7 @@ class OpenView:
 
     @property
     def real(self) -> OpenView:
-        """The view of the real parts."""
+        """The view of the real parts of complex numbers."""
         return self._part(0)
 
     @property
@@ -105,7 +105,7 @@ class OpenView:
         return self._part(self.itemsize // 2)
 
     def transpose(self, *axes: Any) -> OpenView:
-        """Return the view with another order of axes, by default the reverse."""
+        """Return the view with another order of axes, by default the reverse order."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         order = list(range(self.ndim))[::-1] if order is None or not len(order) else list(order)
         return self._with([self.shape[i] for i in order], [self.strides[i] for i in order])
@@ -117,7 +117,7 @@ class OpenView:
         return self.transpose(order)
 
     def reshape(self, *shape: Any) -> OpenView:
-        """Return the view with another shape. Raises NotNativeError unless the view is in C
+        """Return the view with another shape. Raises NotNativeError if the view is not in C
         order.
         """
         sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape

@@ -1,4 +1,4 @@
-"""Product views: the operands and the result of a matrix product, as views with strides that native
+"""Product views: the operands and the result of a matrix product, as views whose strides native
 code supports.
 
 out = a @ b    shapes that fit -> the layout of each matrix -> leading axes that are rows
@@ -23,7 +23,7 @@ class MatrixLayout(NamedTuple):
 
     Args:
       is_transposed: whether its columns are contiguous instead of its rows.
-      leading: the stride of the other axis, in elements.
+      leading: the stride, in elements, of the axis that is not contiguous.
     """
 
     is_transposed: bool
@@ -31,17 +31,19 @@ class MatrixLayout(NamedTuple):
 
     @property
     def steps(self) -> tuple[int, int]:
-        """The strides in elements: from row to row, and from column to column."""
+        """The stride from row to row and the stride from column to column, in elements."""
         return (1, self.leading) if self.is_transposed else (self.leading, 1)
 
 
 class ProductViews(NamedTuple):
     """A batch of matrix products. Each product has m x n results, which are sums of k terms.
 
+    If all products of the batch have the same b, the rows of the batch become the rows of one
+    product.
+
     Args:
       layouts: the layouts of a, b and out.
-      starts: three arrays, for a, b and out, with the addresses of the batch's matrices. If all
-        products of the batch have the same b, the rows of the batch become the rows of one product.
+      starts: three arrays, for a, b and out, with the addresses of the batch's matrices.
     """
 
     m: int
@@ -53,7 +55,7 @@ class ProductViews(NamedTuple):
     @classmethod
     def of(cls, a: Any, b: Any, out: Any) -> ProductViews:
         """Return the views for out = a @ b. Raises the errors of `products`. If `out` is empty,
-        `starts` holds no addresses.
+        `starts` contains no addresses.
         """
         _check(a, b, out)
         n, k = b.shape[-1], a.shape[-1]
@@ -71,7 +73,7 @@ class ProductViews(NamedTuple):
 
 
 def _check(a: Any, b: Any, out: Any) -> None:
-    """Raise the errors of `products`, except those for strides."""
+    """Raise the errors of `products`, except the errors that concern strides."""
     if min(a.ndim, b.ndim, out.ndim) < 2 or not (
         a.shape[:-2] == b.shape[:-2] == out.shape[:-2]
         and (a.shape[-2], b.shape[-1]) == out.shape[-2:]

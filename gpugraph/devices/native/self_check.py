@@ -1,8 +1,8 @@
-"""The check of the C compiler when the runtime is loaded: results of `host_self_check.c` are
+"""The check of the C compiler when the runtime is loaded. The results of `host_self_check.c` are
 compared with NumPy's.
 
-Runs do not compare results, so if a compiler fails this check, its code is never used. (With
-GPUGRAPH_VERIFY=1 runs compare each step, see `compile/steps/native_verification.py`.)
+Runs do not compare results. Therefore, if a compiler fails this check, its code is never used.
+(With GPUGRAPH_VERIFY=1, runs compare each step, see `compile/steps/native_verification.py`.)
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ _COUNT = 263
 
 
 def self_check(library: ctypes.CDLL) -> str:
-    """If the results of compiled code differ from NumPy's, return the reason not to use the
-    compiler, else an empty string.
+    """Return the reason not to use the compiler if the results of compiled code differ from
+    NumPy's, otherwise "".
+
+    Several threads may call this function at the same time.
 
     Args:
-      library: the loaded runtime. Several threads may call this function at the same time.
+      library: the loaded runtime.
     """
     reals = np.linspace(-9.0, 9.0, _COUNT) ** 3 / 81  # includes many small numbers
     integers = np.linspace(-(2**31), 2**31 - 1, _COUNT).astype(np.int32)
@@ -49,8 +51,8 @@ def _results(function: Any, numbers: Any, rows: int) -> Any:
 
 
 def _is_near(results: Any, reals: Any) -> bool:
-    """Return whether `results`, computed by native code from `reals`, are close to NumPy's results
-    in the same dtype.
+    """Return whether `results`, which native code has computed from `reals`, are close to NumPy's
+    results in the same dtype.
     """
     rounded = reals.astype(results.dtype)
     x = rounded.astype(np.float64)

@@ -77,14 +77,17 @@ class _Move(ctypes.Structure):
 def move(source: Any, target: Any) -> Call:
     """Return a call that copies `source` to the array `target`.
 
-    Raises NotNativeError for unsupported copies: other element sizes, objects, memory that
-    overlaps, more than 8 axes after collapsing. Raises InternalError if dtypes or shapes don't fit,
-    for a read-only target, and without a compiler.
+    If `source` and `target` are the same view, the call does nothing.
+
+    Raises NotNativeError if the copy is not supported, because of the element size, objects as
+    elements, memory that overlaps, or more than 8 axes after collapsing. Raises InternalError if
+    the dtypes or shapes don't match, if the target is read-only, or if there is no compiler.
 
     Args:
-      source: an array with the dtype of `target` that broadcasts to its shape and is read at each
-        call, or a number. Elements have 1, 2, 4, 8 or 16 bytes. Strides are arbitrary, but no two
-        elements of `target` may share memory. If both are the same view, the call does nothing.
+      source: a number, or an array with the dtype of `target` that can be broadcast to its shape.
+        The array is read in each call. Elements have 1, 2, 4, 8 or 16 bytes, and strides are
+        arbitrary.
+      target: an array with arbitrary strides. No two of its elements may share memory.
     """
     runtime = RUNTIME.get(True)
     if runtime is None:
@@ -103,7 +106,7 @@ def move(source: Any, target: Any) -> Call:
 
 
 def _as_array(source: Any, target: Any) -> Any:
-    """Return the source as an array. A Python number becomes an array with the target's dtype."""
+    """Return the source as an array. If it is a Python number, the array has the target's dtype."""
     if isinstance(source, (np.ndarray, OpenView)):
         return source
     if isinstance(source, np.generic):
@@ -115,7 +118,7 @@ def _as_array(source: Any, target: Any) -> Any:
 
 
 def _check(source: Any, target: Any) -> None:
-    """Raise the errors of `move`, except those for overlap and the number of axes."""
+    """Raise the errors of `move`, except the errors that concern overlap and the number of axes."""
     if source.dtype != target.dtype:
         raise internal_error(f"No move of {show(source)} to {show(target)}: their dtypes differ")
     if not _broadcasts(source.shape, target.shape):  # the NumPy kernel raises the user's error
@@ -143,8 +146,8 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 def axes_of(source: Any, target: Any) -> tuple[list[CopyAxis], int, int]:
     """Return the axes of a copy, and the start addresses of the source and the target.
 
-    The source is broadcast to the target. There are as few axes as possible, and the axis with the
-    target's smallest stride is last.
+    The source is broadcast to the target. The number of axes is as small as possible, and the axis
+    with the target's smallest stride is last.
     """
     axes, start, to = _sort_axes(np.broadcast_to(source, target.shape), target)
     return _collapse(axes), start, to
@@ -152,7 +155,7 @@ def axes_of(source: Any, target: Any) -> tuple[list[CopyAxis], int, int]:
 
 def _sort_axes(source: Any, target: Any) -> tuple[list[CopyAxis], int, int]:
     """Return the axes whose size is greater than 1, in the order of descending strides of the
-    target, and both start addresses. The strides of the target are made positive.
+    target, and both start addresses. If a stride of the target is negative, the axis is reversed.
     """
     start, to = source.ctypes.data, target.ctypes.data
     axes = []
@@ -183,7 +186,7 @@ def _bind(
 
     Args:
       starts: the addresses of the source and the target.
-      arrays: the objects that own their memory.
+      arrays: the objects that own the memory.
     """
     item = arrays[1].itemsize
     total = item * prod(axis.size for axis in axes)

@@ -1,9 +1,8 @@
-"""Tiled products: matrix products by gpugraph's own C code, host_matmul.h.
+"""Tiled products: matrix products that gpugraph's own C code (host_matmul.h) computes in tiles.
 
-They accept the same views as `numpy_blas.products`. They can add a bias and an addend and apply
-Relu when they store results. Threads share one packed operand. Only the sizes determine which
-products use this code. The other products have too few multiplications for the cost of packing, and
-use the BLAS.
+The code accepts the same views as `numpy_blas.products`. It can add a bias and an addend and apply
+Relu when it stores results. Threads share one packed operand. Only the sizes determine whether a
+product uses this code. Products with too few multiplications for the cost of packing use the BLAS.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ _BIAS, _ADDEND, _RELU = 1, 2, 4
 
 
 def is_tiled(triples: Sequence[tuple[Any, Any, Any]]) -> bool:
-    """Return whether tiled code is to compute all of these products (a, b, out)."""
+    """Return whether all these products (a, b, out) should be computed in tiles."""
     views = [ProductViews.of(*triple) for triple in triples]
     return all(pays_by_tiles(v.m, v.n, v.k) for v in views)
 
 
 def pays_by_tiles(m: int, n: int, k: int) -> bool:
-    """Return whether tiled code is to compute a product with m x n results, each a sum of k
-    terms.
+    """Return whether a product with m x n results, which are sums of k terms, should be computed in
+    tiles.
     """
     sizes = m, n, k
     is_large = prod(sizes) >= _LEAST_WORK and all(s >= least for s, least in zip(sizes, _LEAST))
@@ -60,15 +59,15 @@ def tiled_product(
     addend: Any = None,
     relu: bool = False,
 ) -> Call:
-    """Return a call that computes out = a @ b, adds the bias and the addend if there are any, and
-    with `relu` replaces negative results by 0.
+    """Return a call that computes out = a @ b, and adds the bias and the addend if there are any.
 
     Args:
       code: the compiled host_matmul.h.
-      triple: (a, b, out) as for `products`, with the same errors.
+      triple: (a, b, out), with the requirements and errors of `products`.
       bias: a contiguous vector with one number per column.
-      addend: an array with the shape and strides of `out`; it may be in the memory of `out` if at
-        most SUMMED_AT_ONCE products are summed.
+      addend: an array with the shape and strides of `out`. It may be in the memory of `out` if the
+        results are sums of at most SUMMED_AT_ONCE terms.
+      relu: whether negative results are replaced by 0.
     """
     a, b, out = triple
     views = ProductViews.of(a, b, out)

@@ -1,4 +1,4 @@
-"""Checkpoints as bytes: the index table, its entries, the data files.
+"""The bytes of checkpoints: the index table, its entries, and the data files.
 
 wire                fields of small messages
 sorted_table        the index: sorted keys and values in blocks with checksums

@@ -1,4 +1,6 @@
-"""Contents of a checkpoint's index: a header, and for each tensor the location of its bytes."""
+"""The contents of a checkpoint's index: a header and, for each tensor, the location of its
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,8 @@ class BundleEntry:
     """A tensor: its dtype and shape, the location of its bytes, and their masked checksum.
 
     Args:
-      slices: the parts of a tensor that is stored in parts. Each part then has a separate entry
-        with the location of its bytes.
+      slices: the parts of the tensor, if it is stored in parts. Each part has a separate entry with
+        the location of its bytes.
     """
 
     dtype: DType
@@ -53,7 +55,7 @@ class BundleEntry:
     slices: list[Slice] = dataclass_field(default_factory=list)
 
     def message(self) -> bytes:
-        """Return the bytes of a BundleEntryProto."""
+        """Return the entry as the bytes of a BundleEntryProto."""
         message = _kind_message(self.dtype.as_datatype_enum, self.shape)
         message += field(3, self.shard) + field(4, self.offset) + field(5, self.size)
         message += fixed32(6, self.crc)
@@ -67,25 +69,27 @@ class BundleEntry:
 
 @functools.lru_cache(256)
 def _kind_message(type_number: int, shape: tuple[int, ...]) -> bytes:
-    """Return the serialized fields of a dtype and a shape, cached because variables share them."""
+    """Return the serialized fields of a dtype and a shape. The result is cached, because many
+    variables have the same dtype and shape.
+    """
     return field(1, type_number) + field(2, shape_message(shape))
 
 
 def shape_message(shape: tuple[int, ...]) -> bytes:
-    """Return the bytes of a TensorShapeProto."""
+    """Return a shape as the bytes of a TensorShapeProto."""
     return b"".join(field(2, field(1, size)) for size in shape)
 
 
 def header_message(num_shards: int) -> bytes:
-    """Return the bytes of a BundleHeaderProto."""
+    """Return the header as the bytes of a BundleHeaderProto."""
     return field(1, num_shards) + field(3, field(1, _PRODUCER))
 
 
 def read_header(message: bytes) -> tuple[int, int]:
     """Return the number of shards and the byte order (0 little, 1 big) in a header.
 
-    Raises MalformedError for bytes that are not a header, and for a checkpoint that requires a
-    later version of the reader.
+    Raises MalformedError if the bytes are not a header, or if the checkpoint requires a later
+    version of the reader.
     """
     num_shards = endianness = 0
     for number, value in fields(message):
@@ -108,7 +112,7 @@ def read_header(message: bytes) -> tuple[int, int]:
 def read_entry(message: bytes) -> BundleEntry:
     """Return the entry of a tensor.
 
-    Raises MalformedError for a malformed message or sizes out of range.
+    Raises MalformedError if the message is malformed or a size is out of range.
     """
     dtype: DType | None = None
     entry = BundleEntry(dtypes.float32, ())
@@ -136,7 +140,7 @@ def read_entry(message: bytes) -> BundleEntry:
 
 
 def read_dtype(number: int) -> DType:
-    """Return the dtype with this number. Raises MalformedError for an unknown number."""
+    """Return the dtype with this number. Raises MalformedError if the number is unknown."""
     try:
         return DType(number)
     except TypeError as error:
@@ -146,14 +150,16 @@ def read_dtype(number: int) -> DType:
 def read_shape(message: bytes) -> tuple[int, ...]:
     """Return the sizes in a TensorShapeProto.
 
-    Raises MalformedError for an unknown rank or sizes out of range.
+    Raises MalformedError if the rank is unknown or a size is out of range.
     """
     return _usual_shape(message) if len(message) <= _USUAL else _any_shape(message)
 
 
 @functools.lru_cache(256)
 def _usual_shape(message: bytes) -> tuple[int, ...]:
-    """Return the sizes of a shape with few dimensions; cached, since many variables share them."""
+    """Return the sizes of a shape with few dimensions. The result is cached, because many variables
+    have the same shape.
+    """
     return _any_shape(message)
 
 

@@ -1,6 +1,7 @@
-"""Reader of V2 checkpoints: it reads the whole index when it is opened, and tensors on request.
+"""Reader of V2 checkpoints. It reads the whole index when it is opened, and each tensor when the
+tensor is requested.
 
-Files are not trusted: offsets and sizes are compared with the sizes of the files before memory is
+Files are not trusted. Offsets and sizes are compared with the sizes of the files before memory is
 allocated, and all bytes are compared with their checksums.
 """
 
@@ -34,7 +35,7 @@ _BLOCK = 1 << 20
 
 
 def index_name(prefix: str) -> str:
-    """Return the path of the index of a checkpoint."""
+    """Return the path of the index file of a checkpoint."""
     return f"{prefix}.index"
 
 
@@ -47,7 +48,7 @@ def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
     """Return the number of shards, and the serialized entries of all tensors by key.
 
     Raises NotFoundError if there is no such checkpoint, InvalidArgumentError if its byte order is
-    big-endian, DataLossError for a malformed file.
+    big-endian, and DataLossError if a file is malformed.
     """
     name = index_name(prefix)
     if not os.path.exists(name):
@@ -71,9 +72,11 @@ def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
 
 
 class BundleReader(TensorReader):
-    """An existing V2 checkpoint. Its data files are opened on first use.
+    """An existing V2 checkpoint. Its data files are opened when they are first used.
 
-    entries: the entry of each tensor, by name. Parts of tensors have no entries here.
+    Attributes:
+      entries: the entry of each tensor, by name. They do not include the entries of parts of
+        tensors.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -118,9 +121,10 @@ class BundleReader(TensorReader):
         return index_name(self.prefix)
 
     def _refuse_shared_bytes(self) -> None:
-        """Raise DataLossError if the bytes of two entries overlap.
+        """Raise DataLossError if two entries refer to the same bytes.
 
-        Otherwise a small malicious file could require memory for many large tensors.
+        Otherwise a small malicious file could cause the allocation of memory for many large
+        tensors.
         """
         places = [
             (entry.shard, entry.offset, entry.size, name)
@@ -159,7 +163,8 @@ class BundleReader(TensorReader):
     def stored(self, name: str, spec: tuple[Sequence[int], Slice] | None) -> BundleEntry | None:
         """Return the entry with the location of a whole tensor, or of the part that `spec` names.
 
-        Return None if the values are strings, or are not stored in one piece. Errors as in `read`.
+        Returns None if the values are strings, or are not stored in one piece. Raises the errors of
+        `read`.
 
         Args:
           spec: the full shape and the part, or None for the whole tensor.
@@ -177,7 +182,7 @@ class BundleReader(TensorReader):
     def _placed(self, entry: BundleEntry, name: str) -> tuple[BinaryIO, str]:
         """Return the file that has an entry's bytes, and its path.
 
-        Raises DataLossError if the bytes' location or number is impossible.
+        Raises DataLossError if the location or the number of these bytes is impossible.
         """
         if entry.dtype not in STORED:
             raise DataLossError(

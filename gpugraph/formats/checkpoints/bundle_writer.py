@@ -1,10 +1,9 @@
-"""Writer of V2 checkpoints: tensors one by one into a data file, then the index.
+"""Writer of V2 checkpoints. It writes tensors one by one into a data file, and then the index.
 
-Everything is written under temporary names, synced, and then renamed; the index is renamed last. If
-a checkpoint of the same name exists, its index refers to its data files until the new index
-replaces
-it: the new data files first get names with another number of shards, and the usual names after
-that.
+All files are written under temporary names, synced, and then renamed. The index is renamed last. If
+a checkpoint of the same name exists, its index refers to its old data files until the new index
+replaces it. Therefore the new data files first get names with another number of shards, and the
+usual names after that.
 """
 
 from __future__ import annotations
@@ -59,13 +58,13 @@ _SUFFIXES = (".index", ".data-?????-of-?????")
 
 
 class BundleWriter:
-    """A checkpoint under construction. `finish` makes it visible, `abandon` removes it.
+    """A checkpoint under construction. `finish` makes it visible, and `abandon` removes it.
 
-    Raises tf.errors.OpError for errors of the file system.
+    Raises tf.errors.OpError if the file system reports an error.
 
     Args:
-      prefix: the common prefix of its files' paths. Its folder is created if missing, but not the
-        folder's parents.
+      prefix: the common prefix of its files' paths. If its folder does not exist, it is created,
+        but not the folder's parents.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -88,9 +87,9 @@ class BundleWriter:
             self.abandon()
 
     def add(self, name: bytes, array: Any, dtype: DType | None = None) -> None:
-        """Write a tensor. Raises InvalidArgumentError for a name that is empty or already present.
+        """Write a tensor. Raises InvalidArgumentError if the name is empty or already present.
 
-        The array must not change before `finish`: it is written without a copy.
+        The array is written without a copy, so it must not change before `finish` is called.
         """
         if not name:
             raise invalid_argument(f"The name of a tensor in {self._prefix} is empty")
@@ -101,9 +100,9 @@ class BundleWriter:
     ) -> None:
         """Write a part of a tensor of the full `shape`.
 
-        Raises InvalidArgumentError if the part is not inside of the shape, is already present,
-        differs in dtype or full shape from other parts of the tensor, or if `array` does not have
-        the shape of the part.
+        Raises InvalidArgumentError if the part is not inside of the shape, is already present, has
+        another dtype or full shape than other parts of the tensor, or if `array` does not have the
+        shape of the part.
         """
         check_slice(shape, part, os.fsdecode(name))
         dtype = dtype or as_dtype(array.dtype)
@@ -148,7 +147,9 @@ class BundleWriter:
         self._entries[key] = entry
 
     def _write_bytes(self, array: Any, crc: int = 0) -> int:
-        """Write a contiguous array. Return its checksum, continued from `crc`."""
+        """Write a contiguous array. Return its checksum. `crc` is the checksum of the preceding
+        bytes.
+        """
         if array.nbytes <= _BLOCK:
             if array.nbytes:
                 content = array.reshape(-1).view(np.uint8)
@@ -165,9 +166,10 @@ class BundleWriter:
         self._offset += len(content)
 
     def _write_strings(self, array: Any) -> int:
-        """Write an array of strings in the form of V2 checkpoints. Return its checksum.
+        """Write an array of strings in the layout of V2 checkpoints. Return its checksum.
 
-        The lengths come first, then the checksum of the lengths, then the bytes of all strings.
+        The lengths come first, followed by the checksum of the lengths and the bytes of all
+        strings.
         """
         strings = [_as_bytes(item) for item in array.reshape(-1)]
         crc = 0
@@ -190,9 +192,9 @@ class BundleWriter:
             os.unlink(self._temporary)
 
     def finish(self) -> None:
-        """Make the checkpoint visible, as a whole.
+        """Make the whole checkpoint visible.
 
-        After a failure the old checkpoint is still there.
+        If this fails, the old checkpoint remains unchanged.
         """
         try:
             index = functools.cache(functools.partial(_index_bytes, self._entries))
@@ -208,12 +210,13 @@ class BundleWriter:
 
 @uninterrupted
 def publish(prefix: str, data_files: Sequence[str], index_of: Callable[[int], bytes]) -> None:
-    """Turn data files with temporary names, one per shard, into a checkpoint.
+    """Make a checkpoint from data files with temporary names, one per shard.
 
-    At every moment the index, whether the old or the new one, refers to complete data files.
+    At every moment the index, whether old or new, refers to complete data files.
 
     Args:
-      index_of: returns the bytes of the index, for a given number of shards in the files' names.
+      index_of: a function that receives the number of shards in the files' names, and returns the
+        bytes of the index.
     """
     count = len(data_files)
     usual = [data_name(prefix, shard, count) for shard in range(count)]
@@ -258,7 +261,7 @@ def _link(sources: Sequence[str], targets: Sequence[str]) -> bool:
 
 
 def _remove_others(prefix: str, kept: Sequence[str]) -> None:
-    """Remove the data files of a former checkpoint with this prefix; keep the files `kept`."""
+    """Remove the data files of an earlier checkpoint with this prefix, except the files `kept`."""
     folder, base = os.path.split(f"{prefix}.data-")
     names = {os.path.basename(path) for path in kept}
     for name in os.listdir(folder or "."):
@@ -278,8 +281,8 @@ def _index_bytes(entries: dict[bytes, BundleEntry], num_shards: int) -> bytes:
 def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
     """Merge several checkpoints into one, whose shards are the data files of all of them.
 
-    Raises InvalidArgumentError for a tensor that is in two of the checkpoints, InternalError for
-    slices of a tensor that differ in its dtype or full shape.
+    Raises InvalidArgumentError if two of the checkpoints contain the same tensor. Raises
+    InternalError if slices of a tensor have different dtypes or full shapes.
     """
     prefixes, destination = [local_path(prefix) for prefix in prefixes], local_path(destination)
     entries: dict[bytes, BundleEntry] = {}
@@ -321,7 +324,7 @@ def _merge_entry(
 
 
 def _pieces(array: Any) -> Iterator[Any]:
-    """Yield contiguous pieces of an array, in C order, without a copy of the whole array."""
+    """Yield contiguous pieces of an array, in C order, without copying the whole array."""
     if array.flags.c_contiguous:
         yield array
     elif array.nbytes <= _PIECE:

@@ -1,8 +1,8 @@
-"""Restoring tensors of a checkpoint directly into the memory of arrays, without copies.
+"""Restoring of a checkpoint's tensors directly into the memory of arrays, without copies.
 
 All bytes are read twice. First they are read into one block, which stays in the processor's cache,
-to compare the checksums; then they are read into the arrays. So no array changes unless all bytes
-are valid.
+and their checksums are verified. Then they are read into the arrays. So no array changes unless all
+bytes are valid.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RestoreTarget(NamedTuple):
 
     Args:
       spec: the full shape and the part, or None for the whole tensor.
-      array: C-ordered, of the tensor's dtype.
+      array: a C-ordered array of the tensor's dtype.
     """
 
     name: str
@@ -64,16 +64,17 @@ def restore_into(
     threads: int = 1,
     advance: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Set arrays to tensors of a checkpoint. After an error, no array has changed.
+    """Set arrays to tensors of a checkpoint. If this fails, no array has changed, with the
+    exception below.
 
     Raises NotFoundError, InvalidArgumentError and DataLossError as `BundleReader.read` does, and
-    ValueError for an array whose shape differs from the tensor's shape. DataLossError is also
-    raised for a file that changes during the call; in this case arrays may have been set.
+    ValueError if the shape of an array differs from the tensor's shape. Also raises DataLossError
+    if a file changes during the call. Only in this case may arrays have been set.
 
     Args:
       threads: the maximum number of concurrent readers.
-      advance: receives numbers of bytes that have been read, from several threads. All bytes are
-        read twice.
+      advance: a function that receives the number of bytes of each read. Several threads call it,
+        and all bytes are read twice.
     """
     pieces, values = [], []
     for name, spec, array in targets:
@@ -109,7 +110,7 @@ def _read_pieces(
 
 
 def _for_all(work: Callable[[list[_Piece]], None], runs: list[list[_Piece]], threads: int) -> None:
-    """Call `work` for each run of pieces; raise the error of the first run that fails."""
+    """Call `work` for each run of pieces. Raise the error of the first run that fails."""
     if threads > 1 and len(runs) > 1:
         # a RuntimeError means that there are too many threads, or that the program is about to exit
         with (
@@ -152,13 +153,17 @@ def _file(reader: BundleReader, run: Sequence[_Piece]) -> tuple[BinaryIO, str]:
 
 
 def _state(reader: BundleReader, run: Sequence[_Piece]) -> tuple[int, int]:
-    """Return the size and modification time of a run's file, to detect that its content changes."""
+    """Return the size and modification time of a run's file. They show whether its content has
+    changed.
+    """
     status = os.fstat(_file(reader, run)[0].fileno())
     return status.st_size, status.st_mtime_ns
 
 
 def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
-    """Compare all bytes of a run with their checksums. Raises DataLossError for a difference."""
+    """Compare all bytes of a run with their checksums. Raises DataLossError if a checksum is
+    wrong.
+    """
     file, path = _file(reader, run)
     block = memoryview(bytearray(_BLOCK))
     offset, left = run[0].entry.offset, sum(piece.entry.size for piece in run)
@@ -181,9 +186,9 @@ def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
 
 
 def _read_at(handle: int, views: list[memoryview], offset: int) -> int:
-    """Read bytes at an offset into buffers, possibly fewer bytes than fit into them.
+    """Read bytes at an offset into buffers. Fewer bytes may be read than the buffers can hold.
 
-    Return the number of bytes read.
+    Returns the number of bytes read.
     """
     if hasattr(os, "preadv"):
         return os.preadv(handle, views, offset)

@@ -67,8 +67,8 @@ def open_checkpoint(prefix: str) -> TensorReader:
 
 
 class SliceTableReader(TensorReader):
-    """A V1 checkpoint; the constructor reads all its bytes. Raises DataLossError for damaged
-    files.
+    """A V1 checkpoint. The constructor reads all its bytes, and raises DataLossError if a file is
+    damaged.
     """
 
     def __init__(self, prefix: str, paths: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ class SliceTableReader(TensorReader):
         known.slices += entry.slices
 
     def close(self) -> None:
-        """Do nothing: the constructor has read and closed the files."""
+        """Do nothing, because the constructor has read and closed the files."""
 
     def _value(self, entry: BundleEntry, name: str) -> Any:
         raise self._loss(name, self.prefix, "it has no values")
@@ -117,8 +117,8 @@ class SliceTableReader(TensorReader):
     def _tensor(self, name: str, entry: BundleEntry, part: Slice) -> Any:
         """Return the TensorProto with the values of a part.
 
-        Its dtype and shape, which files omit, are set. Raises DataLossError if the part is missing
-        or has another number of values.
+        Files omit its dtype and shape, so they are set. Raises DataLossError if the part is missing
+        or has the wrong number of values.
         """
         key = slice_key(name.encode("utf-8", "surrogateescape"), part)
         message, path = self._messages.get(key, (None, self.prefix))
@@ -145,10 +145,11 @@ class SliceTableReader(TensorReader):
 
 
 def _only(message: bytes, wanted: int) -> bytes:
-    """Return the content of a message's field. Raises MalformedError if it is missing.
+    """Return the content of a message's field. If the field occurs several times, return the last
+    content. Raises MalformedError if it is missing.
 
     Args:
-      wanted: the number of the field. The last occurrence counts.
+      wanted: the number of the field.
     """
     content: bytes | None = None
     for number, value in fields(message):
@@ -177,15 +178,15 @@ def _read_meta_of_tensor(message: bytes) -> tuple[str, BundleEntry]:
 def write_slice_table(
     path: str, items: Sequence[tuple[bytes, tuple[Sequence[int], Slice] | None, Any, DType]]
 ) -> None:
-    """Write a V1 checkpoint of one file.
+    """Write a V1 checkpoint that consists of one file.
 
-    Raises InvalidArgumentError for a part that is outside of the shape, whose shape differs from
-    its values' shape, that is present twice, or whose dtype or full shape differs from those of
-    other parts of the tensor. Raises UnimplementedError for a dtype that V1 checkpoints can't hold.
+    Raises InvalidArgumentError if a part is outside of the full shape, is present twice, has
+    another shape than its values, or has another dtype or full shape than other parts of the
+    tensor. Raises UnimplementedError if V1 checkpoints can't hold a dtype.
 
     Args:
-      items: for each tensor or part: its name, the full shape and the part (None for a whole
-        tensor), the values and the dtype.
+      items: for each tensor or part: its name, the full shape, the part (None for a whole tensor),
+        the values, and the dtype.
     """
     entries: dict[bytes, BundleEntry] = {}
     table: dict[bytes, bytes] = {}

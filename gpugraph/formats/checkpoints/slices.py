@@ -1,7 +1,7 @@
 """Slices, which are parts of tensors: their text form in ops, their keys in an index, and their
 overlaps.
 
-A slice is a (start, length) pair per dimension; the length -1 means the whole dimension.
+A slice is a (start, length) pair for each dimension. The length -1 means the whole dimension.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _WHOLE = (0, -1)
 def parse_slice_spec(spec: str) -> tuple[tuple[int, ...], Slice] | None:
     """Parse the text of a slice, such as "4 2 0,2:-", and return the full shape and the slice.
 
-    The text has the sizes of the full shape, then `start,length` or `-` for each dimension. Return
-    None for the empty string. Raises InvalidArgumentError for other strings, and for a slice that
-    is not inside the shape.
+    The text contains the sizes of the full shape, followed by `start,length` or `-` for each
+    dimension. Returns None if it is empty. Raises InvalidArgumentError if it is malformed, or if
+    the slice is not inside the shape.
     """
     if not spec:
         return None
@@ -57,7 +57,8 @@ def _extent(text: str) -> tuple[int, int]:
 def check_slice(shape: Sequence[int], part: Slice, where: str) -> None:
     """Raise InvalidArgumentError unless a slice is inside a shape.
 
-    `where` is its source, for the message.
+    Args:
+      where: the source of the slice, for the message.
     """
     if len(shape) != len(part):
         raise invalid_argument(f"A slice of {len(part)} dimensions in shape {list(shape)}: {where}")
@@ -71,7 +72,7 @@ def check_slice(shape: Sequence[int], part: Slice, where: str) -> None:
 
 
 def bounds(shape: Sequence[int], part: Slice) -> tuple[slice, ...]:
-    """Return a slice as Python slices, one per dimension."""
+    """Return a slice as a tuple of Python slices, one for each dimension."""
     return tuple(
         slice(0, size) if length == -1 else slice(start, start + length)
         for size, (start, length) in zip(shape, part)
@@ -79,7 +80,7 @@ def bounds(shape: Sequence[int], part: Slice) -> tuple[slice, ...]:
 
 
 def shape_of_slice(shape: Sequence[int], part: Slice) -> tuple[int, ...]:
-    """Return the shape of a slice of a tensor of the full shape `shape`."""
+    """Return the shape of a slice of a tensor that has the full shape `shape`."""
     return tuple(size if length == -1 else length for size, (_, length) in zip(shape, part))
 
 
@@ -90,7 +91,9 @@ def overlap(first: Sequence[slice], second: Sequence[slice]) -> tuple[slice, ...
 
 
 def within(inner: Sequence[slice], outer: Sequence[slice]) -> tuple[slice, ...]:
-    """Return the bounds `inner` relative to the start of the bounds `outer`, which contain them."""
+    """Return the bounds `inner` relative to the start of the bounds `outer`. `outer` must contain
+    `inner`.
+    """
     return tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(inner, outer))
 
 
@@ -98,7 +101,7 @@ def within(inner: Sequence[slice], outer: Sequence[slice]) -> tuple[slice, ...]:
 
 
 def slice_message(part: Slice) -> bytes:
-    """Return a slice as a TensorSliceProto, in which a whole dimension has an empty extent."""
+    """Return a slice as a TensorSliceProto. A whole dimension has an empty extent."""
     extents = []
     for start, length in part:
         extent = b"" if length == -1 else field(1, start) + field(2, length, always=True)
@@ -107,9 +110,9 @@ def slice_message(part: Slice) -> bytes:
 
 
 def read_slice_message(message: bytes) -> Slice:
-    """Return the slice of a TensorSliceProto.
+    """Return the slice in a TensorSliceProto.
 
-    Raises MalformedError for malformed bytes or a negative extent.
+    Raises MalformedError if the bytes are malformed or an extent is negative.
     """
     extents = []
     for number, value in fields(message):
@@ -130,8 +133,8 @@ def read_slice_message(message: bytes) -> Slice:
 def slice_key(name: bytes, part: Slice) -> bytes:
     """Return the key of a slice's entry in the index.
 
-    Keys sort by name, rank and extents. The first byte is 0, so the key sorts before the names of
-    all tensors.
+    The order of keys is the order of name, rank and extents. The first byte is 0, so the keys come
+    before the names of all tensors.
     """
     escaped = name.replace(b"\xff", b"\xff\x00").replace(b"\x00", b"\x00\xff")
     if b"\xff" in name:  # the zeros in the escape of \xff must not be escaped again

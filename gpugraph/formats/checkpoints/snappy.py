@@ -1,4 +1,4 @@
-"""Decompression of Snappy blocks in tables. Follows the format description of google/snappy.
+"""Decompression of Snappy blocks in tables. It follows the format description of google/snappy.
 
 length of the content (varint), then elements: literal bytes, or copies of earlier content
 """
@@ -12,7 +12,9 @@ _LARGEST_RATE = 32
 
 
 def uncompressed(data: bytes) -> bytes:
-    """Return the content of a Snappy block. Raises MalformedError for bytes that are not one."""
+    """Return the content of a Snappy block. Raises MalformedError if the bytes are not a Snappy
+    block.
+    """
     size, position = read_varint(data, 0, min(5, len(data)))
     if size > _LARGEST_RATE * len(data):
         raise MalformedError(f"{len(data)} bytes can't hold {size}")
@@ -44,7 +46,7 @@ def uncompressed(data: bytes) -> bytes:
 
 
 def _extra_bytes(tag: int) -> int:
-    """Return the number of bytes after a tag that hold a literal's length or a copy's offset."""
+    """Return the number of bytes after a tag that contain a literal's length or a copy's offset."""
     kind = tag & 3
     if kind == 0:
         return max((tag >> 2) - 59, 0)
@@ -52,9 +54,9 @@ def _extra_bytes(tag: int) -> int:
 
 
 def _copy(content: bytearray, offset: int, length: int) -> None:
-    """Append a copy of `length` bytes that start `offset` before the end of `content`.
+    """Append a copy of `length` bytes, which start `offset` bytes before the end of `content`.
 
-    The range may extend beyond the end: the copied bytes then repeat.
+    If this range extends beyond the end, the bytes from its start to the end are repeated.
     """
     start = len(content) - offset
     if offset == 0 or start < 0:

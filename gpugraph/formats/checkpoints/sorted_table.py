@@ -1,8 +1,8 @@
 """The index of a checkpoint: a table of sorted keys and values in LevelDB's file format.
 
-It consists of blocks of entries, an index block that locates them, and a footer of 48 bytes. A type
-byte and a masked checksum follow each block. A key is stored as its difference from the preceding
-key, except for every 16th.
+The table consists of blocks of entries, an index block that locates these blocks, and a footer of
+48 bytes. Each block is followed by a type byte and a masked checksum. Every 16th key is stored
+whole. Each other key is stored as its difference from the preceding key.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Block:
     """A block of a table under construction.
 
     Args:
-      restart_interval: the number of entries from one key that is stored whole to the next.
+      restart_interval: the distance, in entries, between two keys that are stored whole.
     """
 
     def __init__(self, restart_interval: int) -> None:
@@ -43,7 +43,7 @@ class _Block:
         self._last = b""
 
     def add(self, key: bytes, value: bytes) -> None:
-        """Append an entry. Its key must sort after the previous key."""
+        """Append an entry. Its key must be greater than the previous key."""
         shared = 0
         if self._since_restart < self._interval:
             shared = _shared(self._last, key)
@@ -77,7 +77,9 @@ def _shared(first: bytes, second: bytes) -> int:
 
 
 def _separator(key: bytes, following: bytes) -> bytes:
-    """Return a short key between two adjacent keys: at least `key`, and less than `following`."""
+    """Return a short key between two adjacent keys. It is at least `key`, and less than
+    `following`.
+    """
     shared = _shared(key, following)
     if shared < min(len(key), len(following)):
         byte = key[shared]
@@ -140,12 +142,12 @@ def _handle(offset: int, block: bytes) -> bytes:
 def read_table(data: bytes, name: str) -> dict[bytes, bytes]:
     """Return all keys and values of a table, in order.
 
-    Raises DataLossError, with the offset of the damage, for wrong checksums and bytes that are not
-    a table.
+    If a checksum is wrong, or the bytes are not a table, raises DataLossError with the offset of
+    the damage.
 
     Args:
       data: the bytes of the file.
-      name: its path, for errors.
+      name: the path of the file, for errors.
     """
     start = len(data) - _FOOTER
     if data.startswith(BEGINNING):

@@ -1,4 +1,6 @@
-"""TensorReader: the tensors of a checkpoint of either format, whole or in part."""
+"""TensorReader: the tensors of a checkpoint in the V1 or V2 format. A tensor can be read as a whole
+or in part.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,17 @@ R = TypeVar("R", bound="TensorReader")
 
 
 def no_checkpoint(prefix: str) -> NotFoundError:
-    """Return the error for a missing checkpoint."""
+    """Return the error for a checkpoint that does not exist."""
     text = "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for"
     return NotFoundError(None, None, f"{text} {prefix}")
 
 
 class TensorReader(ABC):
-    """An open checkpoint; as a context manager it closes itself.
+    """An open checkpoint. Used as a context manager, it closes itself.
 
     Args:
-      entries: by name, the dtype and shape of each tensor, and the parts in which it is stored, if
-        any.
+      entries: the entry of each tensor, by name, with its dtype and shape. If the tensor is stored
+        in parts, the entry also has the parts.
     """
 
     prefix: str
@@ -60,9 +62,10 @@ class TensorReader(ABC):
         return found
 
     def read(self, name: str) -> Any:
-        """Return a tensor as an array; strings are bytes.
+        """Return a tensor as an array. Strings are returned as bytes.
 
-        Raises NotFoundError if the checkpoint has no such tensor, DataLossError if it is damaged.
+        Raises NotFoundError if the checkpoint does not contain the tensor, and DataLossError if the
+        tensor is damaged.
         """
         entry = self.entry(name)
         if not entry.slices:
@@ -74,7 +77,7 @@ class TensorReader(ABC):
         """Return a tensor that is not stored in parts."""
 
     def read_slice(self, name: str, shape: Sequence[int], part: Slice) -> Any:
-        """Return a part of a tensor, regardless of the parts in which it is stored.
+        """Return a part of a tensor. The tensor may be stored as a whole or in any parts.
 
         Raises InvalidArgumentError if the tensor has another shape, or if the stored parts do not
         cover `part`.

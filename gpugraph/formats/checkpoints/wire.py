@@ -1,4 +1,4 @@
-"""Encoding and decoding of the protobuf fields in a checkpoint's index."""
+"""Encoding and decoding of the protobuf fields in the index of a checkpoint."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ _SINGLE = [bytes((number,)) for number in range(0x80)]
 
 
 class MalformedError(ValueError):
-    """Bytes that are not a valid message or part of a table; the caller adds the file's name."""
+    """The bytes are not a valid message or table. The caller adds the file's name."""
 
 
 def varint(value: int) -> bytes:
-    """Encode an unsigned number as a varint (groups of 7 bits); a negative one as its 64 bits."""
+    """Encode an unsigned number as a varint (groups of 7 bits). A negative number is encoded as its
+    64 bits.
+    """
     if 0 <= value < 0x80:
         return _SINGLE[value]
     value &= _BITS
@@ -50,7 +52,7 @@ def signed(value: int) -> int:
 
 
 def field(number: int, value: int | bytes, always: bool = False) -> bytes:
-    """Encode a field: a number, or bytes with their length.
+    """Encode a field, which is a number, or bytes preceded by their length.
 
     A number that is zero is omitted unless `always`.
     """
@@ -60,12 +62,13 @@ def field(number: int, value: int | bytes, always: bool = False) -> bytes:
 
 
 def fixed32(number: int, value: int) -> bytes:
-    """Encode a field of four bytes, or nothing if the value is zero."""
+    """Encode a field of four bytes. If the value is zero, return nothing."""
     return varint(number << 3 | _FIXED32) + value.to_bytes(4, "little") if value else b""
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    """Yield (number, value) of each field of a message. Raises MalformedError for malformed bytes.
+    """Yield (number, value) of each field of a message. Raises MalformedError if the bytes are
+    malformed.
 
     Unknown fields are included. A value is bytes, or an unsigned number.
     """

@@ -1,1 +1,3 @@
-"""TensorFlow's protocol messages: their declarations, and protobuf's classes built from them."""
+"""TensorFlow's protocol messages: their declarations, and protobuf's classes that are built from
+them.
+"""

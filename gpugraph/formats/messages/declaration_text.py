@@ -4,10 +4,10 @@
     TensorShapeProto.Dim: 1 size int64, 2 name string
     enum SaverDef.CheckpointFormatVersion: LEGACY 0, V1 1, V2 2
 
-A field is its number, name and type. `*type` is repeated, `key:type` a map, and `|name` puts the
-field into the oneof of that name. A type is a protobuf scalar, or a message or enumeration, which
-is looked up in the message itself, then in the enclosing messages. An indented line continues the
-preceding one.
+A field consists of its number, name and type. `*type` is a repeated field, `key:type` is a map, and
+`|name` puts the field into the oneof of that name. A type is a protobuf scalar, or the name of a
+message or enumeration. The name is looked up in the message itself, then in the enclosing messages.
+An indented line continues the preceding line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from typing import NamedTuple
 
 
 class FieldDeclaration(NamedTuple):
-    """A declared field. `key_type` (for maps) and `oneof` are empty where they don't apply."""
+    """A declared field. `key_type` is empty unless the field is a map. `oneof` is empty unless the
+    field is in a oneof.
+    """
 
     number: int
     name: str
@@ -29,7 +31,7 @@ class FieldDeclaration(NamedTuple):
 
 
 class MessageDeclaration(NamedTuple):
-    """A declared message. `path` includes the enclosing messages: `AttrValue.ListValue`."""
+    """A declared message. `path` includes the enclosing messages, as in `AttrValue.ListValue`."""
 
     path: str
     fields: list[FieldDeclaration]
@@ -38,7 +40,7 @@ class MessageDeclaration(NamedTuple):
 class EnumDeclaration(NamedTuple):
     """A declared enumeration.
 
-    `path` includes the enclosing messages; `values` has numbers by name.
+    `path` includes the enclosing messages. `values` maps names to numbers.
     """
 
     path: str
@@ -49,8 +51,8 @@ _FIELD = re.compile(r"(\d+) (\w+) (\*)?(?:(\w+):)?([\w.]+)(?: \|(\w+))?")
 
 
 def read_declarations(text: str) -> Iterator[MessageDeclaration | EnumDeclaration]:
-    """Yield the declarations in the table `text`, in their order. Raises ValueError for malformed
-    text.
+    """Yield the declarations in the table `text`, in their order. Raises ValueError if the text is
+    malformed.
     """
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
         head, _, body = line.partition(":")

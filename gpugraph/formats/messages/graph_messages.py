@@ -1,7 +1,7 @@
 """Messages of graphs: tensors, attributes, nodes, ops, functions, control flow, variables.
 
-The tables have the form of `declaration_text`; names and numbers are TensorFlow 1.15's. The field
-`experimental_type` is from a later version: it has no effect, but the text of that version's
+The tables have the syntax of `declaration_text`. Names and numbers are TensorFlow 1.15's. The field
+`experimental_type` is from a later version. It has no effect, but the text of that version's
 GraphDefs can't be parsed without it.
 """
 

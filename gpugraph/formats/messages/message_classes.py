@@ -1,8 +1,8 @@
 """protobuf's classes of the declared messages, in a separate descriptor pool.
 
-The pool is private: if the process also imports TensorFlow, its `tensorflow.GraphDef` and the one
-declared here do not conflict. Only this module imports protobuf; it is imported when the first
-message is needed.
+The pool is private. So if the process also imports TensorFlow, TensorFlow's `tensorflow.GraphDef`
+does not conflict with the class of this name here. Only this module imports protobuf. It is itself
+imported when the first message is needed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _TABLES = (
 
 
 class _FileBuilder:
-    """Converts the declarations of one protobuf package to the descriptor of a file."""
+    """A converter of the declarations of one protobuf package to the descriptor of a file."""
 
     def __init__(self, name: str, package: str, known_enums: frozenset[str] = frozenset()) -> None:
         self.file: Any = descriptor_pb2.FileDescriptorProto(name=name, package=package)
@@ -114,7 +114,9 @@ class _FileBuilder:
             field.oneof_index = names.index(declared.oneof)
 
     def _add_map_entry(self, path: str, declared: FieldDeclaration) -> str:
-        """Add the message of a map's entries, and return its name, as protoc would name it."""
+        """Add the message for the entries of a map, and return its name, which is the name that
+        protoc would choose.
+        """
         name = "".join(word[:1].upper() + word[1:] for word in declared.name.split("_")) + "Entry"
         entry = self._messages[path].nested_type.add(name=name)
         entry.options.map_entry = True
@@ -180,7 +182,9 @@ _LOADED = frozenset(f"{_PACKAGE}.{name}" for name in ("GraphDef", "MetaGraphDef"
 
 
 def _name_pointers(cls: Any) -> None:
-    """Make a message class mention it in parsing errors if the bytes are a Git LFS pointer."""
+    """Change a message class so that its parsing errors mention a Git LFS pointer if the bytes are
+    one.
+    """
     parse = cls.ParseFromString
 
     def parse_from_string(self: Any, serialized: Any) -> Any:
@@ -200,7 +204,7 @@ def _name_pointers(cls: Any) -> None:
 
 
 def _class_of(descriptor: Any) -> Any:
-    """Return the class of a message; set the module names of the class and its nested classes."""
+    """Return the class of a message. Set the module names of the class and its nested classes."""
     cls = _make_class(descriptor)
     cls.__module__ = _MODULE
     _classes.append(cls)
@@ -232,7 +236,7 @@ SERVICE_MESSAGES: dict[str, Any] = {
 
 
 def parse_bytes(message_class: Any, content: bytes) -> Any:
-    """Parse a message from bytes. Raises ValueError if they are malformed."""
+    """Parse a message from bytes. Raises ValueError if the bytes are malformed."""
     try:
         return message_class.FromString(content)
     except DecodeError as error:
@@ -246,11 +250,11 @@ _NO_TEXT = (
 
 
 def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -> Any:
-    """Parse a message from its text format in UTF-8. Raises ValueError if it is malformed.
+    """Parse a message from its text format in UTF-8. Raises ValueError if the text is malformed.
 
     Args:
-      allow_unknown: whether unknown fields, for example of later TensorFlows, are skipped, as in
-        the binary format; otherwise they raise ValueError.
+      allow_unknown: whether unknown fields, for example of later versions of TensorFlow, are
+        skipped, as in the binary format. Otherwise they raise ValueError.
     """
     try:
         text = content.decode("utf-8")
@@ -261,7 +265,9 @@ def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -
 
 
 def parse_message(message_class: Any, content: bytes) -> Any:
-    """Parse a message in binary or text format. Raises ValueError if it is neither."""
+    """Parse a message in binary or text format. Raises ValueError if the content has neither
+    format.
+    """
     if content.startswith(BEGINNING):
         raise ValueError(f"it is no {message_class.DESCRIPTOR.name}{pointer_text(content)}")
     try:
@@ -275,13 +281,13 @@ def parse_message(message_class: Any, content: bytes) -> Any:
 
 
 def json_of_message(value: Any) -> dict[str, Any]:
-    """Return the message as a dict of JSON values, by protobuf's rules."""
+    """Return the message as a dict of JSON values, according to protobuf's rules."""
     result: dict[str, Any] = json_format.MessageToDict(value)
     return result
 
 
 def message_of_json(message_class: Any, value: Any) -> Any:
-    """Return the message described by a dict of JSON values. Raises ValueError if that is
+    """Return the message that a dict of JSON values describes. Raises ValueError if the dict is
     malformed.
 
     Unknown fields are skipped.
@@ -293,7 +299,8 @@ def message_of_json(message_class: Any, value: Any) -> Any:
 
 
 def file_content(value: Any, as_text: bool = False) -> bytes:
-    """Return the content of a message's file, in binary format or, with `as_text`, in text format.
+    """Return the content of a file that holds the message, in binary format or, with `as_text`, in
+    text format.
 
     The entries of maps are sorted. Raises ValueError if the binary format exceeds 2 GiB, protobuf's
     limit.

@@ -1,7 +1,8 @@
-"""Messages between the servers of a cluster, and between them and their clients.
+"""Messages between the servers of a cluster, and between servers and clients.
 
-They are gpugraph's, not TensorFlow's; the tables have the form of `declaration_text`. GraphDefs and
-ConfigProtos are included as bytes. `METHODS` lists the calls that a server accepts.
+They are gpugraph's own messages, not TensorFlow's. The tables have the syntax of
+`declaration_text`. GraphDefs and ConfigProtos are included as bytes. `METHODS` lists the calls that
+a server accepts.
 """
 
 from __future__ import annotations

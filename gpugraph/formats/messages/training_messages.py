@@ -1,6 +1,6 @@
 """Messages of training: examples, summaries, events.
 
-The tables have the form of `declaration_text`; names and numbers are TensorFlow 1.15's.
+The tables have the syntax of `declaration_text`. Names and numbers are TensorFlow 1.15's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Arrays in files of named arrays: their names, dtypes, shapes and locations, with checks of
-these.
-"""
+"""Arrays in files of named arrays: their names, dtypes, shapes and locations, which are checked."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ _PIECE = 16 << 20
 
 
 class ArchivedArray(NamedTuple):
-    """The description of an array in a file; `offset` is the position of its first byte."""
+    """The description of an array in a file. `offset` is the position of its first byte."""
 
     name: str
     dtype: DType
@@ -35,24 +33,24 @@ class ArchivedArray(NamedTuple):
 
     @property
     def has_fixed_size(self) -> bool:
-        """Whether its elements have a fixed size: all except strings do."""
+        """Whether its elements have a fixed size, which is true unless they are strings."""
         return self.dtype is not dtypes.string
 
     @property
     def num_bytes(self) -> int:
-        """The size of the array in memory, in bytes; for strings, the size of the references to
-        them.
+        """The size of the array in memory, in bytes. For strings, this is the size of the
+        references to them.
         """
         return prod(self.shape) * np.dtype(self.dtype.as_numpy_dtype).itemsize
 
 
 class ArrayFile(abc.ABC):
-    """An open file of arrays. A context manager.
+    """An open file of arrays, which is a context manager.
 
-    `arrays` has the descriptions by name; `read` returns one array.
+    `arrays` contains the descriptions by name, and `read` returns one array.
 
-    Raises OSError if the file can't be opened. Raises DataLossError, with the file and the byte
-    offset, if it violates the format; then no array is read.
+    Raises OSError if the file can't be opened. If the file violates the format, raises
+    DataLossError with the path and the byte offset, and reads no array.
     """
 
     def __init__(self, path: str) -> None:
@@ -70,7 +68,7 @@ class ArrayFile(abc.ABC):
 
     @abc.abstractmethod
     def read(self, name: str) -> NDArray[Any]:
-        """Return the array of that name as a new array. Raises KeyError if the file has no such
+        """Return the array of this name as a new array. Raises KeyError if the file has no such
         array.
         """
 
@@ -110,7 +108,9 @@ def not_stored(name: str, dtype: DType, file_format: str) -> InvalidArgumentErro
 
 
 def array_of_bytes(content: bytes | bytearray, dtype: DType, shape: Sequence[int]) -> NDArray[Any]:
-    """Return little-endian bytes as a new array; `content` must hold exactly the array's size."""
+    """Return little-endian bytes as a new array. `content` must have exactly the size of the
+    array.
+    """
     numpy_dtype = np.dtype(dtype.as_numpy_dtype)
     if numpy_dtype.kind == "b":
         return (np.frombuffer(content, np.uint8) != 0).reshape(tuple(shape))
@@ -136,8 +136,8 @@ def checked_arrays(
 ) -> Iterator[tuple[ArchivedArray, NDArray[Any]]]:
     """Yield each array with its expected description.
 
-    Raises InvalidArgumentError if the name, shape or size in bytes of an array differs from the
-    description.
+    Raises InvalidArgumentError if the name, the shape or the size in bytes of an array differs from
+    the description.
     """
     for wanted, (name, array) in zip(expected, arrays, strict=True):
         if name != wanted.name or array.shape != wanted.shape or array.nbytes != wanted.num_bytes:

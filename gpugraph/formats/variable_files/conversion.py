@@ -1,6 +1,6 @@
 """Conversion of variables between checkpoints, SavedModels, safetensors and `.npz` files.
 
-Variables are read and written one at a time. The suffix of a path determines its format; a path
+Variables are read and written one at a time. The suffix of a path determines its format. A path
 without a known suffix is the prefix of a checkpoint.
 """
 
@@ -36,9 +36,9 @@ _OBJECT_GRAPHS = frozenset({"_CHECKPOINTABLE_OBJECT_GRAPH"})
 
 
 class VariableFile:
-    """The variables of a file or checkpoint. A context manager.
+    """The variables of a file or checkpoint, as a context manager.
 
-    `arrays` has the descriptions by name; `read(name)` returns one array.
+    `arrays` contains the descriptions by name, and `read(name)` returns one array.
 
     Raises tf.errors.NotFoundError, or another error of the system, if the path can't be opened.
     Raises DataLossError if the content is damaged.
@@ -88,18 +88,20 @@ def checkpoint_prefix(path: str) -> str:
 
 
 def is_checkpoint(path: str) -> bool:
-    """Return whether a path is a checkpoint's prefix or index file, or a SavedModel's folder."""
+    """Return whether a path is the prefix or the index file of a checkpoint, or the folder of a
+    SavedModel.
+    """
     return os.path.isfile(checkpoint_prefix(path) + _INDEX)
 
 
 def convert_variables(source: str, target: str) -> list[ArchivedArray]:
     """Write the variables of `source` to `target`. Return their descriptions.
 
-    Only one array at a time is in memory. The target is replaced as a whole; after an error it is
-    unchanged.
+    Only one array at a time is in memory. The target is replaced atomically. If an error occurs, it
+    is unchanged.
 
     Raises:
-      tf.errors.InvalidArgumentError: a dtype that the target's format does not support.
+      tf.errors.InvalidArgumentError: the target's format does not support a dtype.
       tf.errors.NotFoundError: the source does not exist.
       tf.errors.DataLossError: the source is damaged.
       tf.errors.OpError: another error of the system.

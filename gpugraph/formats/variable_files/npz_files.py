@@ -1,6 +1,6 @@
-"""NumPy's `.npz` files: a zip file that has a `.npy` file for each array.
+"""NumPy's `.npz` files. Such a file is a zip file that contains a `.npy` file for each array.
 
-Nothing is unpickled, since a pickle can execute code, and entries that decompress to far more bytes
+Nothing is unpickled, because a pickle can execute code. Entries that decompress to far more bytes
 than the file has are rejected.
 """
 
@@ -103,9 +103,9 @@ class NpzReader(ArrayFile):
 
 
 def _header(entry: Any) -> tuple[Any, np.dtype[Any], bool]:
-    """Return the shape, the dtype, and whether the array is in Fortran order.
+    """Return the shape and the dtype of an array, and whether it is in Fortran order.
 
-    Raises ValueError if malformed.
+    Raises ValueError if the header is malformed.
     """
     version = np.lib.format.read_magic(entry)
     if version == (1, 0):
@@ -127,11 +127,10 @@ def _dtype(numpy_dtype: np.dtype[Any]) -> DType:
 
 
 def _leads_out(name: str) -> bool:
-    """Return whether a file that is unpacked under this name would lie outside of the target
-    folder.
+    """Return whether a file that is unpacked under this name would be outside of the target folder.
 
-    True for an absolute path (also in the form of Windows), for a path with "..", and for a name
-    with a NUL.
+    Returns True for an absolute path (also in the syntax of Windows), for a path with "..", and for
+    a name with a NUL.
     """
     parts = name.replace("\\", "/").split("/")
     return ".." in parts or not parts[0] or parts[0][1:] == ":" or "\0" in name
@@ -142,13 +141,12 @@ def write_npz(
 ) -> None:
     """Write arrays to a `.npz` file.
 
-    Raises InvalidArgumentError for a dtype that the format does not support, for values that differ
-    from their description, and for a name that, as a path, is outside of the folder where the
-    archive is unpacked.
+    Raises InvalidArgumentError if the format does not support a dtype, if values differ from their
+    description, or if a name, as a path, is outside of the folder where the archive is unpacked.
 
     Args:
       arrays: the descriptions of the arrays.
-      values: (name, array) pairs in the same order; one array at a time is in memory.
+      values: (name, array) pairs in the same order. Only one array at a time is in memory.
     """
     for array in arrays:
         if array.dtype not in _STORED:

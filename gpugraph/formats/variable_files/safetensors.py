@@ -1,9 +1,10 @@
-"""safetensors files: the header's length in eight bytes, a JSON header, then the arrays.
+"""safetensors files. A file consists of the header's length in eight bytes, a JSON header, and the
+arrays.
 
-The header has the dtype, shape and offsets of each array.
+The header contains the dtype, shape and offsets of each array.
 
-The arrays are adjacent and fill the rest of the file. The header has at most 100 MB; the format's
-reference library has the same limit.
+The arrays are adjacent and fill the rest of the file. The header may have up to 100 MB, which is
+also the limit of the format's reference library.
 """
 
 from __future__ import annotations
@@ -142,12 +143,12 @@ def write_safetensors(
 ) -> None:
     """Write arrays to a safetensors file.
 
-    Raises InvalidArgumentError for a dtype that the format lacks, and for values that differ from
+    Raises InvalidArgumentError if the format does not support a dtype, or if values differ from
     their description.
 
     Args:
       arrays: the descriptions of the arrays.
-      values: (name, array) pairs in the same order; one array at a time is in memory.
+      values: (name, array) pairs in the same order. Only one array at a time is in memory.
     """
     header: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
     place = 0

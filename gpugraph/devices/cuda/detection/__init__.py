@@ -1,1 +1,1 @@
-"""Detection of usable GPUs, and of the reason if no GPU is usable."""
+"""Detection of usable GPUs. If there is none, detection gives the reason."""

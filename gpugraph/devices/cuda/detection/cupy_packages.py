@@ -19,8 +19,8 @@ class CuPy(NamedTuple):
     """An installed CuPy package.
 
     Args:
-      cuda: the major CUDA version for which it is built, or 0 if unknown.
-      reason: why it can't be used. It is empty if CuPy can be used.
+      cuda: the major CUDA version for which it is built, or 0 if it is unknown.
+      reason: the reason why it can't be used, or "" if it can.
     """
 
     name: str
@@ -39,7 +39,8 @@ def installed_version(name: str) -> str | None:
 
 def extra_for(driver_version: int | None) -> str:
     """Return the pip command that installs CuPy for a driver that supports the CUDA version
-    `driver_version`. For None (no driver is installed yet), the text offers both CUDA versions.
+    `driver_version`. If it is None, because no driver is installed yet, the text offers both CUDA
+    versions.
     """
     if driver_version is None:
         return f"pip install 'gpugraph[{_EXTRAS[_OLDEST]}]' or 'gpugraph[{_EXTRAS[_NEWEST]}]'"
@@ -49,7 +50,7 @@ def extra_for(driver_version: int | None) -> str:
 
 def find_cupy(driver_version: int | None) -> CuPy:
     """Return the CuPy package that would be imported. If the package can't be used, its `reason`
-    has advice for a driver of this version.
+    contains advice for a driver of this version.
     """
     versions = {name: version for name in _WHEELS if (version := installed_version(name))}
     foreign = [name for name in _OTHERS if installed_version(name)]
@@ -72,7 +73,7 @@ def find_cupy(driver_version: int | None) -> CuPy:
 
 def _several(names: list[str], driver_version: int | None) -> CuPy:
     """Return the result for several installed packages. They can't be used, because they overwrite
-    each other's files in one folder.
+    each other's files in the same folder.
     """
     reason = (
         f"{len(names)} packages of CuPy are installed over each other ({', '.join(names)}): "
@@ -82,8 +83,8 @@ def _several(names: list[str], driver_version: int | None) -> CuPy:
 
 
 def _unimportable(driver_version: int | None) -> str:
-    """Return why CuPy can't be imported, judged by its installed files. If no file is missing,
-    return an empty string. Only its part `cupy_backends` is needed.
+    """Return the reason why CuPy can't be imported, as its installed files show. If no file is
+    missing, return "". Only the package `cupy_backends` of CuPy is needed.
     """
     try:
         spec = find_spec("cupy_backends")

@@ -1,12 +1,12 @@
-"""Detection of the usable GPUs, or of the reason why there are none, with a remedy.
+"""Detection of the usable GPUs. If there are none, it gives the reason and a remedy.
 
-    GPUGRAPH_GPU=0?  ->  driver?  ->  CuPy?  ->  they fit?  ->  GPUs visible?  ->  CuPy imports?
+    GPUGRAPH_GPU=0?  ->  driver?  ->  CuPy?  ->  versions fit?  ->  GPUs visible?  ->  CuPy imports?
                      ->  a small kernel compiles, runs and has the right result
 
 Cheap checks come first, so a machine without a GPU spends almost no time here, and CuPy is imported
-only if there is a GPU. The result is kept for the life of the process. If the small kernel
-succeeds, that is also recorded in the user's cache folder, under the versions of all packages
-involved, and the kernel is not run again. Each process still checks that the GPU can be opened.
+only if there is a GPU. The result is kept until the process ends. If the small kernel succeeds,
+this is also recorded in the user's cache folder, under the versions of all packages involved, and
+the kernel is not run again. Each process still checks that the GPU can be opened.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Detection(NamedTuple):
     """The usable GPUs, or the reason why there are none.
 
     Args:
-      left_out: a sentence with the reason for each visible GPU that is not used.
+      left_out: for each visible GPU that is not used, a sentence with the reason.
       surprising: whether no GPU is used although an NVIDIA driver is installed. If so, the reason
         is logged as a warning.
     """
@@ -92,7 +92,7 @@ def detect() -> Detection:
 
 
 def forget() -> None:
-    """Drop the results, so that the next call of `detect` detects again."""
+    """Drop the results, so that the next call of `detect` detects the GPUs again."""
     with _lock:
         _detections.clear()
 
@@ -126,7 +126,7 @@ def _detect() -> Detection:
 
 
 def _usable(visible: list[Gpu], version: int, cupy: CuPy) -> Detection:
-    """Return the GPUs that can be used among the visible ones.
+    """Return those visible GPUs that can be used.
 
     Args:
       version: the CUDA version of the driver.
@@ -160,8 +160,8 @@ def _visible_gpus(library: LibCuda) -> list[Gpu]:
 
 
 def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
-    """Compile and run a small kernel, unless the cache records that this succeeded before. Raises
-    DriverError if it fails.
+    """Compile and run a small kernel, unless the cache records an earlier success. Raises
+    DriverError if this fails.
     """
     cache = ObjectCache(cache_folder().with_name("gpu"))
     key = _key(gpu, version, cupy)
@@ -194,8 +194,8 @@ def _no_driver(text: str) -> str:
 
 
 def _too_old(version: int, cuda: int, package: str) -> str:
-    """Return why a driver that supports CUDA `version` (12080 is 12.8) can't run a package for
-    major version `cuda`. If it can, return an empty string.
+    """Return the reason if a driver that supports CUDA `version` (12080 is 12.8) can't run a
+    package for the major version `cuda`. If it can, return "".
     """
     needed = max(cuda * 1000, _OLDEST_DRIVER)
     if version >= needed:
@@ -208,8 +208,8 @@ def _too_old(version: int, cuda: int, package: str) -> str:
 
 
 def _hidden() -> str:
-    """Return why CUDA_VISIBLE_DEVICES hides all GPUs, else an empty string. CUDA ignores all
-    entries from the first invalid one on, such as -1.
+    """Return the reason if CUDA_VISIBLE_DEVICES hides all GPUs, otherwise "". CUDA ignores the
+    first invalid entry, such as -1, and all entries after it.
     """
     visible = value_of(VISIBLE)
     if visible is None:

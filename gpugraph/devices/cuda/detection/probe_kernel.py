@@ -1,7 +1,7 @@
 """The probe: a small kernel that is compiled and run to check that a GPU works.
 
-It includes the header of generated kernels, and so CUDA's own headers: an installation without them
-fails here, with the reason, not at the first operation.
+It includes the header of generated kernels, which includes CUDA's own headers. So if an
+installation lacks these, the probe fails with the reason, instead of the first operation.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _BYTES = 8 * _THREADS
 
 
 def probe(driver: Driver) -> None:
-    """Compile and run the kernel, and compare its result. Raises DriverError if any part fails:
-    compiler, memory, launch, copy or result.
+    """Compile and run the kernel, and check its result. Raises DriverError if the compiler, the
+    memory, the launch or the copy fails, or if the result is wrong.
     """
     module = driver.compile(_SOURCE, "gpugraph_probe")
     with _memory(driver) as (device, host):
@@ -58,7 +58,7 @@ def _memory(driver: Driver) -> Iterator[tuple[int, int]]:
 
 
 def _free(call: Callable[[int], None], address: int) -> None:
-    """Free memory. A failure is ignored: it follows an earlier fatal error, which is more
+    """Free memory. Ignore a failure, because it follows an earlier fatal error, which is more
     informative.
     """
     with contextlib.suppress(DriverError):

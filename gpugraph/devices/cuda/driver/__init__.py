@@ -1,1 +1,1 @@
-"""The driver of a GPU: CuPy's bindings, NVRTC, cublasLt and libcuda."""
+"""The driver of a GPU, which uses CuPy's bindings, NVRTC, cublasLt, cuDNN and libcuda."""

@@ -1,4 +1,4 @@
-"""The record of a convolution for drivers."""
+"""Records that describe a convolution to drivers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class StridedTensor(NamedTuple):
     """An array of images, of results, or a filter: its address, and the sizes and strides, in
     elements, of its axes.
 
-    Axes are ordered (images, channels, ...) or, for filters, (outputs, channels, ...), whatever
-    their order in memory is.
+    The axes are listed in the order (images, channels, ...) or, for filters, (outputs, channels,
+    ...), regardless of their order in memory.
     """
 
     address: int
@@ -31,9 +31,11 @@ class ConvolutionRecord(NamedTuple):
     Args:
       kind: `forward`, which writes `results`; `input`, which writes `images`; or `filter`, which
         writes `filter`.
-      strides, dilations, before, after: by spatial axis; the latter two are the padding.
-      bias: the address of a number for each output, which is added; 0 without.
-      relu: whether negative results become 0.
+      strides, dilations: a number for each spatial axis.
+      before, after: the padding before and after each spatial axis.
+      bias: the address of numbers, one for each output channel, that are added. 0 if there is no
+        bias.
+      relu: whether negative results are replaced by 0.
       tf32: whether float32 operands may be rounded to 10 bits of mantissa.
     """
 
@@ -51,7 +53,7 @@ class ConvolutionRecord(NamedTuple):
     tf32: bool = False
 
     def spans(self) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-        """Return the memory that the convolution reads, and that it writes."""
+        """Return the memory that the convolution reads, and the memory that it writes."""
         item = ITEM_BYTES[self.dtype]
         tensors = {"input": self.images, "filter": self.filter, "forward": self.results}
         writes = tensors.pop(self.kind).span(item)

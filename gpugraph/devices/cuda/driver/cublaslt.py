@@ -1,17 +1,17 @@
-"""Matrix products by NVIDIA's cublasLt, which is called by ctypes.
+"""Matrix products of NVIDIA's cublasLt, which is called through ctypes.
 
 CuPy's matrix products can't be captured in a CUDA graph. cublasLt's products can, because each call
 has the stream and the workspace as arguments and keeps no state. The algorithm of a product is
-chosen when it is bound; after that, each product is a single C call.
+chosen when it is bound. After that, each product is a single C call.
 
 cublasLt is column-major. A row-major matrix in memory is its own transpose in column-major order.
-So out = a @ b becomes out' = b' @ a': the operands are exchanged, and no matrix is copied. The bias
-has one number for each column of `out`, which is a row of out', as cublasLt requires. It has the
-output's dtype, and is the same for all matrices of a batch. The addend is passed as cublasLt's
-matrix C, with a factor beta of 1.
+So out = a @ b becomes out' = b' @ a'. The operands are exchanged, and no matrix is copied. The bias
+has one number for each column of `out`. A column of `out` is a row of out', as cublasLt requires.
+It has the output's dtype, and is the same for all matrices of a batch. The addend is passed as
+cublasLt's matrix C, with a factor beta of 1.
 
 Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` permits 10 bits of
-mantissa. float16 and bfloat16 are summed in float32; the bias and the addend are added in float32,
+mantissa. float16 and bfloat16 are summed in float32. The bias and the addend are added in float32,
 and then the result is rounded once. Algorithms that divide k among blocks and add the partial sums
 in 16 bits (in the output or in the workspace) are therefore excluded. The GELU epilogue is not
 used, because the accuracy of cublasLt's tanh is not documented.
@@ -122,8 +122,8 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def load_cublaslt(versions: Sequence[int]) -> ctypes.CDLL:
-    """Load cublasLt for the first of these CUDA versions for which it is installed. Raises OSError
-    if no version is installed.
+    """Load cublasLt for the first of these CUDA versions that is installed. Raises OSError if none
+    is installed.
     """
     return load_library("cublasLt", versions)
 
@@ -145,11 +145,11 @@ class CublasLt:
     ) -> Callable[[], None] | None:
         """Return a callable that launches a product on a stream.
 
-        Return None if cublasLt has no algorithm for the product, or none that is known to be
+        Returns None if cublasLt has no algorithm for the product, or none that is known to be
         correct.
 
         Args:
-          workspace: its address and size in bytes.
+          workspace: the address and the size in bytes of the workspace.
         """
         if product.dtype not in _TYPES or not _is_safe_bias(product):
             return None
@@ -249,7 +249,7 @@ class _Handle:
         """Set an attribute to a ctypes value.
 
         Args:
-          attribute: its number.
+          attribute: the number of the attribute.
         """
         call = getattr(self._library, f"cublasLt{self._kind}SetAttribute")
         status = call(_P(self.value), attribute, ctypes.byref(value), ctypes.sizeof(value))
@@ -278,9 +278,9 @@ def _epilogue(product: Product) -> int:
 
 
 def _is_safe_bias(product: Product) -> bool:
-    """Return whether the product has no bias, or has a bias that cublasLt adds correctly.
+    """Return whether the product has no bias, or a bias that cublasLt adds correctly.
 
-    For a single column, cublasLt did not always add the bias
+    If the result has a single column, cublasLt did not always add the bias
     (https://github.com/dfyz/cublaslt-bias-epilogue).
     """
     return not product.bias or (product.n > 1 and product.bias % _BIAS_ALIGNMENT == 0)

@@ -1,5 +1,5 @@
-"""Search for CUDA's libraries: in NVIDIA's wheels, then the toolkits of CUDA_PATH and CUDA_HOME,
-then the system.
+"""Search for CUDA's libraries: first in NVIDIA's wheels, then in the toolkits of CUDA_PATH and
+CUDA_HOME, then in the system.
 
     nvidia/cublas/lib/libcublasLt.so.12      in wheels for CUDA 12: a folder for each library
     nvidia/cu13/lib/libcublasLt.so.13        in wheels for CUDA 13: one folder for all libraries
@@ -22,7 +22,7 @@ LIBRARY_FOLDERS = ("lib64", "lib", os.path.join("targets", "*", "lib"))
 
 
 def cuda_roots() -> Iterator[str]:
-    """Yield folders that may contain lib/ and include/ of a CUDA version, most likely folders
+    """Yield folders that may contain lib/ and include/ of a CUDA version, the most likely folders
     first.
     """
     for place in sys.path:
@@ -34,10 +34,10 @@ def cuda_roots() -> Iterator[str]:
 
 
 def load_library(stem: str, versions: Sequence[int]) -> ctypes.CDLL:
-    """Load a CUDA library by the stem of its name, such as `cublasLt`. The first of these major
-    CUDA versions that is found is used.
+    """Load the CUDA library whose name has this stem, such as `cublasLt`. Use the first of these
+    major CUDA versions that is found.
 
-    Raises OSError, with the loader's errors, if none can be loaded.
+    Raises OSError, with the loader's errors, if no version can be loaded.
     """
     failures = []
     for version in versions:

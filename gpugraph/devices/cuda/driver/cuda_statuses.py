@@ -1,5 +1,5 @@
 """CUDA's error numbers, the errors after which a GPU is unusable, and the conversion of errors to
-DriverError.
+DriverErrors.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ inconsistent state and any further CUDA work will return the same error".
 
 
 def refusal(what: str, error: BaseException) -> DriverError:
-    """Return a DriverError, with CUDA's error number, for an error that CuPy raised.
+    """Convert an error that CuPy has raised to a DriverError with CUDA's error number.
 
     Args:
-      what: the attempted action, a verb with its object.
+      what: the action that failed, as a verb with its object.
     """
     status = int(getattr(error, "status", 0) or 0)
     text = str(error).strip() or type(error).__name__

@@ -1,12 +1,12 @@
-"""Convolutions by NVIDIA's cuDNN 9, which is called by ctypes, through its backend API.
+"""Convolutions of NVIDIA's cuDNN 9, whose backend API is called through ctypes.
 
     tensors, convolution -> operations -> graph -> heuristic: engine configurations -> plan
     plan, addresses -> cudnnBackendExecute
 
 A convolution with its bias and Relu is one graph of operations, whose intermediate results are
-virtual tensors. The heuristic ranks configurations of engines when the convolution is bound. The
-first one whose arithmetic is allowed and whose workspace fits is used; after that, a convolution is
-a single C call, which can be captured in a CUDA graph.
+virtual tensors. When the convolution is bound, the heuristic ranks configurations of engines. The
+first configuration is used that has permitted arithmetic and whose workspace fits. After that, a
+convolution is a single C call, which can be captured in a CUDA graph.
 
 Results have the same accuracy as the results of gpugraph's kernels. Engines that are not
 deterministic, sum in 16 bits, transform their inputs (Winograd, FFT), or convert float32 to TF32
@@ -83,11 +83,11 @@ class _NotSupportedError(DriverError):
 
 
 class Descriptor:
-    """A descriptor of cuDNN, which is destroyed with this object. It keeps alive the descriptors
-    that it has as attributes.
+    """A descriptor of cuDNN, which is destroyed together with this object. This object keeps alive
+    the descriptors that are its attributes.
 
     Args:
-      kind: the name of its type, without CUDNN_BACKEND_ and _DESCRIPTOR.
+      kind: the name of the descriptor's type, without CUDNN_BACKEND_ and _DESCRIPTOR.
     """
 
     def __init__(self, library: Any, kind: str) -> None:
@@ -101,7 +101,9 @@ class Descriptor:
         self.value = pointer.value
 
     def set(self, name: str, kind: str, *values: Any) -> Descriptor:
-        """Set an attribute to values of a type, by their names without CUDNN_ATTR_ and CUDNN_TYPE_.
+        """Set an attribute to values of a type.
+
+        The attribute and the type are given by their names without CUDNN_ATTR_ and CUDNN_TYPE_.
         Enumerators are given by their full names.
         """
         self._kept += values
@@ -118,7 +120,7 @@ class Descriptor:
         return self
 
     def get(self, name: str, kind: str, values: Any) -> int:
-        """Store an attribute's values in a ctypes array, and return their number."""
+        """Store the values of an attribute in a ctypes array, and return the number of values."""
         count = ctypes.c_int64(0)
         numbers = NUMBERS[f"CUDNN_ATTR_{name}"], NUMBERS[f"CUDNN_TYPE_{kind}"], len(values)
         call = self._library.cudnnBackendGetAttribute
@@ -126,7 +128,9 @@ class Descriptor:
         return min(count.value, len(values))
 
     def descriptors(self, name: str, kind: str, most: int) -> list[Descriptor]:
-        """Return an attribute's values, up to a number of descriptors of type `kind`."""
+        """Return the values of an attribute, which are descriptors of type `kind`. There may be at
+        most `most`.
+        """
         descriptors = [Descriptor(self._library, kind) for _ in range(most)]
         for descriptor in descriptors:
             descriptor._kept.append(self)  # the graph, for a configuration of an engine
@@ -181,11 +185,14 @@ def load_cudnn() -> ctypes.CDLL:
 
 
 class Cudnn:
-    """cuDNN for the GPU that is current when it is created and used. Methods raise DriverError.
-
-    version: such as 9.28.0. cuda: the major version of CUDA for which it was compiled.
+    """cuDNN for the GPU that is current when this object is created. The same GPU must be current
+    when the object is used. Methods raise DriverError.
 
     Raises AttributeError if the library lacks a function.
+
+    Attributes:
+      version: the version, such as 9.28.0.
+      cuda: the major version of CUDA for which cuDNN was compiled.
     """
 
     def __init__(self, library: Any) -> None:
@@ -206,11 +213,12 @@ class Cudnn:
     ) -> Callable[[], None] | None:
         """Return a callable that launches a convolution on a stream.
 
-        Return None if cuDNN has no plan for it with the required accuracy that fits the workspace,
-        or if cuDNN does not work at all, which is logged once.
+        Returns None if cuDNN has no plan for the convolution that has the required accuracy and
+        fits into the workspace. Also returns None if cuDNN does not work at all, which is logged
+        once.
 
         Args:
-          workspace: address and bytes.
+          workspace: the address and the size in bytes of the workspace.
         """
         if self._is_broken or convolution.dtype not in _DATA:
             return None
@@ -265,7 +273,7 @@ class Cudnn:
         return None
 
     def _configurations(self, graph: Descriptor) -> Iterator[Descriptor]:
-        """Yield configurations of engines, the best ones first."""
+        """Yield configurations of engines, the best configurations first."""
         for mode in ("CUDNN_HEUR_MODE_A", "CUDNN_HEUR_MODE_FALLBACK"):
             heuristic = Descriptor(self._library, "ENGINEHEUR")
             heuristic.set("ENGINEHEUR_OPERATION_GRAPH", _DESCRIPTOR, graph)
@@ -305,7 +313,7 @@ class _Operations:
         self._count = 0
 
     def graph(self) -> _Graph:
-        """Return the operations: the convolution, then bias and Relu."""
+        """Return the operations: the convolution, then the bias and the Relu if there are any."""
         it = self._convolution
         after = [kind for kind, is_there in (("ADD", it.bias), ("RELU_FWD", it.relu)) if is_there]
         images, filter = self._tensor(it.images), self._tensor(it.filter)

@@ -1,8 +1,8 @@
 """CuPy's bindings: the only file that imports CuPy.
 
-It uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`); CuPy's array
-library is not imported. The module can also be imported if CuPy is missing or broken: `PROBLEM` is
-then the error's text.
+It uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`). CuPy's array
+library is not imported. This module can be imported even if CuPy is missing or broken. `PROBLEM`
+then contains the text of the error.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ _MULTIPROCESSORS, _MAJOR, _MINOR, _SHARED_BYTES = 16, 75, 76, 97
 
 
 def runtime_version() -> int:
-    """Return the version of CuPy's CUDA runtime in CUDA's numbering: 12090 is 12.9."""
+    """Return the version of CuPy's CUDA runtime in CUDA's numbering, where 12090 is 12.9."""
     return int(call("report its version", runtime.runtimeGetVersion))
 
 
 def call(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function of CuPy's bindings, and convert its error, which has CUDA's `status`."""
+    """Call a function of CuPy's bindings. Convert an error that it raises to a DriverError with
+    CUDA's `status`.
+    """
     try:
         return function(*arguments)
     except RuntimeError as error:
@@ -41,7 +43,7 @@ def call(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def within(context: int, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function with `context` as the thread's current CUDA context. Then restore the
+    """Call a function with `context` as the thread's current CUDA context. Afterwards restore the
     previous context.
     """
     previous = driver.ctxGetCurrent()
@@ -57,8 +59,8 @@ def within(context: int, function: Callable[..., Any], *arguments: Any) -> Any:
 def repeated(
     what: str, context: int, launch: Callable[[], object], owner: object
 ) -> Callable[[], None]:
-    """Return a callable that calls `launch` with `context` as the current CUDA context. It keeps
-    `owner` alive. If CUDA fails, the error message names the action `what`.
+    """Return a callable that calls `launch` with `context` as the current CUDA context. The
+    callable keeps `owner` alive. If CUDA fails, the error message names the action `what`.
     """
     get, enter = driver.ctxGetCurrent, driver.ctxSetCurrent
 
@@ -80,8 +82,10 @@ def repeated(
 
 
 def destroyer(context: int, destroy: Callable[[int], object]) -> Callable[[int], None]:
-    """Return a function that destroys an object of a context. Finalizers call it, in any thread and
-    possibly after everything else is gone, so it looks up no global name.
+    """Return a function that destroys an object of a context.
+
+    Finalizers call the function in any thread. They may do so after the modules are gone, so the
+    function looks up no global name.
     """
     get, enter = driver.ctxGetCurrent, driver.ctxSetCurrent
 
@@ -97,9 +101,10 @@ def destroyer(context: int, destroy: Callable[[int], object]) -> Callable[[int],
 
 
 def context_of(ordinal: int) -> int:
-    """Return the context that CUDA's runtime uses for a GPU, after initializing it.
+    """Initialize the context that CUDA's runtime uses for a GPU, and return the context.
 
-    This is done in a separate thread, because it changes the thread's current GPU."""
+    This happens in a separate thread, because it changes the thread's current GPU.
+    """
 
     def initialize() -> int:
         call(f"use GPU {ordinal}", runtime.setDevice, ordinal)

@@ -1,13 +1,14 @@
 """The driver of a CUDA GPU through CuPy's bindings (`cupy_bindings`). One Python call is one CUDA
 call.
 
-Launches are prepared when they are bound: a launch is two calls of C functions with arguments that
-need no conversion. CuPy's bindings are compiled and take plain integers. A call takes 0.1 to 0.2
-us, but by ctypes it takes 0.7 to 0.9 us (measured with functions that do nothing).
+Launches are prepared when they are bound. A launch then consists of two calls of C functions whose
+arguments need no conversion. CuPy's bindings are compiled and take plain integers. A call takes 0.1
+to 0.2 us, compared with 0.7 to 0.9 us through ctypes (measured with functions that do nothing).
 
-Each call makes its GPU's context the current one of the thread, and afterwards restores the
+Each call makes the context of its GPU the thread's current context, and afterwards restores the
 thread's previous context. So any thread may use a driver, one thread may use several drivers, and
-other libraries in the process (PyTorch, CuPy) keep their current GPU."""
+the current GPU of other libraries in the process (PyTorch, CuPy) does not change.
+"""
 
 from __future__ import annotations
 
@@ -55,9 +56,10 @@ class CupyDriver:
 
     Args:
       compiler: compiles kernel sources.
-      make_products: called once, for the first matrix product, to return the function that binds
-        products. Without it, `product` returns None.
-      make_convolutions: called once, for the first convolution, to return cuDNN (`Cudnn`), or None.
+      make_products: called once, for the first matrix product. It returns the function that binds
+        products. If it is None, `product` returns None.
+      make_convolutions: called once, for the first convolution. It returns cuDNN (`Cudnn`), or
+        None.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class CupyDriver:
     def properties(self) -> Properties:
         """The GPU's properties.
 
-        `free_bytes` is the value at the time when the driver was created.
+        `free_bytes` has the value from the time when the driver was created.
         """
         return self._properties
 
@@ -98,11 +100,13 @@ class CupyDriver:
     # -- memory
 
     def free_bytes(self) -> int:
-        """Return the number of bytes of the GPU's memory that are allocated by no process."""
+        """Return the number of bytes of the GPU's memory that no process has allocated."""
         return int(self._call("report its memory", cupy.runtime.memGetInfo)[0])
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Allocate device memory and return its address, or None if there is not enough."""
+        """Allocate device memory and return its address. If there is not enough memory, return
+        None.
+        """
         what, free = "allocate device memory", cupy.runtime.free
         return self._allocate(num_bytes, what, free, cupy.runtime.malloc, num_bytes)
 
@@ -111,7 +115,7 @@ class CupyDriver:
         self._free(f"free the memory at {address:#x}", cupy.runtime.free, address)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Allocate pinned host memory, or return None if there is not enough."""
+        """Allocate pinned host memory and return it. If there is not enough, return None."""
         flags = cupy.runtime.hostAllocPortable  # pinned for all GPUs
         what, free = "allocate pinned host memory", cupy.runtime.freeHost
         address = self._allocate(num_bytes, what, free, cupy.runtime.hostAlloc, num_bytes, flags)
@@ -146,7 +150,11 @@ class CupyDriver:
     # -- streams
 
     def stream(self, name: str) -> Stream:
-        """Create a stream. `name` is for messages."""
+        """Create a stream.
+
+        Args:
+          name: a name for messages.
+        """
         what = f"create the stream {name}"
         handle = self._call(
             what, cupy.runtime.streamCreateWithFlags, cupy.runtime.streamNonBlocking
@@ -166,7 +174,7 @@ class CupyDriver:
         self._call("record an event", cupy.runtime.eventRecord, event.handle, stream)
 
     def wait(self, stream: Stream, event: Any) -> None:
-        """Make work that is enqueued on the stream later wait for the event."""
+        """Make commands that are enqueued on the stream later wait for the event."""
         self._call("wait for an event", cupy.runtime.streamWaitEvent, stream, event.handle)
 
     def is_done(self, event: Any) -> bool:
@@ -181,7 +189,7 @@ class CupyDriver:
         self._call("wait for an event", cupy.runtime.eventSynchronize, event.handle)
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Wait until a stream, or all streams of this driver, have executed their work."""
+        """Wait until a stream, or every stream of this driver, has executed its commands."""
         if stream is None:
             for stream in list(self._streams):  # streams of other drivers may be in a capture
                 self.synchronize(stream)
@@ -215,8 +223,11 @@ class CupyDriver:
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Enqueue a copy from another GPU's memory, directly if a trial copy was correct, else
-        through host memory. `source_driver`: the driver of that GPU.
+        """Enqueue a copy from another GPU's memory. It is a direct copy if a trial copy was
+        correct. Otherwise it goes through host memory.
+
+        Args:
+          source_driver: the driver of the other GPU.
         """
         if source_driver.properties.ordinal == self._properties.ordinal:  # parts of one GPU
             self.copy(target, source, num_bytes, stream)
@@ -226,8 +237,8 @@ class CupyDriver:
     def _copy_between(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Enqueue CUDA's copy between two GPUs. If neither GPU can access the memory of its peer,
-        the copy goes through the host.
+        """Enqueue CUDA's copy between two GPUs. If neither GPU can access the memory of the other,
+        CUDA copies through the host.
         """
         other, this = source_driver.properties.ordinal, self._properties.ordinal
         what = f"copy {num_bytes} bytes from GPU {other} to GPU {this}"
@@ -280,7 +291,9 @@ class CupyDriver:
         return self._repeated(f"launch {function} ({geometry})", launch, parameters)
 
     def _reserve_shared(self, function: str, handle: int, shared: int) -> None:
-        """Raise a kernel's limit of dynamic shared memory, which all of its launches share."""
+        """Raise the kernel's limit of dynamic shared memory. All launches of the kernel share this
+        limit.
+        """
         with self._lock:
             if shared <= self._shared.get(handle, 0):
                 return
@@ -293,7 +306,9 @@ class CupyDriver:
     def _repeated(
         self, what: str, launch: Callable[[], object], owner: object
     ) -> Callable[[], None]:
-        """Return a callable that launches while this GPU is current. It keeps `owner` alive."""
+        """Return a callable that calls `launch` while this GPU is current. The callable keeps
+        `owner` alive.
+        """
         return cupy.repeated(what, self._context, launch, owner)
 
     # -- matrix products
@@ -311,8 +326,8 @@ class CupyDriver:
     def _bound(
         self, noun: str, bind: Callable[..., Any], *arguments: Any
     ) -> Callable[[], None] | None:
-        """Call a library's function `bind`. Return a callable that launches the result on this GPU,
-        or None if `bind` returns None.
+        """Call `bind`, a library's function. Return a callable that launches the result on this
+        GPU, or None if `bind` returns None.
         """
         launch = self._call(f"bind {noun}", bind, *arguments)
         return None if launch is None else self._repeated(f"launch {noun}", launch, None)
@@ -329,7 +344,7 @@ class CupyDriver:
 
     @property
     def cudnn(self) -> str:
-        """cuDNN's version, or an empty string if it is not installed."""
+        """cuDNN's version, or "" if cuDNN is not installed."""
         library = self._library_of_convolutions()
         return "" if library is None else str(library.version)
 
@@ -353,7 +368,9 @@ class CupyDriver:
     # -- captured work
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
-        """Capture the work that `work` enqueues as a CUDA graph. Return a callable to launch it."""
+        """Capture the commands that `work` enqueues as a CUDA graph. Return a callable that
+        launches the graph.
+        """
         with nothing_collected():
             graph = self._graph(stream, work)
         try:
@@ -384,8 +401,9 @@ class CupyDriver:
             self._call("destroy a graph", cupy.runtime.graphDestroy, graph)
 
     def close(self) -> None:
-        """Wait for all work, then release streams, modules and memory, which nothing may use then.
-        Errors of a lost GPU are ignored."""
+        """Wait for all commands, then release streams, modules and memory. They must not be used
+        afterwards. Errors of a lost GPU are ignored.
+        """
         with contextlib.suppress(DriverError):
             self._call("close cublasLt and cuDNN", self._release_libraries)
         self._peer_copies.close()

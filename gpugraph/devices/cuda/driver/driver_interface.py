@@ -1,13 +1,12 @@
 """The interface between a CUDA device and its driver.
 
-There are two implementations. `CupyDriver` (in `cupy_driver`)
-calls CUDA. `HostDriver` (in `host_driver`) emulates a GPU on the host: the C++ compiler compiles
-the same kernel sources, and streams execute their commands as late as events allow, so that a
-missing event causes an error. The code that uses the interface is the same for both
-implementations.
+There are two implementations. `CupyDriver` (in `cupy_driver`) calls CUDA. `HostDriver` (in
+`host_driver`) emulates a GPU on the host: the C++ compiler compiles the same kernel sources, and
+streams execute their commands as late as events allow, so that a missing event causes an error. The
+code that uses the interface is the same for both implementations.
 
 Addresses are integers. Streams, events, modules, functions and graphs are opaque objects of the
-driver. The work on one stream is executed in order; streams wait for each other only through
+driver. The commands on one stream are executed in order. Streams wait for each other only through
 events.
 """
 
@@ -29,7 +28,7 @@ ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 
 class DriverError(InternalError):
-    """An error that CUDA returned for a call, or for an earlier launch that failed.
+    """An error that CUDA has returned for a call, or for an earlier launch that failed.
 
     Args:
       status: CUDA's error number.
@@ -44,14 +43,14 @@ class DriverError(InternalError):
 
 
 class Properties(NamedTuple):
-    """Properties of a GPU.
+    """The properties of a GPU.
 
     Args:
-      arch: its architecture, such as `sm_90`.
+      arch: the architecture, such as `sm_90`.
       free_bytes: the free memory when the driver was opened.
       multiprocessors: the number of multiprocessors.
       shared_bytes: the maximum shared memory of a block.
-      peers: the ordinals of the GPUs whose memory it can access directly.
+      peers: the ordinals of the GPUs whose memory this GPU can access directly.
     """
 
     ordinal: int
@@ -72,8 +71,8 @@ class Properties(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """The geometry of a launch: blocks, threads per block, and bytes of dynamic shared memory of a
-    block.
+    """The geometry of a launch: the number of blocks, the threads per block, and the bytes of
+    dynamic shared memory per block.
     """
 
     grid: tuple[int, int, int]
@@ -88,14 +87,14 @@ class Product(NamedTuple):
     Matrices are row-major.
 
     Args:
-      a, b, out: addresses. In memory, a is (m, k), or (k, m) with transpose_a; b is (k, n), or (n,
+      a, b, out: addresses. In memory, a is (m, k), or (k, m) with transpose_a. b is (k, n), or (n,
         k) with transpose_b.
-      lda, ldb, ldo: elements from one row to the next.
-      stride_a, stride_b, stride_out: elements from one matrix of the batch to the next; 0 if the
-        batch has only one.
-      dtype: NumPy's name, or `bfloat16`.
+      lda, ldb, ldo: the number of elements from one row to the next.
+      stride_a, stride_b, stride_out: the number of elements from one matrix of the batch to the
+        next, or 0 if the batch has only one matrix.
+      dtype: the NumPy name of the dtype, or `bfloat16`.
       bias: the address of n numbers, which are added to each row.
-      addend: the address of matrices with the layout of `out`, in other memory.
+      addend: the address of matrices with the layout of `out`, in separate memory.
       tf32: whether float32 operands may be rounded to 10 bits of mantissa.
     """
 
@@ -141,13 +140,13 @@ class Product(NamedTuple):
         return a, b, (self.m, self.n)
 
     def extent(self, shape: tuple[int, int], leading: int, stride: int) -> int:
-        """Return the number of elements in memory from the first to the last one of a batch of
+        """Return the number of elements in memory from the first to the last element of a batch of
         matrices.
 
         Args:
           shape: the shape of one matrix in memory.
-          leading: the elements from one row to the next.
-          stride: the elements from one matrix to the next.
+          leading: the number of elements from one row to the next.
+          stride: the number of elements from one matrix to the next.
         """
         if not self.batch or not all(shape):
             return 0
@@ -172,8 +171,8 @@ class Product(NamedTuple):
 
 
 class Driver(Protocol):
-    """The driver of one GPU. Methods raise DriverError; a method that only enqueues work may raise
-    the error of an earlier launch.
+    """The driver of one GPU. Methods raise DriverError. A method that only enqueues commands may
+    raise the error of an earlier launch.
     """
 
     @property
@@ -186,15 +185,17 @@ class Driver(Protocol):
         """Return the number of bytes of the GPU's memory that no process has allocated."""
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Allocate device memory, aligned to 256 bytes, and return its address, or None if there is
-        not enough.
+        """Allocate device memory, aligned to 256 bytes, and return its address. If there is not
+        enough memory, return None.
         """
 
     def free(self, address: int) -> None:
         """Free device memory."""
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Allocate pinned host memory as a buffer, or return None if there is not enough."""
+        """Allocate pinned host memory and return it as a buffer. If there is not enough, return
+        None.
+        """
 
     def free_host(self, address: int) -> None:
         """Free pinned host memory."""
@@ -203,19 +204,22 @@ class Driver(Protocol):
 
     def stream(self, name: str) -> Stream:
         """Create a stream that does not synchronize with any other stream, including CUDA's legacy
-        default stream. `name` is for messages.
+        default stream.
+
+        Args:
+          name: a name for messages.
         """
 
     def event(self) -> Any:
         """Create an event."""
 
     def record(self, event: Any, stream: Stream) -> None:
-        """Record the event on the stream. The event occurs when the GPU has executed all work that
-        is enqueued on the stream now.
+        """Record the event on the stream. The event occurs when the GPU has executed all commands
+        that are currently enqueued on the stream.
         """
 
     def wait(self, stream: Stream, event: Any) -> None:
-        """Make the work that is enqueued on the stream after this call wait for the event."""
+        """Make the commands that are enqueued on the stream after this call wait for the event."""
 
     def is_done(self, event: Any) -> bool:
         """Return whether the event has occurred, without waiting."""
@@ -226,7 +230,7 @@ class Driver(Protocol):
         """
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Wait until a stream, or all streams of the driver, have executed their work; raise the
+        """Wait until a stream, or every stream of the driver, has executed its commands. Raise the
         error of a launch that failed.
         """
 
@@ -246,8 +250,10 @@ class Driver(Protocol):
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Enqueue a copy from another GPU's memory, on a stream of this GPU. `source_driver`: the
-        other GPU's driver.
+        """Enqueue a copy from another GPU's memory, on a stream of this GPU.
+
+        Args:
+          source_driver: the driver of the other GPU.
         """
 
     # -- kernels
@@ -255,8 +261,8 @@ class Driver(Protocol):
     def compile(self, source: str, name: str) -> Any:
         """Compile and load a CUDA source, and return the module. Compiled code is cached on disk.
 
-        Raises DriverError with the compiler's log and the path of a file with the source, if it
-        does not compile.
+        If the source does not compile, raises DriverError with the compiler's log and the path of a
+        file that contains the source.
         """
 
     def launcher(
@@ -273,8 +279,8 @@ class Driver(Protocol):
         in this call.
 
         Args:
-          arguments: `int` (64 bits, or an address) or `float` (passed as a double). If the last
-            parameter is a structure of 64-bit words, its words are the last arguments.
+          arguments: values of type `int` (64 bits, or an address) or `float` (passed as a double).
+            If the last parameter is a structure of 64-bit words, its words are the last arguments.
           reads, writes: the memory that the launch accesses, for drivers that detect hazards
             between streams.
         """
@@ -284,12 +290,13 @@ class Driver(Protocol):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a product by cublasLt.
+        """Return a callable that computes a product with cublasLt.
 
-        Return None if cublasLt has no algorithm for it; the caller then uses another kernel.
+        Returns None if cublasLt has no algorithm for the product. The caller then uses another
+        kernel.
 
         Args:
-          workspace: its address and size in bytes.
+          workspace: the address and the size in bytes of the workspace.
         """
 
     # -- convolutions
@@ -297,23 +304,26 @@ class Driver(Protocol):
     def convolution(
         self, convolution: Any, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a convolution (`convolution_record`) by cuDNN.
+        """Return a callable that computes a convolution (`convolution_record`) with cuDNN.
 
-        Return None if cuDNN is not installed or has no plan for it; the caller then uses a kernel.
+        Returns None if cuDNN is not installed or has no plan for the convolution. The caller then
+        uses another kernel.
 
         Args:
-          workspace: address and bytes.
+          workspace: the address and the size in bytes of the workspace.
         """
 
     @property
     def cudnn(self) -> str:
-        """cuDNN's version, or an empty string if it is not installed."""
+        """cuDNN's version, or "" if cuDNN is not installed."""
 
     # -- captured work
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
-        """Call `work` in a capture. Return a callable that launches the captured work as one graph
-        on the same stream. `work` enqueues on the stream, and on streams that events join to it.
+        """Call `work` in a capture. Return a callable that launches the captured commands as one
+        graph on the same stream.
+
+        `work` enqueues commands on this stream, and on streams that events connect to it.
         """
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""Opening of GPUs. The module that imports CuPy is imported only when the first GPU is opened.
+"""Opening of GPUs. The module that imports CuPy is imported when the first GPU is opened.
 
-Otherwise importing CuPy would take most of the time of `import gpugraph`, even in processes that
-use no GPU.
+If `import gpugraph` imported CuPy, this would take most of its time, even in processes that use no
+GPU.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CUDA_VERSIONS = (12, 13)
 
 
 def binding_problem() -> str:
-    """Return why CuPy can't be imported. If it can, return an empty string."""
+    """Return the reason why CuPy can't be imported, or "" if it can."""
     return str(_cupy_driver().cupy.PROBLEM)
 
 
@@ -47,7 +47,7 @@ Bind = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
 
 
 def _products() -> Bind:
-    """Return a function that binds matrix products by cublasLt, preferably for CuPy's CUDA version.
+    """Return a function that binds matrix products to cublasLt, preferably of CuPy's CUDA version.
     If cublasLt can't be loaded, the function returns None for each product.
     """
     runtime = binding_version() // 1000
@@ -59,10 +59,12 @@ def _products() -> Bind:
 
 
 def _convolutions() -> Cudnn | None:
-    """Return cuDNN, if it is installed and GPUGRAPH_CUDNN does not switch it off.
+    """Return cuDNN if it is installed and GPUGRAPH_CUDNN does not disable it. Otherwise return
+    None.
 
-    cuDNN loads cublasLt by its name and ends the process if that fails, so cublasLt is loaded
-    first."""
+    cuDNN loads cublasLt by its name, and ends the process if that fails. So cublasLt is loaded
+    first.
+    """
     if not is_on("GPUGRAPH_CUDNN"):
         return None
     try:
@@ -82,7 +84,7 @@ def _none(product: Product, workspace: tuple[int, int], stream: int) -> None:
 
 
 def compile_source(source: str, arch: str, name: str) -> bytes:
-    """Compile a CUDA source to a cubin with NVRTC. Raises DriverError if there is no NVRTC, or the
+    """Compile a CUDA source to a cubin with NVRTC. Raises DriverError if NVRTC is not found or the
     source does not compile.
     """
     nvrtc, reason = find_nvrtc()
@@ -92,7 +94,7 @@ def compile_source(source: str, arch: str, name: str) -> bytes:
 
 
 def compiler_version() -> int | None:
-    """Return NVRTC's version in CUDA's numbering, such as 12090 for 12.9. If there is no NVRTC,
+    """Return NVRTC's version in CUDA's numbering, such as 12090 for 12.9. If NVRTC is not found,
     return None.
     """
     nvrtc = find_nvrtc().nvrtc

@@ -1,7 +1,7 @@
-"""Failed kernel sources: sources that did not compile are stored in the user's cache folder, for
-inspection.
+"""Failed kernel sources: if a source does not compile, it is stored in the user's cache folder,
+where the user can inspect it.
 
-Equal sources share one file, so a program that fails repeatedly keeps only one file.
+Equal sources share one file, so a program that fails repeatedly stores only one file.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from gpugraph.devices.codegen.trusted_folders import open_folder, write_file
 
 
 def keep_source(source: str, name: str, ending: str) -> Path | None:
-    """Write the source to a file that only this user can write and return the file's path, or None
-    if it can't be written.
+    """Write the source to a file that only this user can write, and return the path of the file. If
+    the file can't be written, return None.
     """
     key = hashlib.sha256(source.encode()).hexdigest()[:12]
     file = re.sub(r"\W+", "_", name)[:60] + f"-{key}{ending}"

@@ -1,8 +1,9 @@
 """Inlining of includes in kernel sources: `#include "x.cuh"` is replaced by the text of that file
 in `kernels/`.
 
-So the compiled source is complete: it can serve as the cache key, and it can be stored in a single
-file if it does not compile. Each file is included once. `#include <...>` is left to the compiler.
+So the compiled source is complete. It can be used as the cache key, and it can be stored in a
+single file if it does not compile. Each file is included once. The compiler handles `#include
+<...>`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def with_includes(source: str, name: str = "text.cu", included: set[str] | None 
     """Return the source with its includes inlined, and with `#line` directives that refer to the
     original file of each line.
 
-    Raises KeyError, with the name, for a missing file.
+    Raises KeyError, with the name, if a file does not exist.
 
     Args:
       name: the source's name, for `#line`.

@@ -8,13 +8,15 @@ from typing import Any
 
 
 class Parameters:
-    """The arguments of a launch, valid as long as this object exists.
+    """The arguments of a launch, which are valid as long as this object exists.
 
     Integers and addresses are stored in 64 bits, floats as doubles. `address` is the address of the
-    array of pointers: the `kernelParams` of cuLaunchKernel. The values are adjacent in memory. So a
-    kernel's last parameter may also be a structure of several words: a pointer to its first word is
-    a pointer to the structure. Raises TypeError for an argument of another type, OverflowError for
-    an integer of more than 64 bits.
+    array of pointers, which is the `kernelParams` of cuLaunchKernel. The values are adjacent in
+    memory. So the last parameter of a kernel may also be a structure of several words, since a
+    pointer to its first word is a pointer to the structure.
+
+    Raises TypeError if an argument has another type, and OverflowError if an integer has more than
+    64 bits.
     """
 
     __slots__ = ("_pointers", "_values", "address")

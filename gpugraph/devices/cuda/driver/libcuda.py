@@ -1,6 +1,7 @@
-"""libcuda: properties of NVIDIA's driver and of its GPUs, read from libcuda.so.1 by ctypes.
+"""libcuda: properties of NVIDIA's driver and of its GPUs, which are read from libcuda.so.1 through
+ctypes.
 
-Nothing here creates a CUDA context, which would take GPU memory.
+No function of this module creates a CUDA context, which would take GPU memory.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Gpu(NamedTuple):
 
     Args:
       ordinal: its number among the visible GPUs.
-      capability: major and minor, such as (9, 0).
+      capability: the major and minor number of its compute capability, such as (9, 0).
       bus_id: its address on the PCI bus.
     """
 
@@ -47,25 +48,25 @@ class Gpu(NamedTuple):
 
     @property
     def capability_text(self) -> str:
-        """The compute capability as NVIDIA writes it: `9.0`."""
+        """The compute capability in NVIDIA's notation, such as `9.0`."""
         return f"{self.capability[0]}.{self.capability[1]}"
 
 
 def version_text(number: int) -> str:
-    """Format a CUDA version number: 12090 is 12.9."""
+    """Return the text of a CUDA version number, such as 12.9 for 12090."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
 class LibCuda:
-    """The driver's library, loaded. Raises OSError with the loader's message if there is no
-    driver.
+    """The driver's library, which the constructor loads. Raises OSError with the loader's message
+    if there is no driver.
     """
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(_NAME)
 
     def version(self) -> int:
-        """Return the newest CUDA version that the driver supports: 13000 is 13.0."""
+        """Return the newest CUDA version that the driver supports, such as 13000 for 13.0."""
         number = ctypes.c_int(0)
         self._call("cuDriverGetVersion", ctypes.byref(number))
         return number.value
@@ -83,7 +84,7 @@ class LibCuda:
         return [self._gpu(ordinal) for ordinal in range(count.value)]
 
     def is_exclusive(self, ordinal: int) -> bool:
-        """Return whether only one process may use a GPU (its compute mode)."""
+        """Return whether the compute mode of a GPU permits only one process to use it."""
         device = ctypes.c_int(0)
         self._call("cuDeviceGet", ctypes.byref(device), ordinal)
         return self._attribute(_COMPUTE_MODE, device) != 0

@@ -1,5 +1,5 @@
-"""NVRTC, NVIDIA's compiler as a library, called by ctypes: it compiles CUDA sources to cubins
-without a driver, a GPU or CuPy.
+"""NVRTC, NVIDIA's compiler as a library, which is called through ctypes. It compiles CUDA sources
+to cubins without a driver, a GPU or CuPy.
 
     source with its includes -> key -> cubin in the cache, or compiled -> stored by its key
 
@@ -52,7 +52,7 @@ last digit, like 90 and 93.
 
 
 class Cubin(NamedTuple):
-    """A compiled source: a cubin, or PTX, that a driver can load, and the compiler's log."""
+    """A compiled source that a driver can load (a cubin or PTX), and the log of the compiler."""
 
     content: bytes
     log: str
@@ -66,8 +66,11 @@ class NvrtcSearch(NamedTuple):
 
 
 class Nvrtc:
-    """A loaded NVRTC library. version: such as (12, 9). archs: the compute capabilities, times 10,
-    that it supports.
+    """A loaded NVRTC library.
+
+    Attributes:
+      version: the version, such as (12, 9).
+      archs: the compute capabilities that it supports, multiplied by 10.
     """
 
     def __init__(self, library: ctypes.CDLL, path: str, folder: Path | None = None) -> None:
@@ -80,15 +83,17 @@ class Nvrtc:
         self.cache = ObjectCache(folder or cache_folder().parent / "cuda", ending=".cubin")
 
     def with_cache(self, folder: Path) -> Nvrtc:
-        """Return a new object for the same library, with the cache of cubins in another folder."""
+        """Return a new object that has the same library but another folder for the cache of
+        cubins.
+        """
         return Nvrtc(self._library, self.path, folder)
 
     def compile(self, source: str, name: str, arch: str, options: Sequence[str] = ()) -> Cubin:
         """Compile a CUDA source to a cubin for an architecture such as `sm_90`, or load it from the
         cache.
 
-        Raises DriverError, with NVRTC's log and the path of a file with the source, if it does not
-        compile.
+        If the source does not compile, raises DriverError with NVRTC's log and the path of a file
+        that contains the source.
         """
         try:
             source = with_includes(source)
@@ -111,11 +116,11 @@ class Nvrtc:
         return cubin
 
     def target(self, arch: str) -> str:
-        """Return the architecture for which to compile, so that a GPU of architecture `arch` can
-        run the result.
+        """Return the architecture for which to compile, so that a GPU with the architecture `arch`
+        can run the result.
 
-        The target is `arch` itself if NVRTC supports `arch`. Raises DriverError if NVRTC supports
-        only newer architectures.
+        If NVRTC supports `arch`, this is `arch` itself. Raises DriverError if NVRTC supports only
+        newer architectures.
         """
         match = _ARCH.fullmatch(arch)
         if match is None or int(match[1]) in self.archs:
@@ -198,7 +203,7 @@ def _unpacked(stored: bytes) -> Cubin:
 
 
 def library_paths() -> Iterator[str]:
-    """Yield paths and names under which NVRTC may be found, the most likely paths first."""
+    """Yield paths and names where NVRTC may be found, the most likely first."""
     for root in cuda_roots():
         for folder in LIBRARY_FOLDERS:
             pattern = os.path.join(glob.escape(root), folder, "libnvrtc.so*")
@@ -210,8 +215,9 @@ def library_paths() -> Iterator[str]:
 
 
 def header_folders(library: str, major: int) -> tuple[str, ...]:
-    """Return a tuple with the folder that contains cuda_fp16.h. It is near the library, or
-    elsewhere with the same major CUDA version. Return an empty tuple if there is no such folder.
+    """Return a tuple with the folder that contains cuda_fp16.h. The folder is near the library, or
+    elsewhere but with the same major CUDA version. If there is no such folder, return an empty
+    tuple.
     """
     beside = os.path.dirname(os.path.dirname(library))
     for root in (beside, *cuda_roots()):
@@ -223,8 +229,8 @@ def header_folders(library: str, major: int) -> tuple[str, ...]:
 
 
 def _headers_major(folder: str) -> int:
-    """Return the major CUDA version of the headers in a folder, from cuda_runtime_api.h or cuda.h.
-    If unknown, return 0.
+    """Return the major CUDA version of the headers in a folder, as cuda_runtime_api.h or cuda.h
+    state it. If it is unknown, return 0.
     """
     for name in ("cuda_runtime_api.h", "cuda.h"):
         try:
@@ -241,7 +247,9 @@ _search_lock = new_lock()
 
 
 def find_nvrtc() -> NvrtcSearch:
-    """Return this process's NVRTC, or the reason why there is none. The search runs only once."""
+    """Return this process's NVRTC, or the reason why it is not available. The search runs only
+    once.
+    """
     with _search_lock:
         return _search()
 
@@ -260,8 +268,10 @@ def _search() -> NvrtcSearch:
 
 
 def _load_builtins(path: str) -> None:
-    """Load libnvrtc-builtins from NVRTC's folder. At the first compilation, NVRTC loads this
-    library by its name. NVRTC of CUDA 13.0 does not search its own folder for it.
+    """Load libnvrtc-builtins from NVRTC's folder.
+
+    In its first compilation, NVRTC loads this library by its name. NVRTC of CUDA 13.0 does not
+    search its own folder for the library.
     """
     folder, _ = os.path.split(path)
     if not folder:

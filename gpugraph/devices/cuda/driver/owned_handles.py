@@ -1,9 +1,9 @@
-"""Owned handles: CUDA objects that are destroyed with the last reference to them, but never during
-a capture.
+"""Owned handles: CUDA objects that are destroyed together with the last reference to them, but
+never during a capture.
 
 If a thread destroys graphs, frees memory or waits for the GPU while it captures a stream, the
-capture fails. Python's garbage collector could cause this at any line, by the finalizer of a
-session that was not closed. It is therefore disabled during a capture.
+capture fails. Python's garbage collector could cause this at any line, by running the finalizer of
+a session that was not closed. It is therefore disabled during a capture.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Owned:
     """The handle of an event or a graph. When this object is deleted, `destroy` is called with the
     handle.
 
-    Errors of `destroy` are ignored: a finalizer has no caller, and a lost GPU has destroyed all
-    objects already.
+    Errors of `destroy` are ignored, because a finalizer has no caller, and a lost GPU has already
+    destroyed all its objects.
     """
 
     __slots__ = ("_destroy", "handle")

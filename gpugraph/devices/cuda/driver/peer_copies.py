@@ -1,9 +1,9 @@
-"""Copies between two GPUs, which are trusted only after a trial.
+"""Copies between two GPUs. Direct copies are used only if a trial has succeeded.
 
 With some settings of the IOMMU, or of a virtual machine, a direct copy between two GPUs reports
-success but does not arrive. So the first copy of a pair of GPUs is preceded by a trial: a pattern
-is copied and compared on the host. If it differs, all copies of the pair go through pinned host
-memory, in pieces on the stream of the copy.
+success although the data does not arrive. So the first copy of a pair of GPUs is preceded by a
+trial, in which a pattern is copied and compared on the host. If it differs, all copies of the pair
+go through pinned host memory, in pieces on the stream of the copy.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class PeerDriver(Driver, Protocol):
 
 
 class PeerCopies:
-    """The copies of other GPUs' memory to the GPU of `driver`.
+    """The copies from the memory of other GPUs to the GPU of `driver`.
 
     Args:
-      copy_between: enqueues CUDA's copy between two GPUs.
+      copy_between: a function that enqueues CUDA's copy between two GPUs.
     """
 
     def __init__(self, driver: PeerDriver, copy_between: Copy) -> None:
@@ -54,7 +54,9 @@ class PeerCopies:
     def copy(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Enqueue a copy from another GPU, directly if the trial of the pair was correct."""
+        """Enqueue a copy from another GPU. It is a direct copy if the trial of the pair was
+        correct.
+        """
         with self._lock:
             if self._try_once(source_driver):
                 self._copy_between(target, source, source_driver, num_bytes, stream)
@@ -86,7 +88,9 @@ class PeerCopies:
         return self._is_correct[other]
 
     def _try_out(self, source_driver: Driver) -> bool | None:
-        """Return whether a copy arrives undamaged. If there is no memory to try it, return None."""
+        """Return whether a direct copy arrives undamaged. If there is no memory for the trial,
+        return None.
+        """
         driver = self._driver
         source, target = source_driver.malloc(TRIAL_BYTES), driver.malloc(TRIAL_BYTES)
         host = driver.malloc_host(TRIAL_BYTES)
@@ -136,7 +140,9 @@ class PeerCopies:
     # -- through the host
 
     def _copy_by_host(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Enqueue a copy in pieces over pinned memory, which the stream's order protects."""
+        """Enqueue a copy in pieces through pinned memory. The order of the stream's commands
+        protects this memory.
+        """
         driver = self._driver
         if stream not in self._bounces:
             region = driver.malloc_host(PIECE_BYTES)

@@ -1,1 +1,1 @@
-"""CUDA emulated on the host, for tests on machines without a GPU."""
+"""An emulation of CUDA on the host, for tests on machines without a GPU."""

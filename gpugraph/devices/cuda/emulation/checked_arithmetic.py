@@ -1,4 +1,4 @@
-"""Checks of the emulation that GPUGRAPH_CUDA_CHECKS switches on, by flags of the C++ compiler.
+"""Checks of the emulation. GPUGRAPH_CUDA_CHECKS enables them through flags of the C++ compiler.
 
 races        accesses of two threads to one byte without a barrier between them are errors
 contraction  products and sums are rounded once, as a GPU may do
@@ -28,7 +28,7 @@ _FLAGS: dict[str, tuple[str, ...]] = {
 
 
 def checks() -> frozenset[str]:
-    """Return the checks that are on. Raises InvalidArgumentError for an unknown one."""
+    """Return the checks that are enabled. Raises InvalidArgumentError if a check is unknown."""
     names = frozenset(word for word in setting(SWITCH).replace(",", " ").split() if word)
     if unknown := sorted(names - set(_FLAGS)):
         raise invalid_argument(

@@ -1,12 +1,12 @@
-"""The compiler of the emulation: CUDA sources become host libraries, by the C++ compiler and
-cuda_on_host.h.
+"""The compiler of the emulation. The C++ compiler and cuda_on_host.h convert CUDA sources to host
+libraries.
 
     shim + namespace { source with its includes } + an entry for each kernel
       -> key -> object in the cache, or compiled -> loaded by ctypes
 
 Libraries are cached and loaded as in `codegen.c_compiler`. However, GPUGRAPH_NATIVE has no effect,
-because an emulated GPU has no other kernels. A source that does not compile is kept in a file; the
-error has the file's path and the compiler's log.
+because an emulated GPU has no other kernels. If a source does not compile, it is stored in a file.
+The error contains the path of the file and the log of the compiler.
 
     GPUGRAPH_CXX   the compiler, a name on the PATH or a path; by default c++
 """
@@ -64,7 +64,7 @@ _SYSTEM = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<[^>\n]*>[^\n]*$", re.MULTILIN
 
 
 class _CudaCompiler(Compiler):
-    """The C++ compiler. No setting switches it off."""
+    """The C++ compiler. No setting disables it."""
 
     flags: tuple[str, ...] = FLAGS
     language = "c++"
@@ -72,7 +72,7 @@ class _CudaCompiler(Compiler):
 
     @property
     def reason(self) -> str:
-        """The reason why there is no compiler, or an empty string if a compiler was found."""
+        """The reason why there is no compiler, or "" if a compiler was found."""
         if not self.path:
             return f"no C++ compiler was found ('{self.command}' is not on the PATH)"
         return ""
@@ -88,8 +88,8 @@ class _CudaCompiler(Compiler):
 
 @cache
 def host_compiler() -> _CudaCompiler:
-    """Return this process's C++ compiler for CUDA sources, which GPUGRAPH_CXX names at the first
-    call.
+    """Return this process's C++ compiler for CUDA sources. The value of GPUGRAPH_CXX at the first
+    call selects it.
     """
     compiler = _CudaCompiler(setting("GPUGRAPH_CXX"))
     compiler.flags = (*FLAGS, *check_flags())
@@ -101,7 +101,7 @@ def host_compiler() -> _CudaCompiler:
 
 def kernel_names(source: str) -> tuple[str, ...]:
     """Return the names of the `__global__` functions in a source, in order. The includes of the
-    source must be inlined.
+    source must already be inlined.
     """
     plain = _COMMENT.sub(" ", source)
     if _MACRO_KERNEL.search(plain) and not host_compiler().reason:
@@ -110,10 +110,10 @@ def kernel_names(source: str) -> tuple[str, ...]:
 
 
 def host_source(source: str) -> tuple[str, tuple[str, ...]]:
-    """Return the C++ source for a CUDA source, with an entry function for each kernel, and the
-    kernels' names.
+    """Return the C++ source for a CUDA source, which has an entry function for each kernel. Also
+    return the names of the kernels.
 
-    Raises DriverError if an included file is missing, or the source has no kernel.
+    Raises DriverError if an included file does not exist, or if the source has no kernel.
     """
     included: set[str] = set()
     try:
@@ -130,15 +130,17 @@ def host_source(source: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _dynamic(declaration: re.Match[str]) -> str:
-    """Replace `extern __shared__ T name[];` by a pointer to the emulated dynamic shared memory."""
+    """Replace `extern __shared__ T name[];` by the declaration of a pointer to the emulated dynamic
+    shared memory.
+    """
     _, element, _, name = declaration.groups()
     return f"{element}* const {name} = ({element}*)gg_host::dynamic_shared();"
 
 
 @cache
 def _stacks() -> mmap.mmap:
-    """Return the memory for the stacks of a block's threads. All launches share it, as a process
-    executes one launch at a time.
+    """Return the memory for the stacks of a block's threads. All launches share it, because a
+    process executes one launch at a time.
     """
     return mmap.mmap(-1, (MAX_THREADS + 1) * STACK_BYTES, flags=mmap.MAP_PRIVATE)
 
@@ -156,13 +158,14 @@ _ONE_LAUNCH = new_lock()
 
 
 class HostModule:
-    """A CUDA source that is compiled for the host and loaded.
-
-    kernels: a string for each kernel, by name. It has one letter for each 64-bit word of the
-    kernel's parameters: `p`ointer, `i`nteger, `d`ouble, or `w`ord of a structure.
+    """A CUDA source that was compiled for the host and loaded.
 
     Args:
       bounded: the kernels with `__launch_bounds__`.
+
+    Attributes:
+      kernels: a string for each kernel, by name. The string has one letter for each 64-bit word of
+        the kernel's parameters: `p`ointer, `i`nteger, `d`ouble, or `w`ord of a structure.
     """
 
     def __init__(
@@ -178,7 +181,7 @@ class HostModule:
             self.kernels[kernel] = kinds().decode()
 
     def check(self, function: str, geometry: Geometry, arguments: Sequence[Any]) -> None:
-        """Raise DriverError if CUDA would refuse a launch with this geometry and these
+        """Raise DriverError if CUDA would reject a launch with this geometry and these
         arguments.
         """
         kinds = self.kernels.get(function)
@@ -215,15 +218,15 @@ class HostModule:
         blocks: tuple[int, int] = (0, 0),
         watched: Sequence[Span] = (),
     ) -> None:
-        """Execute a kernel and return when it has ended. Raises DriverError if CUDA would refuse
+        """Execute a kernel and return when it has ended. Raises DriverError if CUDA would reject
         the launch, or if the kernel fails.
 
         Args:
-          backwards: run the blocks and threads from the last to the first; a number above 1 is the
-            seed of a random order of blocks.
+          backwards: whether the blocks and threads run from the last to the first. A number above 1
+            is the seed of a random order of blocks.
           blocks: the first block and the number of blocks to run, so that a few blocks of a huge
-            grid can be checked; all by default.
-          watched: the arrays in which races are detected, if the compiler's flags ask for this.
+            grid can be checked. By default all blocks run.
+          watched: the arrays where races are detected, if the compiler's flags request this.
         """
         self.check(function, geometry, arguments)
         words = b"".join(
@@ -263,8 +266,8 @@ _KINDS = {
 
 
 def _signed(argument: Any, kind: str) -> Any:
-    """Return an integer argument as a signed 64-bit number, since the value of an unsigned
-    parameter may be 2**63 or more.
+    """Return an integer argument as a signed 64-bit number. If the parameter is unsigned, its value
+    may be 2**63 or more.
     """
     return argument - (1 << 64) if kind != "d" and argument >= 1 << 63 else argument
 
@@ -282,10 +285,13 @@ def _check_geometry(function: str, geometry: Geometry) -> None:
 
 
 def load(source: str, name: str) -> HostModule:
-    """Return the module of a CUDA source, compiled for the host and loaded. `name` is for messages.
+    """Compile a CUDA source for the host, load it, and return its module.
 
-    Raises DriverError, with the compiler's log and the path of a file with the source, if it does
-    not compile.
+    If the source does not compile, raises DriverError with the compiler's log and the path of a
+    file that contains the source.
+
+    Args:
+      name: a name for messages.
     """
     source, names = host_source(source)
     compilation = host_compiler().start(source, name, waits=True)

@@ -1,10 +1,11 @@
 """Guarded launches: kernels run on copies of their arrays, so that AddressSanitizer detects
 out-of-bounds accesses.
 
-A GPU's arrays are adjacent parts of large regions, so a read beyond one array would be a valid read
-of the next array. With GPUGRAPH_CUDA_SANITIZE=1 kernels are compiled for AddressSanitizer. Each
-array that a launch declares is copied to a separate block from malloc before the launch, and back
-after it. ci/sanitize runs tests in this way, with the sanitizer's library preloaded.
+The arrays of a GPU are adjacent in large regions, so a read beyond one array would be a valid read
+of the next array. With GPUGRAPH_CUDA_SANITIZE=1, kernels are compiled for AddressSanitizer. Each
+array that a launch declares is copied to a separate block from malloc before the launch, and is
+copied back after the launch. ci/sanitize runs tests in this way, with the sanitizer's library
+preloaded.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def on_copies(
     copies, and copy everything back.
 
     Args:
-      pointers: the index and value of each argument that may be an address.
+      pointers: the index and the value of each argument that may be an address.
     """
     library = ctypes.CDLL(None)
     library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)

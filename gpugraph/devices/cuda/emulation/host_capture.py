@@ -1,9 +1,9 @@
 """Capture on the host: commands are recorded on a separate timeline, and each launch of the graph
 runs them again.
 
-A stream joins the capture when it waits for an event that was recorded in it. Before the capture
-ends, its first stream must wait for all streams that have joined. A captured stream can't wait for
-an event that was recorded outside of the capture. CUDA has the same rules.
+A stream joins the capture when it waits for an event that was recorded in the capture. Before the
+capture ends, its first stream must wait for all streams that have joined. A captured stream can't
+wait for an event that was recorded outside of the capture. CUDA has the same rules.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class CapturedGraph(NamedTuple):
     """Captured work as one command.
 
     Args:
-      run: executes it.
-      reads, writes: all memory that it accesses.
+      run: a function that executes them.
+      reads, writes: all memory that they access.
     """
 
     name: str
@@ -30,8 +30,11 @@ class CapturedGraph(NamedTuple):
 
 
 class HostCapture:
-    """A capture in progress. streams: for each captured stream, the stream of the capture's
-    timeline that receives its commands.
+    """A capture in progress.
+
+    Attributes:
+      streams: maps each captured stream to the stream of the capture's timeline that receives its
+        commands.
     """
 
     def __init__(self, stream: HostStream, raises_hazards: bool, seed: int | None) -> None:
@@ -42,7 +45,7 @@ class HostCapture:
 
     def join(self, stream: HostStream, mark: Mark) -> None:
         """Add a stream to the capture if it waits for an event of the capture. Raises DriverError
-        if a captured stream waits for another event.
+        if a captured stream waits for any other event.
         """
         if mark.timeline is self.timeline:
             if stream not in self.streams:

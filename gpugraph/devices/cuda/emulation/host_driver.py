@@ -1,11 +1,11 @@
-"""CUDA emulated on the host: the driver for tests and CI without a GPU.
+"""The driver of an emulated GPU, which runs on the host, for tests and CI without a GPU.
 
-Kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is host
-memory, and all addresses in launches and copies are checked to be in it. Streams execute commands
-as late as events permit (`stream_timeline`). Two accesses to the same memory raise an error if
-their order is undetermined (`stream_hazards`). Calls that CUDA forbids during a capture raise
-errors here, too. The error of a failed kernel is raised when the host waits for the kernel's
-stream; after that the device is lost.
+The kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is
+host memory, and all addresses in launches and copies are checked to be in it. Streams execute
+commands as late as events permit (`stream_timeline`). Two accesses to the same memory raise an
+error if their order is undetermined (`stream_hazards`). Calls that CUDA forbids during a capture
+raise errors here, too. If a kernel fails, the error is raised when the host waits for the kernel's
+stream. After that, the device is lost.
 
 Several drivers of one `HostMachine` are peers of each other.
 """
@@ -41,17 +41,17 @@ ILLEGAL_ADDRESS = 700
 
 
 class HostDriver(HostGPU):
-    """One GPU of a machine.
+    """One GPU of an emulated machine.
 
     Args:
       total_bytes: the size of its memory.
-      fill: the value of each byte of new memory (255 gives NaN); None: 0.
-      products: whether it computes matrix products as cublasLt does; if not, the caller's kernels
+      fill: the value of each byte of new memory (255 gives NaN). None means 0.
+      products: whether it computes matrix products like cublasLt. If not, the caller's kernels
         compute them.
       epilogues: whether these products may have an epilogue.
       backwards: whether the threads and blocks of kernels run from the last to the first, so that a
         race changes results.
-      hazards: whether a hazard raises an error, instead of being recorded in `faults` only.
+      hazards: whether a hazard raises an error. Otherwise it is only recorded in `faults`.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class HostDriver(HostGPU):
 
     @property
     def properties(self) -> Properties:
-        """The emulated GPU's properties. The other GPUs of the machine are this GPU's peers."""
+        """The properties of the emulated GPU. All other GPUs of the machine are its peers."""
         drivers = self.machine.drivers
         return Properties(
             ordinal=self.ordinal,
@@ -94,7 +94,11 @@ class HostDriver(HostGPU):
     # -- streams
 
     def stream(self, name: str) -> HostStream:
-        """Create a stream. `name` is for messages."""
+        """Create a stream.
+
+        Args:
+          name: a name for messages.
+        """
         with self._lock:
             return self._timeline.stream(f"{name}@{self.ordinal}", self)
 
@@ -110,7 +114,7 @@ class HostDriver(HostGPU):
             event.mark = timeline.mark(stream)
 
     def wait(self, stream: HostStream, event: HostEvent) -> None:
-        """Enqueue a wait for the event. An event that was never recorded counts as occurred."""
+        """Enqueue a wait for the event. If the event was never recorded, the wait has no effect."""
         with self._lock:
             self._raise_late()
             mark = event.mark
@@ -233,8 +237,8 @@ class HostDriver(HostGPU):
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """Return a callable that enqueues a launch of a kernel. Raises DriverError for invalid
-        arguments or spans; an invalid pointer fails when the kernel runs.
+        """Return a callable that enqueues a launch of a kernel. Raises DriverError if arguments or
+        spans are invalid. If a pointer is invalid, the kernel fails when it runs.
         """
         module.check(function, geometry, arguments)
         arguments = tuple(arguments)
@@ -275,8 +279,8 @@ class HostDriver(HostGPU):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: HostStream
     ) -> Callable[[], None] | None:
-        """Return a callable that enqueues a product, which NumPy computes. If this GPU computes no
-        such products, return None.
+        """Return a callable that enqueues a product, which NumPy computes. If this GPU does not
+        compute such products, return None.
         """
         if not self.products or not product.item_bytes:
             return None
@@ -300,18 +304,18 @@ class HostDriver(HostGPU):
 
     @property
     def cudnn(self) -> str:
-        """An empty string: there is no cuDNN."""
+        """An empty string, because there is no cuDNN."""
         return ""
 
     def convolution(
         self, convolution: Any, workspace: tuple[int, int], stream: HostStream
     ) -> Callable[[], None] | None:
-        """Return None: there is no cuDNN."""
+        """Return None, because there is no cuDNN."""
         return None
 
     def capture(self, stream: HostStream, work: Callable[[], None]) -> Callable[[], None]:
-        """Call `work` in a capture, and return a callable that enqueues the captured work as one
-        command.
+        """Call `work` in a capture, and return a callable that enqueues the captured commands as
+        one command.
         """
         with self._lock:
             self._begin("capture")

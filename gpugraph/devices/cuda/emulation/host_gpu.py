@@ -1,5 +1,5 @@
-"""The state of an emulated GPU: its memory, its errors, and enqueued commands. `host_driver` adds
-the other methods of a driver.
+"""The state of an emulated GPU: its memory, its errors, and the enqueued commands. `host_driver`
+adds the remaining methods of a driver.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ INVALID, IN_CAPTURE = 1, 900
 
 
 class HostEvent:
-    """An event. mark: the position where it was last recorded, or None if it never was."""
+    """An event.
+
+    Attributes:
+      mark: the position where it was last recorded, or None if it was never recorded.
+    """
 
     def __init__(self) -> None:
         self.mark: Mark | None = None
@@ -46,7 +50,7 @@ def _note_failure(stream: HostStream, error: DriverError) -> None:
 
 
 class HostGPU:
-    """The memory and the errors of one GPU, with the methods of `Driver` that concern only memory
+    """The memory and the errors of one GPU, with those methods of `Driver` that concern only memory
     and errors.
     """
 
@@ -92,7 +96,9 @@ class HostGPU:
         return self._device.limit - self._device.used
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Allocate device memory and return its address, or None if it would exceed the limit."""
+        """Allocate device memory and return its address. If this would exceed the limit, return
+        None.
+        """
         with self._lock:
             self._begin("malloc")
             region = self._device.take(num_bytes)
@@ -103,7 +109,7 @@ class HostGPU:
         self._free(address, self._device)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Allocate pinned host memory, or return None if there is not enough."""
+        """Allocate pinned host memory and return it. If there is not enough, return None."""
         with self._lock:
             self._begin("malloc_host")
             return self._pinned.take(num_bytes)
@@ -121,9 +127,9 @@ class HostGPU:
 
     def touch_host(self, address: int, num_bytes: int, is_write: bool = True) -> None:
         """Raise DriverError if an enqueued command may access this memory and the host has not
-        waited for it.
+        waited for the command.
 
-        The host must call it before it reads or writes memory that the GPU uses.
+        The host must call this method before it reads or writes memory that the GPU uses.
         """
         with self._lock:
             names = self._timeline.touched_by_host((address, num_bytes), is_write)
@@ -140,7 +146,7 @@ class HostGPU:
         return self._error is not None and self._error.fatal
 
     def fail_on(self, stream: HostStream, error: DriverError) -> None:
-        """Enqueue a command that fails with `error`; for tests."""
+        """Enqueue a command that fails with `error`. Tests use this method."""
 
         def run() -> None:
             raise error
@@ -149,8 +155,8 @@ class HostGPU:
             self._enqueue(stream, "failure", run)
 
     def note_failure(self, error: DriverError) -> None:
-        """Record the error of a command, unless an earlier error is still to be raised. A fatal
-        error drops all commands of this GPU.
+        """Record the error of a command, unless an earlier error has not been raised yet. A fatal
+        error also drops all commands of this GPU.
         """
         if self._error is None:
             self._error = error
@@ -158,8 +164,8 @@ class HostGPU:
             self._timeline.drop(self)
 
     def _raise_late(self) -> None:
-        """Raise the recorded error of an earlier command. A fatal error is raised by every call,
-        any other error once.
+        """Raise the recorded error of an earlier command. Every call raises a fatal error again.
+        Any other error is raised once.
         """
         error = self._error
         if error is None:

@@ -1,6 +1,6 @@
-"""Matrix products of an emulated GPU, computed by NumPy; 16-bit types are summed in float32.
+"""Matrix products of an emulated GPU, which NumPy computes. 16-bit types are summed in float32.
 
-If a product allows TF32, its float32 operands are rounded to TF32 first, as tensor cores do.
+If a product permits TF32, its float32 operands are first rounded to TF32, as in tensor cores.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def compute(product: Product) -> None:
-    """Compute a product, with its epilogue, before returning."""
+    """Compute a product with its epilogue. The result is complete when this function returns."""
     shape_a, shape_b, shape_out = product.stored_shapes()
     a = _operand(product, _view(product, product.a, shape_a, product.lda, product.stride_a))
     b = _operand(product, _view(product, product.b, shape_b, product.ldb, product.stride_b))
@@ -39,8 +39,8 @@ def compute(product: Product) -> None:
 def _view(
     product: Product, address: int, shape: tuple[int, int], leading: int, stride: int
 ) -> NDArray[Any]:
-    """Return the batch of matrices at an address as an array (batch, rows, columns). Bits of
-    bfloat16 are returned as uint16.
+    """Return the batch of matrices at an address as an array (batch, rows, columns). Elements of
+    bfloat16 are returned as bits, in uint16.
     """
     size, batch = product.item_bytes, product.batch
     dtype = np.dtype(np.uint16 if product.dtype == "bfloat16" else product.dtype)
@@ -52,9 +52,9 @@ def _view(
 
 
 def _operand(product: Product, array: NDArray[Any]) -> NDArray[Any]:
-    """Return an operand in the dtype in which products are multiplied.
+    """Return an operand in the dtype in which the product is computed.
 
-    TF32 has 10 bits of mantissa; ties are rounded away from 0 (PTX's `rna`).
+    TF32 has 10 bits of mantissa. Ties are rounded away from 0 (PTX's `rna`).
     """
     wide = _widened(array)
     if not (product.tf32 and product.dtype == "float32"):

@@ -15,7 +15,7 @@ class Regions:
     """Mappings of one kind, with at most `limit` bytes in total.
 
     Args:
-      fill: the value of each byte in new memory; None: 0.
+      fill: the value of each byte in new memory. None means 0.
     """
 
     def __init__(self, kind: str, limit: int, fill: int | None = None) -> None:
@@ -27,7 +27,9 @@ class Regions:
         self._buffers: dict[int, mmap.mmap] = {}
 
     def take(self, num_bytes: int) -> HostRegion | None:
-        """Allocate memory. Return None if it would exceed the limit, or if the host has no more."""
+        """Allocate memory. Return None if this would exceed the limit, or if the host has no more
+        memory.
+        """
         size = max(num_bytes, 1)
         if self.used + size > self.limit:
             return None

@@ -1,14 +1,14 @@
 """Hazards between streams: two commands access the same bytes, at least one of them writes, and
 their order is undetermined.
 
-Vector clocks determine the order. A command's clock has, for each stream, the number of commands of
-that stream that end before the command begins. A stream's clock counts the stream's own commands.
-When the stream waits for an event, its clock is joined with (raised to) the clock of the event.
-When the host synchronizes with a stream, the host's clock is joined with the stream's clock. The
-clock of each new command is joined with the host's clock.
+Vector clocks determine the order. A command's clock contains, for each stream, the number of
+commands of that stream that end before the command begins. A stream's clock counts the stream's own
+commands. When the stream waits for an event, its clock is joined with (raised to) the clock of the
+event. When the host synchronizes with a stream, the host's clock is joined with the stream's clock.
+The clock of each new command is joined with the host's clock.
 
-For each range of bytes, the last write and the reads after it are recorded. So the history grows
-with the number of ranges in use, not with the number of commands.
+For each range of bytes, the last write and the reads after this write are recorded. So the history
+grows with the number of ranges in use, not with the number of commands.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class MemoryAccess(NamedTuple):
 
     Args:
       stream: the number of the command's stream.
-      number: its position in that stream.
-      name: for messages.
+      number: the command's position in that stream.
+      name: the command's name, for messages.
     """
 
     stream: int
@@ -51,8 +51,8 @@ class MemoryAccess(NamedTuple):
 
 
 class _Range:
-    """A range of bytes up to the address `end`. All of its bytes have the same last write and the
-    same reads since then.
+    """A range of bytes up to the address `end`. All its bytes have the same last write, and the
+    same reads since that write.
     """
 
     __slots__ = ("end", "readers", "writer")
@@ -75,7 +75,9 @@ class Hazards:
     def note(
         self, command: MemoryAccess, clock: Clock, reads: Iterable[Span], writes: Iterable[Span]
     ) -> list[str]:
-        """Record the accesses of a command whose clock is `clock`. Return its hazards as text."""
+        """Record the accesses of a command whose clock is `clock`. Return descriptions of its
+        hazards.
+        """
         faults = []
 
         def fault(verb: str, other: MemoryAccess, other_verb: str, start: int, end: int) -> None:
@@ -98,7 +100,7 @@ class Hazards:
         return list(dict.fromkeys(faults))
 
     def collisions(self, clock: Clock, span: Span, is_write: bool) -> list[str]:
-        """Return the names of the commands that would be in a hazard with an access to `span` at
+        """Return the names of the commands that would conflict with an access to `span` at
         `clock`.
         """
         start, end = span[0], span[0] + span[1]
@@ -124,7 +126,9 @@ class Hazards:
             yield reader, "reads"
 
     def _cut(self, address: int) -> None:
-        """Split the range that contains `address`, if any, so that a range begins at `address`."""
+        """Split the range that contains `address`, if there is one, so that a range begins at
+        `address`.
+        """
         index = bisect_right(self._starts, address) - 1
         if index < 0:
             return
@@ -136,16 +140,16 @@ class Hazards:
             piece.end = address
 
     def _cut_out(self, start: int, end: int) -> slice:
-        """Split the ranges at `start` and at `end`; return the slice of `_starts` with the ranges
-        between.
+        """Split the ranges that contain `start` and `end`. Return the slice of `_starts` with the
+        ranges between.
         """
         self._cut(start)
         self._cut(end)
         return slice(bisect_left(self._starts, start), bisect_left(self._starts, end))
 
     def _within(self, start: int, end: int) -> list[tuple[int, _Range]]:
-        """Return the ranges that together cover `start` to `end`, each with its first address;
-        create missing ranges.
+        """Return the ranges that together cover `start` to `end`, each with its first address.
+        Ranges that do not exist are created.
         """
         if start >= end:
             return []

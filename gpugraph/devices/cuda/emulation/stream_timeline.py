@@ -1,4 +1,4 @@
-"""Streams emulated on the host: commands are queued, and executed as late as events permit.
+"""Streams emulated on the host. Commands are queued, and executed as late as events permit.
 
     enqueue       -> a command at the end of the stream's queue; nothing runs
     synchronize   -> its commands run, and those of other streams for which it waits
@@ -30,8 +30,12 @@ class StreamCommand(NamedTuple):
 
 
 class HostStream:
-    """A stream. pending: commands that have not run. enqueued, done: the numbers of all commands,
-    and of the commands that have run.
+    """A stream.
+
+    Attributes:
+      pending: the commands that have not run.
+      enqueued: the number of all commands.
+      done: the number of commands that have run.
     """
 
     def __init__(self, name: str, number: int, owner: object) -> None:
@@ -45,8 +49,8 @@ class HostStream:
 
 
 class Mark(NamedTuple):
-    """A position in a stream, after its first `position` commands, with the stream's clock
-    there.
+    """A position in a stream, which comes after its first `position` commands. The mark contains
+    the stream's clock at this position.
     """
 
     timeline: StreamTimeline
@@ -64,8 +68,8 @@ class StreamTimeline:
     """The streams of a machine or of a capture.
 
     Args:
-      seed: for a random order of execution; if it is None, the stream with the newest command runs
-        first.
+      seed: the seed of a random order of execution. If it is None, the stream with the newest
+        command runs first.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -115,7 +119,7 @@ class StreamTimeline:
         return Mark(self, stream, stream.enqueued, dict(stream.clock))
 
     def wait(self, stream: HostStream, mark: Mark) -> None:
-        """Enqueue a wait for a mark, unless it is reached already."""
+        """Enqueue a wait for a mark, unless the mark is already reached."""
         join(stream.clock, mark.clock)
         if not mark.is_reached:
             self._append(stream, StreamCommand(f"wait for stream {mark.stream.name}", None, mark))
@@ -147,7 +151,7 @@ class StreamTimeline:
             self._run_to(stream, stream.done + 1)
 
     def meet(self, clock: Clock) -> None:
-        """Record that the host has waited for all commands counted by `clock`."""
+        """Record that the host has waited for all commands that `clock` counts."""
         join(self.host, clock)
 
     def _run_some(self) -> None:
@@ -186,8 +190,8 @@ class StreamTimeline:
     # -- accesses by the host
 
     def touched_by_host(self, span: Span, is_write: bool) -> list[str]:
-        """Return the names of the commands that would be in a hazard with an access of the host to
-        this memory, because the host has not waited for them.
+        """Return the names of the commands that would conflict with an access of the host to this
+        memory, because the host has not waited for them.
         """
         return self._hazards.collisions(self.host, span, is_write)
 

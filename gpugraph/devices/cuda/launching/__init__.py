@@ -1,3 +1,3 @@
-"""Launching: the work that is enqueued on a GPU's stream, that is, programs, copies, matrix
-products and handwritten kernels.
+"""Launching: the commands that are enqueued on a GPU's stream. These are generated programs,
+copies, matrix products and handwritten kernels.
 """

@@ -9,7 +9,7 @@
     one        a program without axes: one thread
 
 Blocks or groups of threads store their partial results in scratch memory. The next kernel combines
-them, always in the same order, so that results do not vary from run to run.
+these partial results, always in the same order, so that the result is the same in each run.
 
 Names in the generated code, in addition to those of `ProgramSource`:
 
@@ -40,7 +40,7 @@ class SourceVariant(NamedTuple):
 
     Args:
       pack: the number of elements that a thread loads in one access.
-      group: the number of threads that work on a row.
+      group: the number of threads that compute a row together.
       wide: whether offsets need 64 bits.
       whole: whether the only axis is divided into parts.
     """
@@ -63,9 +63,12 @@ class Form(NamedTuple):
 class CudaSource(ProgramSource):
     """The CUDA source of a program for one variant.
 
-    `source` is the text, and `forms` are its kernels in the order of their launches. The parameters
-    of each kernel are: inputs, outputs, scratch, `failed_` (if it may fail), rows, inner, parts,
-    rows in a part, and the sizes of all axes except the last.
+    The parameters of each kernel are: inputs, outputs, scratch, `failed_` (if the kernel may fail),
+    rows, inner, parts, rows in a part, and the sizes of all axes except the last.
+
+    Attributes:
+      source: the text of the source.
+      forms: the kernels in the order of their launches.
     """
 
     index_type = "gg_index"
@@ -81,7 +84,7 @@ class CudaSource(ProgramSource):
         """They affect its source and therefore its name.
 
         Args:
-          layout: the `places` of a joined kernel.
+          layout: for a joined kernel, its `places`.
         """
         super().__init__(program, (program, variant, *layout), whole=variant.whole)
         self.variant = variant
@@ -93,7 +96,7 @@ class CudaSource(ProgramSource):
 
     @property
     def has_row_results(self) -> bool:
-        """Whether there are results for each row, so that a row must not be divided between groups
+        """Whether there are results for each row. If so, a row must not be divided between groups
         of threads.
         """
         return super().has_row_results or bool(self.schedule.row_stores)
@@ -121,16 +124,14 @@ class CudaSource(ProgramSource):
         return function_source(head, self._within(lines))
 
     def _parameters(self) -> list[tuple[str, str]]:
-        """Return the C types and names of the parameters that are common to all kernels of the
-        source.
-        """
+        """Return the C types and names of the parameters that all kernels of the source have."""
         pointers = self.pointers() + ([("int *", "failed_")] if self.values.can_fail else [])
         numbers = ["rows_", "inner_", "parts_", "rows_each_"]
         numbers += [f"size{axis}_" for axis in range(max(self.program.axes - 1, 0))]
         return pointers + [("long long ", name) for name in numbers]
 
     def _within(self, lines: list[str]) -> list[str]:
-        """Return the body of a kernel: `lines`, preceded and followed by the declarations that all
+        """Return the body of a kernel, which is `lines` surrounded by the declarations that all
         kernels have.
         """
         sizes = {name: f"(gg_index){name}_" for name in ("rows", "inner", "parts", "rows_each")}
@@ -204,7 +205,7 @@ class CudaSource(ProgramSource):
         """Return statements that compute one pack of elements.
 
         Args:
-          sums: statements that add each element to totals.
+          sums: statements that add each element to the totals.
         """
         pack, values = self.variant.pack, self.values
         if pack == 1:
@@ -354,7 +355,7 @@ class CudaSource(ProgramSource):
 
     def _whole(self) -> str:
         """Return the kernels of the form `whole`, one for each pass. Each kernel first combines the
-        partial results of the preceding passes. A final kernel, `end`, stores the scalars.
+        partial results of the preceding passes. The last kernel, `end`, stores the scalars.
         """
         order, source = self.schedule, ""
         scalars = set(order.once)
@@ -382,8 +383,8 @@ class CudaSource(ProgramSource):
         return source
 
     def _totals(self, known: list[int]) -> list[str]:
-        """Return declarations of the results of the reductions `known`. Earlier kernels have
-        computed their partial results.
+        """Return declarations of the results of the reductions `known`, from the partial results
+        that earlier kernels have stored.
         """
         totals = ((index, self._total_of_parts(index, "parts")) for index in known)
         return [self.values.finish(index, total, "inner") for index, total in totals]

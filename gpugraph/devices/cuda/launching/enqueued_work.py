@@ -1,7 +1,7 @@
-"""Enqueued work: steps of a GPU plan that only enqueue work on the stream.
+"""Steps of a GPU plan that only enqueue commands on the stream.
 
 An `Enqueued` neither waits nor allocates memory, so it can be captured in a CUDA graph. It lists
-the memory that the enqueued work reads and writes, so that independent launches can be joined.
+the memory that its commands read and write, so that independent launches can be joined.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class EnqueuedPart(NamedTuple):
     """A callable that enqueues one launch or copy.
 
     Args:
-      touches: the memory that the launch or copy reads and writes; None if unknown.
-      work: the unbound form of a launch; None for a copy.
+      touches: the memory that the launch or copy reads and writes. None if it is unknown.
+      work: the unbound form of a launch. None for a copy.
     """
 
     call: Callable[[], Any]
@@ -35,12 +35,13 @@ class EnqueuedPart(NamedTuple):
 
 
 class Enqueued:
-    """A step that enqueues its parts in order on a stream, holding the stream's lock.
-
-    assigned: variables that the call marks as initialized.
+    """A step that enqueues its parts in order on a stream, and holds the stream's lock meanwhile.
 
     Args:
-      notes: lines for the compiler's report; the report puts the op's name before each.
+      notes: lines for the compiler's report. The report puts the op's name before each line.
+
+    Attributes:
+      assigned: variables that the call marks as initialized.
     """
 
     __slots__ = ("assigned", "calls", "lock", "notes", "parts")
@@ -66,7 +67,7 @@ class Enqueued:
         return step
 
     def touches(self) -> Touches | None:
-        """Return the memory that the parts read and write. If it is unknown for one part, return
+        """Return the memory that all parts read and write. If it is unknown for one of them, return
         None.
         """
         reads: list[Span] = []
@@ -79,8 +80,8 @@ class Enqueued:
         return Touches(tuple(reads), tuple(writes))
 
     def kind(self) -> Hashable:
-        """Return a key. `Launcher.joined` may join steps with equal keys. Return None if the step
-        can't be joined.
+        """Return the step's key, or None if the step can't be joined with others. `Launcher.joined`
+        may join steps with equal keys.
         """
         work = self.parts[0].work if len(self.parts) == 1 else None
         if work is None or work.parts is None or work.geometry.grid[0] > MAX_BLOCKS:
@@ -89,8 +90,8 @@ class Enqueued:
 
 
 class Waiting(Enqueued):
-    """A step that enqueues its work and waits for it, so that a failing op raises its error in its
-    own step.
+    """A step that enqueues its commands and waits for them. So if an op fails, its own step raises
+    the error.
     """
 
     __slots__ = ("wait",)
@@ -106,7 +107,7 @@ class Waiting(Enqueued):
 
 
 def is_blocking() -> bool:
-    """Return whether CUDA_LAUNCH_BLOCKING requires the host to wait for each launch. In that case
+    """Return whether CUDA_LAUNCH_BLOCKING requires the host to wait for each launch. If so,
     captures are impossible.
     """
     return setting("CUDA_LAUNCH_BLOCKING") not in ("", "0")

@@ -53,11 +53,12 @@ class GeneratedLaunch(NamedTuple):
 
 
 class Launches(NamedTuple):
-    """A CUDA source, a name for messages, and its launches in order.
+    """A CUDA source, a name for messages, and the launches of the source in order.
 
     Args:
       parts: the program and variant of the source if several of its launches may be joined (see
-        `joined_launches`), that is, if it has a single kernel with independent blocks; else None.
+        `joined_launches`), otherwise None. Launches may be joined if the source has a single kernel
+        with independent blocks.
     """
 
     text: str
@@ -86,8 +87,8 @@ def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array])
 
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
-    """Return how many elements a thread loads in one access. This is 16 bytes of the largest dtype,
-    or less if addresses or rows are not aligned to 16 bytes.
+    """Return the number of elements that a thread loads in one access. They have 16 bytes in the
+    largest dtype, or less if addresses or rows are not aligned to 16 bytes.
     """
     pack = min(8, 16 // max(int(array.dtype.itemsize) for array in arrays))
     while pack > 1 and program.axes > 1 and inner % pack:
@@ -98,10 +99,10 @@ def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
 
 
 class _Shape(NamedTuple):
-    """The division of the first kernel's work among blocks.
+    """The division of the first kernel's rows or elements among blocks.
 
     Args:
-      parts: the number of parts of the rows (or of the only axis); each has `rows_each` rows.
+      parts: the number of parts of the rows (or of the only axis). Each part has `rows_each` rows.
       sums: the number of blocks that store a partial result.
     """
 
@@ -125,9 +126,9 @@ def launches(
     Raises NotNativeError if there are more arrays than a kernel can have parameters.
 
     Args:
-      scratch: a function that allocates memory for a number of elements of a dtype and returns its
+      scratch: a function that allocates memory for a number of elements of a dtype and returns the
         address.
-      error_flag: a function that returns the address of the error flag for a message.
+      error_flag: a function that receives a message and returns the address of its error flag.
     """
     arrays = [*inputs, *outputs]
     text = CudaSource(program, variant_for(program, sizes, arrays))
@@ -152,13 +153,15 @@ def launches(
 
 
 def _register_type(dtype: DType) -> DType:
-    """Return the dtype in which values of a dtype are computed, and stored in scratch memory."""
+    """Return the dtype that is used for computing values of a dtype, and for storing them in
+    scratch memory.
+    """
     return float32 if dtype in (float16, bfloat16) else dtype
 
 
 def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
-    """Return the division of the first kernel's work. It depends only on the sizes, so results are
-    the same on all GPUs.
+    """Return the division of the first kernel among blocks. It depends only on the sizes, so that
+    results are the same on all GPUs.
     """
     kind, block = text.forms[0].kind, (THREADS, 1, 1)
     if kind == "elements":
@@ -182,7 +185,7 @@ def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
 
 def _columns(rows: int, packs: int) -> _Shape:
     """Return the division into blocks of packs of columns times rows. A block has 32 packs, or the
-    lowest power of two that covers all columns.
+    lowest power of two that covers all columns if this is less.
     """
     width = 1
     while width < min(packs, 32):
@@ -196,7 +199,7 @@ def _columns(rows: int, packs: int) -> _Shape:
 
 
 def _geometry(form: Form, shape: _Shape, inner: int) -> tuple[Geometry, int]:
-    """Return a kernel's geometry, and the value of its argument `rows_each`."""
+    """Return the geometry of a kernel, and the value of its argument `rows_each`."""
     if form.kind == "late":
         return Geometry((max(1, ceil(inner / THREADS)), 1, 1), (THREADS, 1, 1)), shape.sums
     if form.kind == "end":

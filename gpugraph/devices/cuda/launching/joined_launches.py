@@ -1,14 +1,14 @@
-"""Joined launches: many small launches of one generated kernel become one launch. Each of its
-blocks finds its arguments in a table.
+"""Joined launches: many small launches of one generated kernel become one launch, in which each
+block finds its arguments in a table.
 
     table    tensors | equal arguments | for each tensor: the end of its blocks, other arguments
 
 The table is the kernel's only parameter and is passed by value. So it needs no device memory, and a
-captured graph keeps a copy. CUDA limits parameters to 4 KiB, so a large number of tensors takes
-several launches. An argument is stored once if it has the same value in all launches, like the
-numbers of an optimizer's update (such as the learning rate), or an output that overwrites an input.
-A joined kernel executes the same statements as the kernel of a single launch, so the results have
-the same bits.
+captured graph contains a copy of it. CUDA limits parameters to 4 KiB, so a large number of tensors
+takes several launches. An argument is stored once if it has the same value in all launches, such as
+the learning rate of an optimizer. An output that overwrites an input is also stored once. A joined
+kernel executes the same statements as the kernel of a single launch, so the results are equal bit
+by bit.
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ extern "C" __global__ void {name}_k0(const __grid_constant__ {name}_table given)
 
 
 class Table:
-    """The table of arguments of some launches.
+    """The table of arguments of several launches.
 
-    places: the position of each argument. It is -1 - i for number i of the arguments that are equal
-    in all launches, and i for number i of those that differ.
+    Attributes:
+      places: the position of each argument. Position i means argument i of those that differ
+        between launches. Position -1 - i means argument i of those that are equal in all launches.
     """
 
     def __init__(self, works: Sequence[Work]) -> None:
@@ -76,15 +77,15 @@ class Table:
 
 
 def _layout(places: Sequence[int]) -> tuple[int, int]:
-    """Return the index of the word in the table at which the tensors begin, and the number of words
+    """Return the index of the word in the table where the tensors begin, and the number of words
     for each tensor.
     """
     return 1 + max(0, -min(places)), 2 + max(-1, *places)
 
 
 class JoinedSource(CudaSource):
-    """The CUDA source of a joined kernel: the statements of the single kernel, with arguments from
-    a table.
+    """The CUDA source of a joined kernel. It has the statements of the single kernel, and gets its
+    arguments from a table.
     """
 
     block, blocks = "block_", "blocks_"
@@ -113,8 +114,8 @@ class JoinedSource(CudaSource):
 
 
 def join(works: Sequence[Work]) -> Iterator[Work]:
-    """Yield launches that do the work of several independent launches of one generated source. The
-    source must permit joining: its `Work.parts` is not None.
+    """Yield the launches that replace several independent launches of one generated source. The
+    `Work.parts` of these must not be None.
     """
     assert works[0].parts is not None
     table = Table(works)

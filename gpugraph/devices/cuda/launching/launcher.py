@@ -1,8 +1,8 @@
-"""The launcher, which binds the work of a GPU's stream: programs, copies of views, matrix products
-and handwritten kernels.
+"""The launcher, which binds the commands of a GPU's stream to arrays: programs, copies of views,
+matrix products and handwritten kernels.
 
-`Launcher` binds this work to arrays and returns an `Enqueued`, whose call only enqueues it. The
-call neither waits nor allocates memory, so it can be captured in a CUDA graph.
+`Launcher` returns an `Enqueued`, whose call only enqueues the commands. The call neither waits nor
+allocates memory, so it can be captured in a CUDA graph.
 """
 
 from __future__ import annotations
@@ -58,13 +58,16 @@ Allocate = Callable[[tuple[int, ...], DType], Array]
 
 
 class Launcher:
-    """Binds all kinds of work to arrays of one GPU. The results are steps that enqueue the work on
-    one stream.
+    """A binder of all kinds of commands to arrays of one GPU. The results are steps that enqueue
+    the commands on one stream.
     """
 
     def __init__(self, driver: Driver, stream: Stream, workspace: Span, lock: Any) -> None:
-        """lock: the lock to hold while work is enqueued on the stream or captured. workspace: the
-        address and the size in bytes of memory for cublasLt.
+        """Create a launcher for one stream.
+
+        Args:
+          lock: the lock to hold while commands are enqueued on the stream or captured.
+          workspace: the address and the size in bytes of memory for cublasLt.
         """
         self.driver = driver
         self.lock = lock
@@ -73,15 +76,15 @@ class Launcher:
         self._modules: dict[str, Future[Any]] = {}
 
     def nothing(self) -> Enqueued:
-        """Return a step without work, for an op whose tensors are empty."""
+        """Return a step without commands, for an op whose tensors are empty."""
         return self._enqueued(())
 
     def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
-        """Return one step that enqueues the work of `first`, then the work of `then`."""
+        """Return one step that enqueues the commands of `first`, then the commands of `then`."""
         return self._enqueued((*first.parts, *then.parts))
 
     def joined(self, steps: Sequence[Enqueued]) -> Enqueued:
-        """Return one step with the work of independent steps of the same `kind`, in as few launches
+        """Return one step that replaces independent steps of the same `kind`, with as few launches
         as possible.
         """
         works = [part.work for step in steps for part in step.parts if part.work is not None]
@@ -102,7 +105,7 @@ class Launcher:
         """Bind a generated program to arrays.
 
         Args:
-          error_flag: a function that returns the address of the error flag for a message.
+          error_flag: a function that receives a message and returns the address of its error flag.
         """
         scratch_spans: list[Span] = []
 
@@ -148,8 +151,12 @@ class Launcher:
     ) -> Enqueued:
         """Bind an op's matrix products, with their epilogues.
 
-        Each is computed by cublasLt if possible; else by cublasLt, with the epilogue in a kernel of
-        gpugraph; else by a kernel of gpugraph alone, or NotNativeError if `by_library`.
+        If possible, cublasLt computes a product with its epilogue. Otherwise, cublasLt computes the
+        product and a kernel of gpugraph computes the epilogue. If this is also not possible, a
+        kernel of gpugraph computes both.
+
+        Args:
+          by_library: whether to raise NotNativeError instead of using only a kernel of gpugraph.
         """
         stand_ins = StandIns(arrays)
         epilogue = Epilogue()
@@ -198,8 +205,8 @@ class Launcher:
     def convolution(
         self, sums: WindowSums, signature: Signature, arrays: Sequence[Array], allocate: Allocate
     ) -> Enqueued | None:
-        """Bind a convolution by cuDNN. Return None if it is not installed or does not compute
-        it.
+        """Bind a convolution to cuDNN. Return None if cuDNN is not installed or does not support
+        the convolution.
         """
         return library_convolution(self, sums, signature, arrays, allocate)
 
@@ -215,7 +222,7 @@ class Launcher:
         """Bind the handwritten kernels of a `Source`.
 
         Args:
-          error_flag: a function that returns the address of the error flag for a message.
+          error_flag: a function that receives a message and returns the address of its error flag.
           stored: a function that returns the array of an op's state.
         """
         operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), stored, {})
@@ -223,8 +230,8 @@ class Launcher:
         return self._enqueued(self._launches(source.file, launches, operands))
 
     def _source_launches(self, source: Source, signature: Signature) -> Sequence[Launch]:
-        """Return the launches of a source on this GPU, with tensor cores if the source and the GPU
-        support them.
+        """Return the launches of a source on this GPU. They use tensor cores if the source and the
+        GPU support them.
         """
         if source.tensor_cores and self.driver.properties.capability >= TENSOR_CORES:
             return source.tensor_cores(signature) or source.launches(signature)
@@ -239,7 +246,7 @@ class Launcher:
         error_flag: Callable[[str], int],
     ) -> Sizing:
         """Bind the launches of a `Sized` kernel that count the sizes of its outputs. The returned
-        object can then bind the launches that compute the outputs.
+        object can later bind the launches that compute the outputs.
         """
         operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), _no_state, {})
         measure = self._enqueued(self._launches(kernel.file, kernel.measure(signature), operands))
@@ -305,7 +312,7 @@ class Pending:
 
 class _Operands(NamedTuple):
     """The objects to which the arguments of an op's launches refer: arrays, scratch memory, error
-    flags, states.
+    flags and states.
     """
 
     arrays: Sequence[Array]
@@ -329,7 +336,7 @@ class _Operands(NamedTuple):
         return words, arrays
 
     def alignments(self, launch: Launch) -> dict[str, int]:
-        """Return the macros for the alignments of a launch's arrays."""
+        """Return macros that give the alignments of a launch's arrays."""
         return {
             name: int(self._array(array).address % num_bytes == 0)
             for name, (array, num_bytes) in launch.aligned.items()

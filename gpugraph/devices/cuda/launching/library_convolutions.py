@@ -1,8 +1,8 @@
-"""Convolutions by cuDNN, where it is installed.
+"""Convolutions that cuDNN computes, if it is installed.
 
-cuDNN's filters have the outputs first, and the channels where images have them. TensorFlow's have
-the axes (window, channels, outputs). So the filter is transposed to scratch memory, which is small
-beside the images.
+In cuDNN's filters, the outputs are the first axis, and the channels are the same axis as in the
+images. TensorFlow's filters have the axes (window, channels, outputs). So the filter is transposed
+to scratch memory, which is small compared with the images.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def library_convolution(
     arrays: Sequence[Array],
     allocate: Callable[[tuple[int, ...], DType], Array],
 ) -> Enqueued | None:
-    """Return a step that computes a convolution by cuDNN. If cuDNN does not compute it, return
+    """Return a step that computes a convolution with cuDNN. If cuDNN does not support it, return
     None.
 
     Args:
       launcher: the `Launcher`.
-      arrays: the op's inputs, then its output.
-      allocate: allocates scratch memory.
+      arrays: the op's inputs, followed by its output.
+      allocate: a function that allocates scratch memory.
     """
     driver = launcher.driver
     version = driver.cudnn
@@ -75,7 +75,7 @@ def library_convolution(
 
 
 def _outputs_first(ndim: int, is_last: bool) -> tuple[int, ...]:
-    """Return the order of a filter's axes for cuDNN."""
+    """Return the permutation of a filter's axes that cuDNN requires."""
     *window, channels, outputs = range(ndim)
     return (outputs, *window, channels) if is_last else (outputs, channels, *window)
 

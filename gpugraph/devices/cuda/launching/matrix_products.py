@@ -1,7 +1,7 @@
-"""Matrix products of views of GPU arrays, as arguments of cublasLt and of gpugraph's own kernels.
+"""Matrix products of views of GPU arrays, as arguments for cublasLt and for gpugraph's own kernels.
 
-Both may have an epilogue (bias, addend, Relu). If cublasLt supports a product only without its
-epilogue, a kernel of gpugraph computes the epilogue afterwards.
+cublasLt and gpugraph's kernels can apply an epilogue (bias, addend, Relu). If cublasLt supports a
+product only without its epilogue, a kernel of gpugraph computes the epilogue afterwards.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class _Matrix(NamedTuple):
         """Return the number of elements from one row in memory to the next, and whether the matrix
         is stored transposed.
 
-        Raises NotNativeError if neither its rows nor its columns are contiguous in memory.
+        Raises NotNativeError if neither the rows nor the columns of the matrix are contiguous in
+        memory.
         """
         if self.column == 1 or columns == 1:
             return (self.row if rows > 1 else max(columns, 1)), False
@@ -62,13 +63,13 @@ class _Matrix(NamedTuple):
 
 
 class ProductLaunches(NamedTuple):
-    """Alternative ways to compute one product.
+    """The alternative ways to compute one product.
 
     Args:
       product: the arguments for cublasLt.
-      whole: the launch of gpugraph's kernel.
-      epilogue: the launch of a kernel that computes the epilogue after cublasLt's plain product, or
-        None without an epilogue.
+      whole: the launch of gpugraph's kernel, which includes the epilogue.
+      epilogue: the launch of a kernel that computes the epilogue after cublasLt's plain product.
+        None if there is no epilogue.
     """
 
     product: Product
@@ -79,9 +80,9 @@ class ProductLaunches(NamedTuple):
 def products(
     stand_ins: StandIns, a: Any, b: Any, out: Any, epilogue: Epilogue, tf32: bool
 ) -> Iterator[ProductLaunches]:
-    """Yield the launches for out = a @ b with an epilogue. a, b and out are views of stand-ins
-    (host arrays that represent GPU arrays, see `view_copies`).
+    """Yield the launches for out = a @ b with an epilogue.
 
+    a, b and out are views of stand-ins (host arrays that represent GPU arrays, see `view_copies`).
     All views have the same leading axes, which form the batch.
     """
     if not out.size:
@@ -129,9 +130,10 @@ def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
 
 
 def _joined(matrices: list[_Matrix], m: int, batch: int) -> tuple[int, int]:
-    """Return the number of rows and the size of the batch to use for a product. If all products of
-    the batch have the same right operand and the rows are evenly spaced, the batch becomes one
-    product with more rows.
+    """Return the number of rows and the size of the batch to use for a product.
+
+    If all products of the batch have the same right operand, and the rows are evenly spaced, the
+    batch becomes one product with more rows.
     """
     a, b, out = matrices
     is_one = not b.batch and a.batch == m * a.row and out.batch == m * out.row
@@ -164,8 +166,10 @@ def _product(
 
 
 def _parts(product: Product, matrices: list[_Matrix]) -> Iterator[tuple[Product, int]]:
-    """Yield parts of a product that are small enough for a kernel's grid and for cublasLt's batch.
-    Each part comes with the offset, in bytes, of its results within the whole result.
+    """Divide a product into parts that are small enough for a kernel's grid and for cublasLt's
+    batch.
+
+    Yield each part with the offset, in bytes, of its results within the whole result.
     """
     a, b, out = matrices
     item, most_rows = as_dtype(product.dtype).size, MAX_BLOCKS * TILE
@@ -236,8 +240,8 @@ def _address(stand_ins: StandIns, view: Any) -> int:
 
 
 def _range(stand_ins: StandIns, view: Any) -> Span:
-    """Return the address of a view and the size in bytes of the memory that it spans, including
-    gaps. Strides of products are not negative.
+    """Return the address of a view, and the size in bytes of the memory that it spans, including
+    gaps. The strides of products are never negative.
     """
     start = stand_ins.of(view)
     assert start is not None

@@ -10,11 +10,12 @@ _ARCH = 80
 
 
 def is_tf32(arch: str) -> bool:
-    """Return whether float32 products are computed in TF32 on GPUs of an architecture such as
-    `sm_90`.
+    """Return whether float32 products are computed in TF32 on GPUs that have an architecture such
+    as `sm_90`.
 
-    This is a setting of the process (`tensor_float_32_execution_enabled`), which CUDA's environment
-    variable NVIDIA_TF32_OVERRIDE overrides."""
+    A setting of the process determines this (`tensor_float_32_execution_enabled`). CUDA's
+    environment variable NVIDIA_TF32_OVERRIDE overrides the setting.
+    """
     if int(arch.removeprefix("sm_")) < _ARCH:
         return False
     override = setting("NVIDIA_TF32_OVERRIDE")

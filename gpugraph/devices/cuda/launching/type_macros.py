@@ -1,4 +1,4 @@
-"""Type macros: the C macros with which CUDA files of `kernels/` are compiled for different
+"""Type macros: the C macros with which the CUDA files of `kernels/` are compiled for different
 dtypes.
 """
 
@@ -23,9 +23,10 @@ def cuda_type(dtype: DType) -> CType:
 
 
 def type_macros(types: Mapping[str, DType], defines: Mapping[str, str | int]) -> str:
-    """Return the beginning of a source: the common include of all files in `kernels/`, then macros
-    for a launch's dtypes and constants. The include comes first, so that the macros do not replace
-    names in it."""
+    """Return the beginning of a source: the common include of all files in `kernels/`, followed by
+    macros for a launch's dtypes and constants. The include comes first, so that the macros do not
+    replace names in it.
+    """
     lines = ['#include "gpu_kernel.cuh"']
     for name, dtype in types.items():
         types_of = cuda_type(dtype)

@@ -1,5 +1,5 @@
-"""Unbound launches: all parameters of a launch, determined before there is a driver or a compiled
-module.
+"""Unbound launches: all parameters of a launch. They can be determined before there is a driver or
+a compiled module.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Work(NamedTuple):
     writes.
 
     Args:
-      parts: the program and variant of the source if such launches may be joined
-        (`joined_launches`), else None.
+      parts: the program and variant of the source, if launches of this source may be joined
+        (`joined_launches`). Otherwise None.
     """
 
     text: str
@@ -46,10 +46,10 @@ def ranges(arrays: Sequence[Array]) -> tuple[Span, ...]:
 
 
 def number_words(value: Any, dtype: Any) -> tuple[int, int]:
-    """Return a number as two 64-bit words, for a kernel's argument.
+    """Return a number as two 64-bit words, for an argument of a kernel.
 
     Args:
-      dtype: its NumPy dtype, of at most 16 bytes.
+      dtype: the number's NumPy dtype, of at most 16 bytes.
     """
     words = np.frombuffer(np.asarray(value, dtype).tobytes().ljust(16, b"\0"), np.int64)
     return int(words[0]), int(words[1])

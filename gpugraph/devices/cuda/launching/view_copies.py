@@ -1,10 +1,10 @@
-"""Copies between views of GPU arrays, by memory copies or the kernels of
+"""Copies between views of GPU arrays, through memory copies or the kernels of
 `kernels/cuda/arrays/strided_copy.cu`.
 
-Ops declare copies as views of NumPy arrays (`ViewCopies`). For a GPU the views are views of
-stand-ins: host arrays with the shapes of the GPU arrays. Their memory is never accessed, so the
-system allocates none, and a stand-in may be larger than the host's memory. The position of a view
-in its stand-in determines its GPU address.
+Ops declare copies as views of NumPy arrays (`ViewCopies`). For a GPU, these are views of stand-ins,
+which are host arrays with the shapes of the GPU arrays. The memory of a stand-in is never accessed,
+so the system allocates none, and a stand-in may be larger than the host's memory. The position of a
+view in its stand-in determines its GPU address.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"
 
 
 class Copy(NamedTuple):
-    """A copy of contiguous bytes between two GPU addresses, which needs no kernel."""
+    """A copy of contiguous bytes between two GPU addresses. It needs no kernel."""
 
     target: int
     source: int
@@ -44,8 +44,8 @@ class Copy(NamedTuple):
 
 
 class StandIns:
-    """Host arrays that represent GPU arrays when views are computed. Arrays with equal addresses
-    share memory.
+    """Host arrays that represent GPU arrays when views are computed. If GPU arrays have equal
+    addresses, their stand-ins share memory.
     """
 
     def __init__(self, arrays: Sequence[Array]) -> None:
@@ -81,7 +81,7 @@ class StandIns:
 
 def _address_range(num_bytes: int) -> Any:
     """Return an array of bytes that only reserves addresses. Raises NotNativeError if the system
-    refuses.
+    can't reserve them.
     """
     if num_bytes < _MAX_PLAIN_BYTES:
         return np.empty(num_bytes, np.uint8)
@@ -93,9 +93,11 @@ def _address_range(num_bytes: int) -> Any:
 
 
 def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
-    """Return the work that copies `source`, a view of a stand-in or a number, to `target`, a view
-    of a stand-in. Return an empty list if there is nothing to copy, or the copy is onto itself.
-    Raises NotNativeError if no kernel supports it.
+    """Return the commands that copy `source`, a view of a stand-in or a number, to `target`, a view
+    of a stand-in.
+
+    Returns an empty list if there is nothing to copy, or if source and target are the same. Raises
+    NotNativeError if no kernel supports the copy.
     """
     if not target.size:
         return []
@@ -165,8 +167,8 @@ def _check(axes: Sequence[CopyAxis], item: int) -> None:
 def _transposed(
     axes: Sequence[CopyAxis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work | None:
-    """Return a transpose by tiles if elements that are adjacent in the target are apart in the
-    source, and a source axis is contiguous; else None.
+    """Return a transpose that is computed in tiles, or None. It is possible if elements that are
+    adjacent in the target are not adjacent in the source, and an axis of the source is contiguous.
     """
     outside, last = list(axes[:-1]), axes[-1]
     if last.target != item or last.source == item or last.size < 8:

@@ -1,1 +1,1 @@
-"""Transfers: arrays in a GPU's memory, and copies between them and the host."""
+"""Transfers: arrays in a GPU's memory, and copies between these arrays and the host."""

@@ -1,4 +1,4 @@
-"""Arrays in a GPU's memory: address, shape and dtype."""
+"""Arrays in a GPU's memory, which consist of an address, a shape and a dtype."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 
 class Array:
-    """A C-ordered array at `address` in a GPU's memory. The address is 0 if the array is empty.
-    `dtype` is a NumPy dtype.
+    """A C-ordered array at `address` in a GPU's memory. `dtype` is a NumPy dtype. If the array is
+    empty, the address is 0.
     """
 
     __slots__ = ("address", "dtype", "nbytes", "shape", "size")
@@ -28,7 +28,7 @@ class Array:
         return len(self.shape)
 
     def reshape(self, shape: tuple[int, ...]) -> Array:
-        """Return an array of another shape over the same memory."""
+        """Return an array with another shape in the same memory."""
         array = Array(self.address, shape, self.dtype)
         if array.size != self.size:
             raise ValueError(f"{list(self.shape)} can't be {list(shape)}")

@@ -1,7 +1,7 @@
 """Host fallback: a step of a GPU plan that runs the NumPy `Call` on copies of the arrays in host
 memory.
 
-It is used for ops without a GPU kernel, and for dtypes or shapes that the op's kernel does not
+It is used for ops without a GPU kernel, and for dtypes or shapes that the op's GPU kernel does not
 support. The compiler reports each such op.
 """
 
@@ -19,7 +19,7 @@ from gpugraph.kernel import Call, KernelContext
 
 
 class OnHost:
-    """A step that copies arrays of a GPU to the host, runs a `Call` on the copies, and copies
+    """A step that copies arrays from a GPU to the host, runs a `Call` on the copies, and copies
     changed arrays back.
     """
 
@@ -84,7 +84,7 @@ class _HostBlock:
 
 
 class _HostContext:
-    """The context of a step's kernel that allocates memory on the host instead of the GPU."""
+    """The context of a step's kernel. It allocates memory on the host instead of the GPU."""
 
     def __init__(self, context: KernelContext) -> None:
         self._context = context

@@ -4,9 +4,9 @@
     outward              '- copy -' left
     inward                            '- copy -' back
 
-Each copy runs on a separate stream, after the work that is on the compute stream when the copy is
-enqueued. Work that is enqueued after `left` or `back` waits for the end of the copy. So until then,
-no other work uses the source or the target memory of the copy.
+Each copy runs on a separate stream, after the commands that are on the compute stream when the copy
+is enqueued. Commands that are enqueued after `left` or `back` wait for the end of the copy. So no
+other command uses the memory of the source or the target before the copy has ended.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
 
 
 class HostSwap:
-    """The copies of one tensor: from `source`, where the tensor is computed, to the host, and from
-    there to `target`, where later ops use it.
+    """The copies of one tensor: first from `source`, where the tensor is computed, to the host, and
+    then to `target`, where later ops use it.
 
-    Its pinned memory stays allocated as long as the plan exists. Raises ResourceExhaustedError if
+    Its pinned memory is allocated as long as the plan exists. Raises ResourceExhaustedError if
     there is not enough.
     """
 
@@ -51,7 +51,7 @@ class HostSwap:
             self._note(self._left, staging.outward)
 
     def left(self) -> None:
-        """Make later work on the compute stream wait until the copy to the host has ended."""
+        """Make later commands on the compute stream wait until the copy to the host has ended."""
         self._wait(self._left)
 
     def come(self) -> None:
@@ -64,11 +64,15 @@ class HostSwap:
             self._note(self._back, staging.inward)
 
     def back(self) -> None:
-        """Make later work on the compute stream wait until the copy back has ended."""
+        """Make later commands on the compute stream wait until the copy back to the GPU has
+        ended.
+        """
         self._wait(self._back)
 
     def finish(self) -> None:
-        """After a run that failed before `left` or `back`, make later work wait for all copies."""
+        """Make later commands wait for all copies. This is called if a run has failed before `left`
+        or `back`.
+        """
         while self._pending:
             self._wait(self._pending[0])
 

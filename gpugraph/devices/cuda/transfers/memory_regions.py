@@ -16,7 +16,7 @@ _ALIGNMENT = 256
 
 
 class DeviceSubAllocator(SubAllocator):
-    """Regions of a GPU's memory, which the host can't access."""
+    """A sub-allocator that obtains regions of a GPU's memory. The host can't access this memory."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -24,8 +24,8 @@ class DeviceSubAllocator(SubAllocator):
         self._sizes: dict[int, int] = {}
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Allocate a region and return its address, or None if there is not enough memory. Raises
-        InvalidArgumentError for an alignment above `_ALIGNMENT`.
+        """Allocate a region and return its address. If there is not enough memory, return None.
+        Raises InvalidArgumentError if the alignment is above `_ALIGNMENT`.
         """
         _check_alignment(self, alignment)
         address = self._driver.malloc(num_bytes)
@@ -35,7 +35,7 @@ class DeviceSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region, after waiting for all work on the GPU, as cudaFree does.
+        """Free a region, after waiting for all commands on the GPU, like cudaFree.
 
         Raises InvalidArgumentError if no allocated region has this address and size.
         """
@@ -47,9 +47,10 @@ class DeviceSubAllocator(SubAllocator):
 
 
 class PinnedSubAllocator(SubAllocator):
-    """Regions of pinned host memory, which the GPU can copy asynchronously.
+    """A sub-allocator that obtains regions of pinned host memory, which the GPU can copy
+    asynchronously.
 
-    A freed region is unmapped immediately, so arrays over it become invalid.
+    A freed region is unmapped immediately, so arrays in it become invalid.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -57,8 +58,8 @@ class PinnedSubAllocator(SubAllocator):
         self._regions = HostRegions("pinned")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Allocate a region and return its address, or None if there is not enough memory. Raises
-        InvalidArgumentError for an alignment above `_ALIGNMENT`.
+        """Allocate a region and return its address. If there is not enough memory, return None.
+        Raises InvalidArgumentError if the alignment is above `_ALIGNMENT`.
         """
         _check_alignment(self, alignment)
         region = self._driver.malloc_host(num_bytes)

@@ -1,12 +1,12 @@
 """Staging: transfers between host arrays and a GPU's memory, through pinned memory and on separate
 streams.
 
-A copy from pinned memory is enqueued and executed later. The pinned memory stays allocated until an
-event after the copy has occurred. Small values are copied on the compute stream. A large value is
-copied on a separate stream to a side buffer on the GPU while earlier work still runs. From there it
-is copied within the GPU, which is fast. Side buffers are kept for later values of about the same
-size, because commands on the compute stream may still read them. They are freed when memory runs
-out.
+A copy from pinned memory is enqueued and executed later. The pinned memory remains allocated until
+an event after the copy has occurred. Small values are copied on the compute stream. A large value
+is first copied on a separate stream to a side buffer on the GPU, while earlier commands still run.
+From the side buffer it is copied within the GPU, which is fast. Side buffers are kept for later
+values of about the same size, because commands on the compute stream may still read them. They are
+freed when memory runs out.
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ class Staging:
     # -- in
 
     def write(self, array: Array, value: NDArray[Any]) -> None:
-        """Enqueue the copy of a host array into a GPU array. Work that is enqueued later on the
-        compute stream reads the copied value. The caller may change `value` after this returns.
+        """Enqueue a copy of a host array into a GPU array. Commands that are enqueued later on the
+        compute stream read the copied value. The caller may change `value` after this method
+        returns.
         """
         if array.nbytes > MAX_PIECE_BYTES:
             for piece, part in _pieces(array, np.ascontiguousarray(value, array.dtype)):
@@ -86,8 +87,8 @@ class Staging:
         self._inward_copies.append((event, staged, side_buffer))
 
     def _take_side_buffer(self, num_bytes: int) -> tuple[int, int] | None:
-        """Return the size and address of a side buffer for a large value. Return None for a small
-        value, or if memory is scarce.
+        """Return the size and address of a side buffer for a large value. Return None if the value
+        is small or memory is scarce.
         """
         if num_bytes < LARGE:
             return None
@@ -109,7 +110,7 @@ class Staging:
     # -- out
 
     def read(self, array: Array) -> NDArray[Any]:
-        """Wait for all work on the compute stream, and return a host copy of an array."""
+        """Wait for all commands on the compute stream, and return a host copy of an array."""
         if array.nbytes > MAX_PIECE_BYTES:
             value = np.empty(array.shape, array.dtype)
             for piece, part in _pieces(array, value):
@@ -120,8 +121,8 @@ class Staging:
         return self.end(array, self.begin(array))
 
     def begin(self, array: Array) -> int:
-        """Enqueue the copy of an array to pinned memory. Return the address of the pinned memory,
-        for `end`. Work that is enqueued later may overwrite the array.
+        """Enqueue a copy of an array to pinned memory. Return the address of the pinned memory, for
+        `end`. Commands that are enqueued later may overwrite the array.
         """
         staged = self._take(array.nbytes)
         try:
@@ -136,8 +137,8 @@ class Staging:
         return staged
 
     def end(self, array: Array, staged: int) -> NDArray[Any]:
-        """Wait for the copy that `begin` has enqueued, return it as a new array, and free the
-        pinned memory.
+        """Wait for the copy that `begin` has enqueued. Return its content as a new array, and free
+        the pinned memory.
         """
         try:
             self.driver.synchronize(self.outward)
@@ -153,9 +154,11 @@ class Staging:
         return np.ndarray(array.shape, array.dtype, region.buffer, address - region.base)
 
     def _take(self, num_bytes: int) -> int:
-        """Free the pinned memory of copies that have ended. Then return the address of newly
-        allocated pinned memory. Raises ResourceExhaustedError if there is not enough even after
-        waiting for all copies.
+        """Free the pinned memory of copies that have ended. Then allocate pinned memory and return
+        its address.
+
+        Raises ResourceExhaustedError if there is not enough memory even after waiting for all
+        copies.
         """
         while self._inward_copies and self.driver.is_done(self._inward_copies[0][0]):
             self._release()
@@ -194,8 +197,8 @@ class Staging:
 
 
 def _pieces(array: Array, value: NDArray[Any]) -> Iterator[tuple[Array, NDArray[Any]]]:
-    """Yield the pieces of a large GPU array as arrays of bytes. Each comes with the same bytes of
-    `value`, a contiguous host array of the same shape and dtype.
+    """Yield the pieces of a large GPU array as arrays of bytes. Each piece comes with the
+    corresponding bytes of `value`, a contiguous host array of the same shape and dtype.
     """
     content = value.reshape(-1).view(np.uint8)
     for start in range(0, array.nbytes, MAX_PIECE_BYTES):
