@@ -1,12 +1,12 @@
 """FuncGraph: the graph of a function, which may use tensors of the graphs around it.
 
-If an input of a function's operation is a tensor of an outer graph, a tensor of the function takes
-its place: a *capture*. The op that calls the function passes the outer tensors (`captured`) after
-the arguments. A capture is
+If an input of a function's operation is a tensor of an outer graph, a tensor of the function
+replaces it: a *capture*. The op that calls the function passes the outer tensors (`captured`) after
+the arguments. The capture of a tensor is
 
-    a constant, for a constant (the passes fold it, shape functions see its value)
-    the op of a resource (a variable, a table, a queue), for a handle: it refers to the same object
-        by its container and name
+    a constant, if the tensor is a constant (passes fold it, shape functions see its value)
+    a copy of the op that creates a handle of a variable, table or queue, if the tensor is such a
+        handle: the copy refers to the same object by its container and name
     a placeholder, for every other tensor
 
 Functions can be nested. The op that calls an inner function takes the captured tensors as inputs,
@@ -43,17 +43,19 @@ other collections.
 class FuncGraph(Graph):
     """The graph of a function.
 
-    inputs: the tensors of the arguments, without captures. outputs: the results.
-    structured_outputs: the results as the Python function returned them.
-    captures: for each captured tensor of an outer graph, its tensor in the function.
-    captures_by_value: whether captured tensors are computed by copies of their ops in the
-      function, which then has no captures.
-    controls: the operations that a call runs even if no result needs them.
-    resource_uses: for each op that creates a handle (or a key for other effects), whether the
-      function only reads it.
-    python_call: a Python function of arrays that computes the same as the graph, faster.
-    rows_function: the function for stacked elements; False if there is none, None before it is
-      first used.
+    Attributes:
+      inputs: the tensors of the arguments, without captures.
+      outputs: the results.
+      structured_outputs: the results in the structure that the Python function returned.
+      captures: for each captured tensor of an outer graph, its tensor in the function.
+      captures_by_value: whether the function contains copies of the ops that compute the outer
+        tensors, instead of captures.
+      controls: the operations that a call runs even if no result needs them.
+      resource_uses: for each op that creates a handle (or a key for other effects), whether the
+        function only reads the object.
+      python_call: a Python function of arrays that computes the same results, faster.
+      rows_function: the function that computes many stacked elements at once; False if there is
+        none, None before its first use.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:
@@ -87,7 +89,7 @@ class FuncGraph(Graph):
 
     @property
     def building_function(self) -> bool:
-        """True: this is the graph of a function."""
+        """Always True, because this is the graph of a function."""
         return True
 
     @property
@@ -97,12 +99,12 @@ class FuncGraph(Graph):
 
     @property
     def arguments(self) -> list[Tensor]:
-        """The tensors that a call replaces: the inputs, then the captures."""
+        """The tensors to which a call assigns values: the inputs, then the captures."""
         return [*self.inputs, *self.captures.values()]
 
     @property
     def fed(self) -> list[Tensor]:
-        """The arguments that a run of the function feeds, which are the placeholders among them."""
+        """The arguments that are placeholders. A run of the function feeds them."""
         return [tensor for tensor in self.arguments if tensor.op.type == "Placeholder"]
 
     @property
@@ -112,8 +114,8 @@ class FuncGraph(Graph):
 
     @contextmanager
     def as_default(self) -> Iterator[FuncGraph]:
-        """Make this the default graph in the block. Ops on tensors of outer graphs are also added
-        to it.
+        """Make this the default graph inside the block. Ops on tensors of outer graphs are also
+        added to it.
         """
         TRACED.append(self)
         try:
@@ -123,7 +125,7 @@ class FuncGraph(Graph):
             TRACED.remove(self)
 
     def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
-        """Add an argument of the function and return its tensor."""
+        """Add an argument to the function and return its tensor."""
         tensor = self._placeholder(dtype, shape, name)
         self.inputs.append(tensor)
         return tensor
@@ -135,14 +137,16 @@ class FuncGraph(Graph):
 
     @contextmanager
     def _outside_scopes(self) -> Iterator[None]:
-        """Add ops at the function's top level: in no name scope, condition, loop or device."""
+        """Add ops at the function's top level, outside of all name scopes, conditions, loops and
+        device scopes.
+        """
         with self.name_scope(None), self.control_dependencies(None), self.device(None):
             yield
 
     # -- captures
 
     def is_inside(self, graph: Graph) -> bool:
-        """Return whether `graph` is one of the graphs around this function."""
+        """Return whether `graph` is one of the outer graphs of this function."""
         outer: Graph | None = self.outer_graph
         while outer is not None and outer is not graph:
             outer = getattr(outer, "outer_graph", None)
@@ -152,7 +156,7 @@ class FuncGraph(Graph):
         """Return the function's tensor for a tensor of an outer graph. A tensor of the function
         itself is returned unchanged.
 
-        Raises ValueError for a tensor of a graph that does not contain this function.
+        Raises ValueError if the tensor's graph does not contain this function.
         """
         if tensor.graph is self:
             return tensor
@@ -184,8 +188,8 @@ class FuncGraph(Graph):
         return [self.capture(tensor) for tensor in inputs]
 
     def _by_value(self, op: Operation) -> Operation:
-        """Return a copy of an operation of an outer graph, and copy the operations on which it
-        depends.
+        """Return a copy of an operation of an outer graph. The operations that it depends on are
+        copied too.
         """
         copy = self._copies.get(op)
         if copy is None:
@@ -203,8 +207,8 @@ class FuncGraph(Graph):
         return copy
 
     def _twin(self, tensor: Tensor) -> Tensor | None:
-        """Return the output of a copy of the op that creates a constant or a handle. Return None
-        for other tensors.
+        """Return the output of a copied op if the tensor is a constant or a handle. Otherwise
+        return None.
         """
         maker = tensor.op
         if maker.type == "Const":
@@ -231,8 +235,8 @@ class FuncGraph(Graph):
     # -- scopes of outer operations
 
     def _ops_of(self, control_inputs: Any) -> list[Operation]:
-        """Return those control inputs that are operations of this graph. Operations of outer graphs
-        have run before a call.
+        """Return the control inputs that are operations of this graph. Operations of outer graphs
+        are dropped, because they run before a call.
         """
         if not isinstance(control_inputs, (list, tuple)):
             control_inputs = [control_inputs]
@@ -240,7 +244,9 @@ class FuncGraph(Graph):
         return super()._ops_of(inner)
 
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Any:
-        """Colocate as `Graph.colocate_with` does. Operations of outer graphs have no effect."""
+        """Colocate as `Graph.colocate_with` does. An `op` of an outer graph only clears the outer
+        requests.
+        """
         if op is not None and self._is_outer(op):
             return super().colocate_with(None, True)
         return super().colocate_with(op, ignore_existing)
@@ -253,16 +259,16 @@ class FuncGraph(Graph):
 
 
 def _own_name(op: Operation) -> str:
-    """Return the name under which the session keeps the object of an op that has no
-    `shared_name`.
-    """
+    """Return the name under which a session keeps the resource of an op without a `shared_name`."""
     if op.type == "VarHandleOp" or op._attrs.get("use_node_name_sharing"):
         return op.name
     return f"{op.name}/private"
 
 
 def outermost(graph: Graph) -> Graph:
-    """Return the graph around a function, and around the functions that contain it."""
+    """Return the outermost graph around a function. A graph that is not a function's is returned
+    unchanged.
+    """
     while isinstance(graph, FuncGraph):
         graph = graph.outer_graph
     return graph
