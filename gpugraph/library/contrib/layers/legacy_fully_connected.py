@@ -1,4 +1,4 @@
-"""The predecessor of `fully_connected`, whose variable names occur in old checkpoints."""
+"""The predecessor of `fully_connected`. Old checkpoints contain its variable names."""
 
 from __future__ import annotations
 
