@@ -13,7 +13,7 @@ _DATA_FORMATS = ("channels_last", "channels_first")
 
 
 class _Config:
-    """The defaults of this process, as class attributes."""
+    """The defaults in this process, as class attributes."""
 
     floatx = "float32"
     epsilon = 1e-7
@@ -26,7 +26,9 @@ def backend() -> str:
 
 
 def floatx() -> str:
-    """Return the name of the default dtype of floats: "float32" until `set_floatx`."""
+    """Return the name of the default dtype of floats. It is "float32" unless `set_floatx` changes
+    it.
+    """
     return _Config.floatx
 
 
@@ -41,8 +43,8 @@ def set_floatx(value: str) -> None:
 
 
 def epsilon() -> float:
-    """Return the small number that Keras adds to divisors and arguments of logarithms; 1e-7 at
-    first.
+    """Return the small number that Keras adds to divisors and arguments of logarithms. It is 1e-7
+    unless `set_epsilon` changes it.
     """
     return _Config.epsilon
 
