@@ -32,7 +32,9 @@ class Batch(NamedTuple):
 
 
 def take(array: Any, rows: Any) -> Any:
-    """Return the rows with these numbers of an array, a sparse matrix or an array in a file."""
+    """Return rows, selected by their indices, of an array, a sparse matrix or an array in a
+    file.
+    """
     if isinstance(array, np.ndarray):
         return array.take(rows, axis=0)
     if hasattr(array, "tocoo"):
@@ -46,7 +48,8 @@ class ArrayBatches:
 
     Args:
       shuffle: True for a new random order of the examples in each epoch; "batch" for a random order
-        of the batches; False for no shuffling. steps: the number of batches in an epoch.
+        of the batches; False for no shuffling.
+      steps: the number of batches in an epoch.
     """
 
     counts_samples = True
@@ -86,11 +89,11 @@ class ArrayBatches:
                 yield Batch([take(array, rows) for array in arrays], end - start, weighted)
 
     def close(self) -> None:
-        """Do nothing: there are no workers."""
+        """Do nothing, because there are no workers."""
 
 
 class StepBatches:
-    """The same data, arrays or tensors of the graph, in each of `steps` steps."""
+    """The same data, arrays or tensors of the graph, for each of `steps` steps."""
 
     counts_samples = False
 
@@ -105,7 +108,7 @@ class StepBatches:
             yield self._arrays()
 
     def close(self) -> None:
-        """Do nothing: there are no workers."""
+        """Do nothing, because there are no workers."""
 
 
 class GeneratorBatches:
@@ -162,7 +165,7 @@ class GeneratorBatches:
     def epoch(self) -> Iterator[Batch]:
         """Yield the batches of one epoch.
 
-        There are fewer than `steps` if the generator ends early.
+        If the generator ends early, there are fewer than `steps` batches.
         """
         if self._values is None:
             self._values = self._start()
@@ -172,7 +175,7 @@ class GeneratorBatches:
             self.close()
 
     def restarts(self) -> bool:
-        """Return whether each epoch starts at the first batch, as for a Sequence."""
+        """Return whether each epoch starts at the first batch, as it does for a Sequence."""
         return not hasattr(self._source, "__next__")
 
     def close(self) -> None:
@@ -185,7 +188,7 @@ class GeneratorBatches:
 
 def has_tensors(data: Any) -> bool:
     """Return whether `data` is a tensor or variable of the graph, or a list or dict that contains
-    one.
+    such a value.
     """
     if isinstance(data, dict):
         return any(is_tensor(value) for value in data.values())

@@ -48,14 +48,16 @@ def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any
 
 
 def standardize_weights(target: Any, weights: Any, class_weights: Any, is_temporal: bool) -> Any:
-    """Return the weights of an output's examples, or of their time steps if `is_temporal`, or None.
+    """Return the weights of an output's examples, or of their time steps if `is_temporal` is true,
+    or None.
 
     Raises ValueError for weights of a wrong shape, and for a class without a weight.
 
     Args:
       target: the targets of the output.
       weights: the weights that the program passed, or None.
-      class_weights: a dict from class to weight, or None. The weights are multiplied by these.
+      class_weights: a dict from class to factor, or None. The weights are multiplied by the
+        factors.
     """
     weights = as_array(weights)
     if is_temporal and (weights is not None or class_weights is not None):

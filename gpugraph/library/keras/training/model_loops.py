@@ -66,9 +66,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         use_multiprocessing: bool = False,
         **kwargs: Any,
     ) -> History:
-        """Train the model up to epoch `epochs`, and return the History of losses and metrics.
+        """Train the model up to epoch `epochs`. Return the History of losses and metrics.
 
-        Raises RuntimeError before `compile`, and ValueError for data that does not fit the model.
+        Raises RuntimeError before `compile`, and ValueError for data that does not match the model.
 
         Args:
           x, y: arrays, lists of arrays, dicts by name, or tensors; or x is a `Sequence`, generator
@@ -80,8 +80,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
           shuffle: whether the examples are in a new random order in each epoch. "batch" shuffles
             whole batches.
           class_weight: a dict of factors of losses by class.
-          sample_weight: factors by example or time step.
-          initial_epoch: the number of the first epoch, from 0 on.
+          sample_weight: factors of losses by example or time step.
+          initial_epoch: the number of the first epoch, counted from 0.
           steps_per_epoch, validation_steps: the number of steps for tensors and generators.
           validation_freq: the number of epochs from one validation to the next, or a collection of
             epochs.
@@ -139,7 +139,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     ) -> Any:
         """Return the loss, or a list of the loss and metrics in the order of `metrics_names`.
 
-        See `fit` for the arguments.
+        For the arguments, see `fit`.
         """
         options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
         x = batches_of(x, steps, is_repeated=True, batch_size=batch_size)
@@ -173,7 +173,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
 
         Args:
           x: arrays, or a Sequence, generator or dataset of inputs, or of tuples that begin with
-            them.
+            inputs.
         """
         x = batches_of(x, steps, is_repeated=True, batch_size=batch_size)
         if is_generator(x):
@@ -255,7 +255,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         """Return the batches of a Sequence or generator.
 
         Args:
-          name: the name of the argument `steps`.
+          name: the name of the argument `steps`, for messages.
         """
         _check_steps(x, steps, name)
         self._set_inputs_of(x)
@@ -267,7 +267,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         )
 
     def _set_inputs_of(self, x: Any) -> None:
-        """Create the inputs of a model that has none, from the first batch of a Sequence."""
+        """If the model has no inputs, create them to match the first batch of a Sequence."""
         if self.outputs:
             return
         if not isinstance(x, BatchSequence):
@@ -277,7 +277,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         self.set_inputs(x[0][0])
 
     def _validated(self, data: Any, batch_size: Any, steps: int | None, options: Any) -> Any:
-        """Return the batches of data for a validation or for `evaluate`."""
+        """Return the batches of the data for a validation or for `evaluate`."""
         if is_generator(data):
             return self._generated(data, steps, None, False, options, "validation_steps")
         if not isinstance(data, (tuple, list)) or len(data) not in (2, 3):
@@ -337,8 +337,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         batch_size: int | None,
         epochs: int,
     ) -> CallbackList:
-        """Return the callbacks of a training: the program's, a History, and a progress bar if
-        `verbose`.
+        """Return the callbacks of a training: the program's callbacks, a History, and a progress
+        bar if `verbose` is not 0.
         """
         names = self.metrics_names
         self.history = History()
@@ -366,8 +366,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         return listed
 
     def _structured(self, outputs: list[Any]) -> Any:
-        """Return the outputs: an array if there is one output, a dict if the model's outputs are a
-        dict, and otherwise a list.
+        """Return the outputs: an array if there is one, a dict if the model's outputs are a dict,
+        otherwise a list.
         """
         if len(outputs) == 1:
             return outputs[0]
@@ -384,12 +384,12 @@ def _check_part(validation_split: float) -> None:
 
 
 def _split(batches: Any, part: float) -> tuple[ArrayBatches, ArrayBatches]:
-    """Divide batches into the first examples for training and the last ones for validation.
+    """Divide batches into the first examples for training and the last examples for validation.
 
     Raises ValueError for data that is not in arrays.
 
     Args:
-      part: the fraction for validation.
+      part: the fraction of the examples that is used for validation.
     """
     if not isinstance(batches, ArrayBatches):
         raise ValueError(
