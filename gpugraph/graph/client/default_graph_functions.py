@@ -164,7 +164,10 @@ class name_scope:
       values: input tensors of the function, all of one graph. This graph becomes the default graph
         inside the block.
 
-    >>> with tf.name_scope("layer"): ... y = tf.constant(1.0, name="y") >>> y.name 'layer/y:0'
+    >>> with tf.name_scope("layer"):
+    ...     y = tf.constant(1.0, name="y")
+    >>> y.name
+    'layer/y:0'
     """
 
     def __init__(

@@ -57,9 +57,10 @@ class DatasetSources(DatasetBase):
 
         Raises ValueError if a tensor is a scalar, or if the numbers of rows differ.
 
-        >>> dataset = tf.data.Dataset.from_tensor_slices([1, 2, 3]) >>> following =
-        dataset.make_one_shot_iterator().get_next() >>> [int(session.run(following)) for _ in
-        range(3)] [1, 2, 3]
+        >>> dataset = tf.data.Dataset.from_tensor_slices([1, 2, 3])
+        >>> following = dataset.make_one_shot_iterator().get_next()
+        >>> [int(session.run(following)) for _ in range(3)]
+        [1, 2, 3]
         """
         element = normalize_element(tensors)
         whole = type_spec_from_value(element)
@@ -94,8 +95,9 @@ class DatasetSources(DatasetBase):
     def range(cls, *args: Any) -> Any:
         """Return a dataset of int64 numbers. The arguments are those of Python's `range`.
 
-        >>> following = tf.data.Dataset.range(4).batch(2).make_one_shot_iterator().get_next() >>>
-        session.run(following), session.run(following) (array([0, 1]), array([2, 3]))
+        >>> following = tf.data.Dataset.range(4).batch(2).make_one_shot_iterator().get_next()
+        >>> session.run(following), session.run(following)
+        (array([0, 1]), array([2, 3]))
         """
         if not 1 <= len(args) <= 3:
             raise ValueError(f"Invalid arguments to RangeDataset: {args}")

@@ -76,7 +76,8 @@ def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -
         of size 1.
       weights: see `compute_weighted_loss`. A last axis of size 1 is removed.
 
-    >>> session.run(tf.losses.sparse_softmax_cross_entropy([1], [[0.0, 0.0]])) np.float32(0.6931472)
+    >>> session.run(tf.losses.sparse_softmax_cross_entropy([1], [[0.0, 0.0]]))
+    np.float32(0.6931472)
     """
     labels, logits = remove_squeezable_dimensions(labels, logits, rank_difference=1)
     weights = squeezed_weights(weights, labels)

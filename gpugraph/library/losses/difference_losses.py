@@ -59,7 +59,8 @@ def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0) -> We
 def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> WeightedLosses:
     """Return (predictions - labels) ** 2, weighted and reduced. See `compute_weighted_loss`.
 
-    >>> session.run(tf.losses.mean_squared_error([1.0, 2.0], [1.0, 4.0])) np.float32(2.0)
+    >>> session.run(tf.losses.mean_squared_error([1.0, 2.0], [1.0, 4.0]))
+    np.float32(2.0)
     """
     labels, predictions = _in_float(labels, predictions)
     return squared_difference(predictions, labels), weights

@@ -63,8 +63,10 @@ def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
         `values` or is 1.
       name: the scope of the metric's local variables `total` and `count`.
 
-    >>> value, update = tf.metrics.mean([1.0, 3.0]) >>>
-    session.run(tf.local_variables_initializer()) >>> session.run(update) np.float32(2.0)
+    >>> value, update = tf.metrics.mean([1.0, 3.0])
+    >>> session.run(tf.local_variables_initializer())
+    >>> session.run(update)
+    np.float32(2.0)
     """
     with variable_scope(name, "mean", [values, weights]):
         values = cast(values, dtypes.float32)

@@ -85,8 +85,10 @@ class GRUCell(_OneStateCell):
     the activation is tanh by default. The output and next state is u * state + (1 - u) * c. The
     initial bias of the gates is 1.
 
-    >>> cell = tf.nn.rnn_cell.GRUCell(4) >>> output, state = cell(tf.ones([2, 3]),
-    cell.zero_state(2, tf.float32)) >>> output.shape.as_list() [2, 4]
+    >>> cell = tf.nn.rnn_cell.GRUCell(4)
+    >>> output, state = cell(tf.ones([2, 3]), cell.zero_state(2, tf.float32))
+    >>> output.shape.as_list()
+    [2, 4]
     """
 
     def __init__(

@@ -150,8 +150,10 @@ class LSTMCell(_MemoryCell):
         variable scope's partitioner instead).
       forget_bias, state_is_tuple, activation: see BasicLSTMCell.
 
-    >>> cell = tf.nn.rnn_cell.LSTMCell(4) >>> output, state = cell(tf.ones([2, 3]),
-    cell.zero_state(2, tf.float32)) >>> output.shape.as_list() [2, 4]
+    >>> cell = tf.nn.rnn_cell.LSTMCell(4)
+    >>> output, state = cell(tf.ones([2, 3]), cell.zero_state(2, tf.float32))
+    >>> output.shape.as_list()
+    [2, 4]
     """
 
     def __init__(

@@ -39,7 +39,8 @@ class Dense(ConfiguredLayer):
         is the last size of the inputs.
       use_bias: whether there is a `bias` [units].
 
-    >>> tf.keras.layers.Dense(4, activation="relu")(tf.ones([2, 3])).shape.as_list() [2, 4]
+    >>> tf.keras.layers.Dense(4, activation="relu")(tf.ones([2, 3])).shape.as_list()
+    [2, 4]
     """
 
     def __init__(

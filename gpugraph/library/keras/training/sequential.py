@@ -25,8 +25,9 @@ class Sequential(Model):
     a layer. Raises ValueError for layers with several outputs, and for two layers with the same
     name.
 
-    >>> model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=[2])]) >>>
-    model.count_params() 3
+    >>> model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=[2])])
+    >>> model.count_params()
+    3
     """
 
     def __init__(self, layers: Any = None, name: str | None = None) -> None:
