@@ -24,7 +24,7 @@ _CACHE_SIZE = 4096
 
 
 class _Fields(NamedTuple):
-    """The five fields of a device name; None matches any value."""
+    """The five fields of a device name. A field that is None matches any value."""
 
     job: str | None = None
     replica: int | None = None

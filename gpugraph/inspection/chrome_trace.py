@@ -1,7 +1,7 @@
 """Step statistics as a trace in the JSON format of Chrome's trace viewer, which Perfetto also
 opens.
 
-Each device is a process of the trace. Its threads are lanes of steps; the steps in one lane do not
+Each device is a process of the trace. Its threads are lanes of steps. The steps in one lane do not
 overlap. A transfer is an arrow from the step that computes a tensor to the step that receives it.
 Live bytes are a counter. Times are microseconds since the first step.
 """

@@ -47,7 +47,7 @@ class Call(NamedTuple):
         (`check_run`), as ops on queues do. The run then need not call the kernel in a separate
         thread that can be abandoned.
       direct: whether bfloat16 arrays are passed unchanged, for kernels that only move elements.
-        Otherwise they are passed as float32; the outputs, and the inputs with the indices `writes`,
+        Otherwise they are passed as float32. The outputs, and the inputs with the indices `writes`,
         are rounded after the call (`bfloat16_rounding`).
       writes: the indices of the inputs that the kernel writes.
     """

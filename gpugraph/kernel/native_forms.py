@@ -108,8 +108,9 @@ GG_MATMUL_DEPTH.
 class Epilogue(NamedTuple):
     """Operations on a matrix product before it is stored.
 
-    The operations are, in this order: add `bias`, a vector along the last axis; add `addend`, which
-    has the product's shape; if `relu` is true, set negative elements to 0.
+    The operations have this order. First, `bias`, a vector along the last axis, is added. Then
+    `addend`, which has the product's shape, is added. Finally, if `relu` is true, negative elements
+    are set to 0.
     """
 
     bias: Any = None

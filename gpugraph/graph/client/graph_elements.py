@@ -15,7 +15,7 @@ def _need_string(kind: str, name: object) -> None:
 
 
 class GraphElements:
-    """The operations of a graph in creation order and by name; `Graph` inherits from it."""
+    """The operations of a graph in creation order and by name. `Graph` inherits from this class."""
 
     def __init__(self) -> None:
         self._lock = new_rlock()

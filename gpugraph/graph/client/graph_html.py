@@ -47,7 +47,7 @@ class _Listing:
         """Return the HTML of the operations of one scope and of its inner scopes.
 
         Args:
-          level: the depth of the scope; the root has depth 0.
+          level: the depth of the scope. The root has depth 0.
         """
         own: list[OpRow] = []
         inner: dict[str, list[OpRow]] = {}

@@ -75,13 +75,13 @@ class Operation:
           node_def: the message. Its `input` is ignored.
           g: the graph.
           inputs: the input tensors, with lists flattened.
-          output_types: ignored, as in TensorFlow; the attrs determine the dtypes.
+          output_types: ignored, as in TensorFlow. The attrs determine the dtypes.
           control_inputs: operations, or tensors of these operations.
           input_types: the dtypes of the inputs. They may be reference dtypes although the dtype of
             the tensor is not, or the reverse.
-          original_op: the operation for which this one was created, e.g. the operation whose
-            gradient it computes; becomes `_original_op`.
-          op_def: ignored; the op type must be a declared one.
+          original_op: the operation for which this operation was created, for example the operation
+            whose gradient it computes. It becomes `_original_op`.
+          op_def: ignored. The op type must be a declared one.
 
         Raises:
           TypeError: an argument is not a NodeDef, graph, list of tensors or operation, or

@@ -143,8 +143,8 @@ def colocate(op: Operation, state: ScopeState) -> None:
 
 
 def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None:
-    """Return the merge of all device requests; inner requests override outer ones. If a request is
-    a function, return None.
+    """Return the merge of all device requests. Inner requests override outer requests. If a request
+    is a function, return None.
 
     Args:
       requests: the outermost first.

@@ -104,7 +104,7 @@ class Tensor:
 
     @property
     def _consumers(self) -> Sequence[Operation]:
-        """The list behind `consumers`, without a copy; callers must not change it."""
+        """The list that `consumers` copies. Callers must not change it."""
         self.op.graph._note_consumers()
         return self._users or ()
 
@@ -117,7 +117,9 @@ class Tensor:
         )
 
     def experimental_ref(self) -> Reference:
-        """Return a hashable wrapper that compares by identity; `deref()` returns the tensor."""
+        """Return a hashable wrapper that compares by identity. Its method `deref()` returns the
+        tensor.
+        """
         return Reference(self)
 
     def __repr__(self) -> str:

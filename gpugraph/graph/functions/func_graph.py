@@ -54,8 +54,8 @@ class FuncGraph(Graph):
       resource_uses: for each op that creates a handle (or a key for other effects), whether the
         function only reads the object.
       python_call: a Python function of arrays that computes the same results, faster.
-      rows_function: the function that computes many stacked elements at once; False if there is
-        none, None before its first use.
+      rows_function: the function that computes many stacked elements at once. It is False if there
+        is no such function, and None before its first use.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:

@@ -146,7 +146,7 @@ def _inputs_first(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]]) -> I
 
 
 def _frame_of_inputs(frames: Frames, node: Node, send: Node | None) -> Frame:
-    """Return the frame of a node's inputs; for a Recv, the frame of `send`."""
+    """Return the frame of a node's inputs. For a Recv, return the frame of `send`."""
     if send is not None:
         return frames.of[send.id]
     first: Node | None = None

@@ -30,7 +30,7 @@ SINK_ID = 1
 
 
 class NodeClass(enum.Enum):
-    """The classes of nodes that the runtime distinguishes; all other op types are `OTHER`."""
+    """The classes of nodes that the runtime distinguishes. All other op types are `OTHER`."""
 
     __hash__ = object.__hash__  # identity suffices; Enum's hash is a Python function
 
@@ -131,7 +131,9 @@ class Edge:
 
     @property
     def is_back_edge(self) -> bool:
-        """Whether this edge closes a loop (NextIteration to Merge); orders ignore it."""
+        """Whether this edge closes a loop: it goes from a NextIteration to a Merge. Orders of nodes
+        ignore it.
+        """
         return (
             self.dst.node_class is NodeClass.MERGE
             and self.src.node_class is NodeClass.NEXT_ITERATION
@@ -220,7 +222,8 @@ class Node:
         return len(self.output_types)
 
     def input_edge(self, index: int) -> Edge:
-        """Return the edge into data input `index`; `input_edges` returns all of them faster.
+        """Return the edge into data input `index`. `input_edges` is a faster way to get all these
+        edges.
 
         Raises InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
         yet.

@@ -66,8 +66,8 @@ class RuntimeGraph:
         """Add a node without edges, with a copy of `attrs`.
 
         Raises AlreadyExistsError if `name` is in use, and InvalidArgumentError if `name` is
-        invalid. A valid name starts with a letter, digit, dot or underscore; `-`, `/` and `>` are
-        also allowed after the first character.
+        invalid. A valid name starts with a letter, digit, dot or underscore. After the first
+        character, `-`, `/` and `>` are also allowed.
 
         Args:
           shares_attrs: whether the attrs and the name come from an operation of a client graph. If

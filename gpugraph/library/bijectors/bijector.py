@@ -32,7 +32,7 @@ class Bijector:
       graph_parents: tensors on which the bijector depends.
       is_constant_jacobian: whether the determinant of the Jacobian does not depend on x.
       validate_args: whether runs check arguments.
-      dtype: the dtype of x and y; None for any dtype.
+      dtype: the dtype of x and y. If it is None, any dtype is allowed.
       forward_min_event_ndims, inverse_min_event_ndims: the number of axes of x, or of y, that are
         transformed together. If the numbers are equal, one of them is enough.
       name: the name scope of the bijector's operations; by default the class's name in snake case.
@@ -103,7 +103,7 @@ class Bijector:
 
     @property
     def dtype(self) -> Any:
-        """The dtype of x and y, or None for any dtype."""
+        """The dtype of x and y. If it is None, any dtype is allowed."""
         return self._dtype
 
     @property

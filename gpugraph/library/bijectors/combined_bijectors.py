@@ -46,7 +46,7 @@ class Chain(Bijector):
 
     @property
     def bijectors(self) -> tuple[Bijector, ...]:
-        """The bijectors of the chain; the last one is applied first."""
+        """The bijectors of the chain. The last bijector is applied first."""
         return self._bijectors
 
     def _forward_event_shape(self, input_shape: TensorShape) -> TensorShape:

@@ -99,7 +99,7 @@ def masked_autoregressive_default_template(
 
     Args:
       hidden_layers: the number of units in each hidden layer.
-      shift_only: whether the network computes only a shift; the scale is then 1.
+      shift_only: whether the network computes only a shift. In this case, the scale is 1.
       log_scale_min_clip, log_scale_max_clip: bounds of the logarithm of the scale.
     """
     del log_scale_clip_gradient, kwargs
@@ -193,7 +193,7 @@ def real_nvp_default_template(
 
     Args:
       hidden_layers: the number of units in each hidden layer.
-      shift_only: whether the network computes only a shift; the scale is then 1.
+      shift_only: whether the network computes only a shift. In this case, the scale is 1.
     """
     del kwargs
 

@@ -100,8 +100,8 @@ def parallel_interleave(
     returns.
 
     Args:
-      sloppy: has no effect. In TensorFlow, it allows orders that differ between runs; here, the
-        order is always the same.
+      sloppy: has no effect. In TensorFlow, it allows orders that differ between runs. In this
+        package, the order is always the same.
     """
 
     def apply(dataset: Any) -> Any:

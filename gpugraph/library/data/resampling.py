@@ -37,7 +37,7 @@ def resampled(
     `target`.
 
     Args:
-      initial: the distribution of classes in `dataset`; None to estimate it.
+      initial: the distribution of classes in `dataset`. If it is None, it is estimated.
       sample: the function `sample_from_datasets`.
     """
     target_dist = convert_to_tensor(target, name="target_dist")

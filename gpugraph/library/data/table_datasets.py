@@ -383,7 +383,7 @@ class RecordWriter:
 
 
 class StatsAggregator:
-    """Statistics of a pipeline. The class exists for compatibility; its statistics stay empty.
+    """Statistics of a pipeline. The class exists for compatibility. Its statistics stay empty.
 
     To see the times of a pipeline's stages, use the commands `trace` and `explain`.
     """

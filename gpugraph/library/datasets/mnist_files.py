@@ -46,7 +46,7 @@ class DataSet:
     """Images with their labels, which `next_batch` returns in batches, by default in a random
     order.
 
-    The constructor raises TypeError for any other dtype than uint8 and float32.
+    The constructor raises TypeError if the dtype is neither uint8 nor float32.
 
     Args:
       images: uint8 [number, rows, columns, 1].
@@ -55,7 +55,7 @@ class DataSet:
         `fake_data` of `next_batch` then returns images of ones.
       dtype: uint8, or float32, for which images are scaled to [0, 1].
       reshape: whether images are flattened to [number, rows * columns].
-      seed: the seed for NumPy's random order; by default the graph's seed.
+      seed: the seed for NumPy's random order. By default, it is the graph's seed.
     """
 
     def __init__(

@@ -26,8 +26,7 @@ class MirroredStrategy(Strategy):
     Args:
       devices: the names of the devices.
       num_gpus, num_gpus_per_worker: the number of GPUs to use, instead of `devices`.
-      auto_shard_dataset: accepted for compatibility; has no effect, because each process reads the
-        whole dataset.
+      auto_shard_dataset: has no effect, because each process reads the whole dataset.
     """
 
     def __init__(
@@ -55,8 +54,7 @@ class CollectiveAllReduceStrategy(MultiWorkerMirroredStrategy):
     """Synchronous training on all workers of the cluster in TF_CONFIG.
 
     Args:
-      num_gpus_per_worker: accepted for compatibility; has no effect, because each worker uses all
-        of its GPUs.
+      num_gpus_per_worker: has no effect, because each worker uses all of its GPUs.
     """
 
     def __init__(

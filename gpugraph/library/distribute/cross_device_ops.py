@@ -98,8 +98,8 @@ class AllReduceCrossDeviceOps(ReductionToOneDevice):
     then copied.
 
     Args:
-      all_reduce_alg, num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group: accepted for
-        compatibility; have no effect.
+      all_reduce_alg, num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group: have no
+        effect.
     """
 
     def __init__(

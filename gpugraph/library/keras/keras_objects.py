@@ -169,7 +169,8 @@ def is_custom_object(name: str) -> bool:
 
 
 def serialize_keras_object(instance: Any) -> Any:
-    """Return an object's class name and configuration, or a function's name. Return None for None.
+    """Return an object's class name and configuration, or a function's name. If the object is None,
+    return None.
 
     Raises ValueError for an object without `get_config` and without a name.
     """
@@ -193,7 +194,7 @@ def deserialize_keras_object(
     If only the name of a class is given, the class is called without arguments. None and callables
     are returned unchanged.
 
-    Raises ValueError for an unknown name and for any other identifier.
+    Raises ValueError if the name is unknown, or if the identifier has any other form.
 
     Args:
       module_objects: Keras's objects by name.

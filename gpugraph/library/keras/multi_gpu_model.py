@@ -28,7 +28,7 @@ def multi_gpu_model(
     """Return a model that splits batches among GPUs. Each GPU runs `model` on its part of the
     batch.
 
-    The GPUs share the model's variables; the variables are not copied.
+    The GPUs share the model's variables, which are not copied.
 
     Raises ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have.
 

@@ -203,7 +203,7 @@ class LinearOperatorCirculant(BaseCirculant):
     """Circulant matrices with the eigenvalues `spectrum` [..., n]. Row i + 1 is row i, rotated by
     one element.
 
-    The arguments `is_...` are promises about the matrix; see `LinearOperator`. Raises ValueError if
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises ValueError if
     `spectrum` is a scalar, and for promises that are false for every circulant matrix.
 
     Args:

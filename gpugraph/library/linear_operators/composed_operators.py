@@ -22,7 +22,7 @@ from gpugraph.ops.framework.identity_and_shape import shape
 class LinearOperatorComposition(ListedOperator):
     """The product operators[0] @ operators[1] @ ... . The matrix of the product is not computed.
 
-    The arguments `is_...` are promises about the matrix; see `LinearOperator`. Raises TypeError if
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises TypeError if
     the dtypes differ, and ValueError for an empty list or for sizes that do not fit.
     """
 
@@ -85,7 +85,7 @@ class LinearOperatorComposition(ListedOperator):
 class LinearOperatorBlockDiag(ListedOperator):
     """A matrix with square operators as blocks on its diagonal, and zeros elsewhere.
 
-    The arguments `is_...` are promises about the matrix; see `LinearOperator`. Raises TypeError if
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises TypeError if
     the dtypes differ. Raises ValueError for an empty list, and for blocks that are not square.
     """
 

@@ -19,7 +19,7 @@ _DTYPES = [float16, float32, float64, complex64, complex128]
 class LinearOperatorFullMatrix(LinearOperator):
     """Dense matrices: the tensor `matrix` [..., rows, columns].
 
-    The arguments `is_...` are promises about the matrix; see `LinearOperator`. If `is_self_adjoint`
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. If `is_self_adjoint`
     and `is_positive_definite` are True, systems are solved with Cholesky factors. Raises TypeError
     for integers, and ValueError for a rank below 2.
     """

@@ -27,7 +27,7 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of, norm
 class LinearOperatorHouseholder(LinearOperator):
     """Reflections at the hyperplanes orthogonal to `reflection_axis` [..., n].
 
-    The arguments `is_...` are promises about the matrix; see `LinearOperator`. Raises ValueError if
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises ValueError if
     `reflection_axis` is a scalar, and for promises that are false for every reflection.
     """
 

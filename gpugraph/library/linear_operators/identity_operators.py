@@ -106,7 +106,7 @@ class SizedOperator(LinearOperator):
 class LinearOperatorIdentity(SizedOperator):
     """Identity matrices [*batch_shape, num_rows, num_rows].
 
-    The arguments `is_...` are promises about the matrix; see `LinearOperator`. Raises ValueError if
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises ValueError if
     one of the promises is false.
 
     Args:

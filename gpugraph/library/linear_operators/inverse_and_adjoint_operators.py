@@ -86,7 +86,7 @@ class LinearOperatorInversion(DerivedOperator):
     """The inverse of an operator. Its products are the operator's solutions, and its solutions are
     the operator's products.
 
-    The arguments `is_...` are promises about the matrix; see `LinearOperator`. Raises ValueError if
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises ValueError if
     the operator is known to have no inverse, and for promises that contradict the promises of the
     operator.
     """
@@ -137,7 +137,7 @@ class LinearOperatorInversion(DerivedOperator):
 class LinearOperatorAdjoint(DerivedOperator):
     """The adjoint of an operator.
 
-    The arguments `is_...` are promises about the matrix; see `LinearOperator`. Raises ValueError
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises ValueError
     for promises that contradict the promises of the operator.
     """
 

@@ -27,7 +27,7 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of
 class LinearOperatorKronecker(ListedOperator):
     """The Kronecker product of operators. The matrix of the product is not computed.
 
-    The arguments `is_...` are promises about the matrix; see `LinearOperator`. Raises TypeError if
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises TypeError if
     the dtypes differ, and ValueError for an empty list.
     """
 

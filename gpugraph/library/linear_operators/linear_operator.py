@@ -34,15 +34,15 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_min, 
 class LinearOperator(OperatorShape):
     """A matrix [..., rows, columns], or a batch of matrices.
 
-    Raises ValueError for contradictory promises. A method raises NotImplementedError if it needs a
-    function that the subclass does not define.
+    The constructor raises ValueError if promises contradict each other. A method raises
+    NotImplementedError if it needs a function that the subclass does not define.
 
     Args:
       dtype: the dtype of the matrix.
       graph_parents: tensors on which the matrix depends.
       is_non_singular, is_self_adjoint, is_positive_definite, is_square: the caller's promises about
-        the matrix; None for no promise. Promises are used without a check; only the `assert_`
-        methods check them.
+        the matrix. If one of them is None, the caller promises nothing. Promises are used without a
+        check. Only the `assert_` methods check them.
       name: the name scope of the operator's operations; by default, the name of the class.
     """
 

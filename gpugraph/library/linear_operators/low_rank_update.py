@@ -33,12 +33,13 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 class LinearOperatorLowRankUpdate(LinearOperator):
     """The operator base_operator + u @ diag(diag_update) @ adjoint(v).
 
-    Solutions and determinants are computed from those of the base operator and of a k by k matrix
-    (Woodbury's identity). The other arguments `is_...` are promises about the matrix; see
-    `LinearOperator`. Raises ValueError for sizes and promises that contradict each other.
+    Solutions and determinants are computed from solutions and determinants of the base operator and
+    of a k by k matrix (Woodbury's identity). The other arguments `is_...` are promises about the
+    matrix, see `LinearOperator`. The constructor raises ValueError if sizes or promises contradict
+    each other.
 
     Args:
-      u, v: [..., n, k] with k < n; by default, v is u.
+      u, v: [..., n, k] with k < n. By default, v is u.
       diag_update: [..., k], by default ones.
       is_diag_update_positive: the caller's promise that diag_update is positive.
     """

@@ -26,7 +26,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
     diagonal.
 
     Solving a system of n equations takes about n^2 multiplications. The arguments `is_...` are
-    promises about the matrix; see `LinearOperator`. The constructor raises ValueError for a tensor
+    promises about the matrix, see `LinearOperator`. The constructor raises ValueError for a tensor
     of rank below 2, and for is_square=False.
     """
 

@@ -34,7 +34,7 @@ class LinearOperatorToeplitz(LinearOperator):
     is `row` [..., n].
 
     Products are computed with Fourier transforms of a circulant matrix of twice the size. The
-    element in the corner comes from `col`. The arguments `is_...` are promises about the matrix;
+    element in the corner comes from `col`. The arguments `is_...` are promises about the matrix,
     see `LinearOperator`. Raises ValueError for vectors of different lengths.
     """
 

@@ -130,7 +130,8 @@ class DenseHashTable(MutableHashTable):
 
     Args:
       default_value: the value for missing keys, in the shape of all values.
-      empty_key, deleted_key: two different keys that mark unused buckets; runs must not use them.
+      empty_key, deleted_key: two different keys that mark unused buckets. Runs must not use these
+        keys.
       initial_num_buckets: a power of 2, by default 131072.
       checkpoint: whether savers of all variables also save the table's contents.
     """

@@ -191,11 +191,11 @@ def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
 
 
 class IdTableWithHashBuckets(LookupInterface):
-    """A table from words to ids. A word in the wrapped table gets its id there; all other words get
-    the id of a bucket.
+    """A table from words to ids. A word in the wrapped table has the same id as in that table. All
+    other words get the id of a bucket.
 
-    The constructor raises TypeError for other dtypes and for an invalid HasherSpec, and ValueError
-    if there are neither a table nor buckets.
+    The constructor raises TypeError if the dtypes are other ones than the ones below or the
+    HasherSpec is invalid, and ValueError if there is neither a table nor a bucket.
 
     Args:
       table: the wrapped table, which maps strings or int64 numbers to int64 ids from 0 to size - 1.
@@ -307,10 +307,11 @@ def _check_vocabulary(table: Any, key_dtype: dtypes.DType) -> None:
 
 
 class StaticVocabularyTable(IdTableWithHashBuckets):
-    """A table from words to ids. The initializer provides the ids of known words; all other words
+    """A table from words to ids. The initializer provides the ids of known words. All other words
     get the id of a bucket.
 
-    The constructor raises ValueError if there are no buckets, and TypeError for other dtypes.
+    The constructor raises ValueError if there are no buckets, and TypeError if the dtypes are other
+    ones than the ones below.
 
     Args:
       initializer: maps strings or int64 numbers to int64 ids. If it is None, all words get the id

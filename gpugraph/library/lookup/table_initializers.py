@@ -94,8 +94,8 @@ class KeyValueTensorInitializer(TableInitializerBase):
         super().__init__(self._keys.dtype, self._values.dtype)
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`. Raises TypeError if the table has other
-        dtypes.
+        """Return the operation that fills `table`. Raises TypeError if the dtypes of the table and
+        of the initializer differ.
         """
         self._check(table)
         with name_scope(self._name, values=(table.resource_handle, self._keys, self._values)):
@@ -121,7 +121,7 @@ class TextFileInitializer(TableInitializerBase):
       filename: a path, or a scalar string tensor. A constant filename is added to the collection
         ASSET_FILEPATHS.
       key_index, value_index: the number of a column, counted from 0, or one of `TextFileIndex`.
-      vocab_size: the number of lines to use; None for all lines.
+      vocab_size: the number of lines to use. If it is None, all lines are used.
       delimiter: the character between columns.
     """
 
@@ -150,8 +150,8 @@ class TextFileInitializer(TableInitializerBase):
         self._vocab_size, self._delimiter = vocab_size, delimiter
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`. Raises TypeError if the table has other
-        dtypes.
+        """Return the operation that fills `table`. Raises TypeError if the dtypes of the table and
+        of the initializer differ.
         """
         self._check(table)
         with name_scope(self._name, "text_file_init", (table.resource_handle,)):

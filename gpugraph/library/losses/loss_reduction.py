@@ -115,8 +115,8 @@ def compute_weighted_loss(
     """Return `losses` multiplied by `weights`, reduced to a scalar. Also add this loss to a
     collection.
 
-    The computation is in float32. The result has the dtype of the losses. Raises ValueError for
-    weights of an incompatible shape and for any other reduction.
+    The computation is in float32. The result has the dtype of the losses. Raises ValueError if the
+    shape of the weights is incompatible or there is no such reduction.
 
     Args:
       weights: a number, or a tensor of the rank of the losses. Each size of it equals the size of

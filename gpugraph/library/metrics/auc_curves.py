@@ -53,8 +53,8 @@ def auc(
 ) -> Pair:
     """Return (weighted area under a curve, update). The curve has a point for each threshold.
 
-    Raises ValueError for any other curve or method. A run raises InvalidArgumentError for
-    predictions outside of [0, 1].
+    Raises ValueError if `curve` or `summation_method` is not one of the values below. A run raises
+    InvalidArgumentError if a prediction is outside of [0, 1].
 
     Args:
       predictions: numbers from 0 to 1.

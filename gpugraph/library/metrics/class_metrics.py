@@ -307,8 +307,8 @@ def average_precision_at_k(
     is 0.
 
     Args:
-      labels: classes [..., number of labels], or [...] if each example has one label; or a
-        SparseTensor.
+      labels: classes [..., number of labels], or [...] if each example has one label. They may also
+        be a SparseTensor.
       predictions: floats [..., classes].
       weights: [...]. A size may be 1 if a weight applies to a whole axis.
     """

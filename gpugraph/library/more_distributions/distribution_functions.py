@@ -108,7 +108,7 @@ def percentile(
 ) -> Tensor:
     """Return the q-th percentile of x along `axis`, by default of all elements.
 
-    Raises ValueError for any other interpolation.
+    Raises ValueError if there is no such interpolation.
 
     Args:
       q: a number in [0, 100].

@@ -305,12 +305,14 @@ class SinhArcsinh(TransformedDistribution):
 
     @property
     def skewness(self) -> Tensor:
-        """The skewness; 0 means that the distribution is as symmetric as that of z."""
+        """The skewness. If it is 0, the distribution is as symmetric as the distribution of z."""
         return self._skewness
 
     @property
     def tailweight(self) -> Tensor:
-        """The weight of the tails; 1 means the tails of z."""
+        """The weight of the tails. If it is 1, the distribution has the same tails as the
+        distribution of z.
+        """
         return self._tailweight
 
 

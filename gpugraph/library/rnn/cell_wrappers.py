@@ -169,8 +169,8 @@ class DropoutWrapper(_Wrapper):
     callable.
 
     Args:
-      input_keep_prob, output_keep_prob, state_keep_prob: the probability that an element is kept;
-        numbers in [0, 1] or scalar tensors.
+      input_keep_prob, output_keep_prob, state_keep_prob: the probabilities that an element is kept.
+        They are numbers in [0, 1] or scalar tensors.
       variational_recurrent: whether all steps (and all batch entries) use the same mask. This
         requires `dtype`, and `input_size` unless all inputs are kept.
       seed: an int from which different seeds for inputs, states and outputs are derived.

@@ -219,7 +219,7 @@ class LSTMBlockFusedCell(LSTMBlockCell):
         """Return the outputs and the last state.
 
         Args:
-          dtype: the dtype of the initial state; required if there is no `initial_state`.
+          dtype: the dtype of the initial state. It is required if there is no `initial_state`.
           sequence_length: see `tf.nn.dynamic_rnn`.
         """
         is_list = isinstance(inputs, list)

@@ -137,7 +137,7 @@ class BasicLSTMCell(_MemoryCell):
 class LSTMCell(_MemoryCell):
     """An LSTM with optional peepholes, clipping and projection.
 
-    Sources: Hochreiter and Schmidhuber, 1997; peepholes and projection: Sak et al., 2014
+    Sources: Hochreiter and Schmidhuber, 1997, and for peepholes and projection, Sak et al., 2014
     (arXiv:1402.1128).
 
     Args:

@@ -53,7 +53,9 @@ class MultiRNNCell(RNNCell):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """References for object-based checkpoints: the cells as `cell-0`, `cell-1`, ..."""
+        """The references for object-based checkpoints. The cells have the names `cell-0`, `cell-1`
+        and so on.
+        """
         cells = [
             TrackableReference(f"cell-{index}", cell)
             for index, cell in enumerate(self._cells)
@@ -100,8 +102,8 @@ class MultiRNNCell(RNNCell):
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """The non-trainable weights of all cells. If this cell is not trainable, these are all
-        weights.
+        """The non-trainable weights of all cells. If this cell is not trainable, the list contains
+        all weights of the cells.
         """
         weights = _all(getattr(cell, "non_trainable_weights", ()) for cell in self._cells)
         if self.trainable:

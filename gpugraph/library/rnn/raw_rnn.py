@@ -36,10 +36,11 @@ def raw_rnn(
     Raises TypeError if `cell` is not a cell or `loop_fn` is not callable. Raises ValueError if the
     structure of the results changes, or if the batch sizes of the inputs differ.
 
-    Before the first step, `loop_fn` is called with time 0 and None for all other arguments. Its
-    results are then the initial state, an emission whose shapes and dtypes all emissions have (None
-    for those of the cell's outputs), and the initial loop state (None for no loop state). After
-    that, it is called after each step.
+    Before the first step, `loop_fn` is called with time 0 and None for all other arguments. In this
+    call, `next_state` is the initial state, and `next_loop_state` is the initial loop state, or
+    None if there is no loop state. `emit` has the shapes and dtypes of all later emissions. If it
+    is None, emissions have the shapes and dtypes of the cell's outputs. Afterwards, `loop_fn` is
+    called after each step.
 
     Args:
       loop_fn: a function `(time, cell_output, cell_state, loop_state)` -> `(finished, next_input,

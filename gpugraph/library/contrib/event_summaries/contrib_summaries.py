@@ -65,7 +65,7 @@ def chosen_step(step: Any) -> Any:
 def generic(
     name: str, tensor: Any, metadata: Any = None, family: str | None = None, step: Any = None
 ) -> Any:
-    """Write a whole tensor, if summaries are recorded. Return a bool tensor; a run that computes it
+    """Write a whole tensor, if summaries are recorded. Return a bool tensor. A run that computes it
     writes the summary.
 
     Args:
@@ -80,7 +80,7 @@ def generic(
 
 
 def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
-    """Write a number, if summaries are recorded. Return a bool tensor; a run that computes it
+    """Write a number, if summaries are recorded. Return a bool tensor. A run that computes it
     writes the summary.
     """
     return _written(
@@ -89,7 +89,7 @@ def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) 
 
 
 def histogram(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
-    """Write the distribution of values, if summaries are recorded. Return a bool tensor; a run that
+    """Write the distribution of values, if summaries are recorded. Return a bool tensor. A run that
     computes it writes the summary.
     """
     return _written(
@@ -105,11 +105,11 @@ def image(
     family: str | None = None,
     step: Any = None,
 ) -> Any:
-    """Write the first images of a batch, if summaries are recorded. Return a bool tensor; a run
+    """Write the first images of a batch, if summaries are recorded. Return a bool tensor. A run
     that computes it writes the summary.
 
     Args:
-      bad_color: ignored; pixels that are not finite are red.
+      bad_color: has no effect. Pixels that are not finite are red.
     """
     del bad_color
     return _written(
@@ -129,7 +129,7 @@ def audio(
     family: str | None = None,
     step: Any = None,
 ) -> Any:
-    """Write the first recordings of a batch, if summaries are recorded. Return a bool tensor; a run
+    """Write the first recordings of a batch, if summaries are recorded. Return a bool tensor. A run
     that computes it writes the summary.
     """
     return _written(
@@ -197,10 +197,10 @@ def eval_dir(model_dir: str, name: str | None = None) -> str:
 def initialize(graph: Any = None, session: Any = None) -> None:
     """Create the event files of this graph's writers by a run of `session`.
 
-    Raises RuntimeError without a default writer, and ValueError without a session.
+    Raises RuntimeError if there is no default writer, and ValueError if there is no session.
 
     Args:
-      graph: a Graph or GraphDef that is written to the file too.
+      graph: a Graph or GraphDef that is also written to the file.
       session: by default the default session.
     """
     if default_writer() is None:

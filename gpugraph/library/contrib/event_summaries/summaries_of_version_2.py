@@ -49,8 +49,8 @@ def summary_scope(
 def write(
     tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None
 ) -> Any:
-    """Write a tensor, or the result of a function, if summaries are recorded. Return a bool tensor;
-    a run that computes it writes the summary.
+    """Write a tensor, or the result of a function, if summaries are recorded. Return a bool tensor.
+    A run that computes it writes the summary.
 
     Raises ValueError if there is no step.
 
@@ -86,7 +86,7 @@ def _computed(function: Callable[..., Any], inputs: list[Any], dtype: DType) -> 
 
 
 def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> Any:
-    """Write a number as float32, if summaries are recorded. Return a bool tensor; a run that
+    """Write a number as float32, if summaries are recorded. Return a bool tensor. A run that
     computes it writes the summary.
     """
     return _plugin("scalars", name, lambda: cast(data, float32), step, description)

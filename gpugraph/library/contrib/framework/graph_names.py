@@ -25,10 +25,10 @@ def get_graph_from_inputs(op_input_list: Iterable[Any], graph: Graph | None = No
 
     For an empty list, return the default graph.
 
-    Raises ValueError if they are in several graphs, or not in `graph`.
+    Raises ValueError if the items are in several graphs, or not in `graph`.
 
     Args:
-      graph: the graph to which all of them must belong, or None for any graph.
+      graph: the graph to which all items must belong. If it is None, any graph is allowed.
     """
     values = list(op_input_list)
     if graph is None:

@@ -120,8 +120,8 @@ class TransformerInfo:
         copy, return None.
 
         Args:
-          missing_fn: a function that is called with an original without a copy. Its result is
-            returned instead of None.
+          missing_fn: a function that is called with an operation or tensor that has no copy. Its
+            result is returned instead of None.
         """
         if isinstance(original, (list, tuple)):
             return type(original)(self.transformed(part, missing_fn) for part in original)
@@ -295,7 +295,7 @@ def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = 
     Return the number of changed inputs.
 
     Args:
-      can_modify: the operations that may be changed; None for all operations.
+      can_modify: the operations that may be changed. If it is None, all operations may be changed.
       cannot_modify: the operations that must not be changed.
     """
     allowed = None if can_modify is None else set(make_list_of_op(can_modify))

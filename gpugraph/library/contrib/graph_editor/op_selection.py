@@ -21,8 +21,8 @@ def can_be_regex(obj: Any) -> bool:
 
 
 def make_regex(obj: Any) -> re.Pattern[str]:
-    """Return a regular expression, compiled if `obj` is a string. Raises ValueError for other
-    values.
+    """Return a compiled regular expression for `obj`, which is a string or already compiled. Raises
+    ValueError for any other value.
     """
     if not can_be_regex(obj):
         raise ValueError(f"Expected a string or a regex, got: {type(obj)}")
@@ -34,7 +34,7 @@ def make_list_of_op(
 ) -> list[Operation]:
     """Return a list of operations.
 
-    Raises TypeError for other values of `ops`.
+    Raises TypeError if `ops` has any other type than the ones below.
 
     Args:
       ops: an operation, nested lists of operations, or a graph.
@@ -53,7 +53,7 @@ def make_list_of_t(
 ) -> list[Tensor]:
     """Return a list of tensors.
 
-    Raises TypeError for other values of `ts`.
+    Raises TypeError if `ts` has any other type than the ones below.
 
     Args:
       ts: a tensor, nested lists of tensors, or a graph.
@@ -148,9 +148,10 @@ def select_ops(*args: Any, **kwargs: Any) -> list[Operation]:
 
     Args:
       args: regular expressions, operations and lists of operations.
-      kwargs: `graph`, in which regular expressions are searched (required if there are any);
-        `positive_filter`, a function that must be true for the matches of regular expressions;
-        `restrict_ops_regex`, whether to use only expressions that begin with "(?#ops)".
+      kwargs: `graph` is the graph in which regular expressions are searched, and is required if
+        there are regular expressions. `positive_filter` is a function that must return True for the
+        matches of regular expressions. `restrict_ops_regex` states whether to use only expressions
+        that begin with "(?#ops)".
     """
     return _selected("ops", args, kwargs)
 
@@ -160,8 +161,8 @@ def select_ts(*args: Any, **kwargs: Any) -> list[Tensor]:
 
     Args:
       args: regular expressions, tensors and lists of tensors.
-      kwargs: `graph` and `positive_filter`, see `select_ops`; `restrict_ts_regex`, whether to use
-        only expressions that begin with "(?#ts)".
+      kwargs: for `graph` and `positive_filter`, see `select_ops`. `restrict_ts_regex` states
+        whether to use only expressions that begin with "(?#ts)".
     """
     return _selected("ts", args, kwargs)
 

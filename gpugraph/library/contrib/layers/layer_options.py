@@ -32,10 +32,11 @@ class LayerOptions(NamedTuple):
     """The arguments that all layers with weights have.
 
     Args:
-      normalizer_fn: `f(outputs, **normalizer_params)`, which replaces the biases.
-      biases_initializer: None for no biases.
-      pointwise_initializer: only for separable convolutions; by default, the initializer of the
-        weights.
+      normalizer_fn: a function that is called as `f(outputs, **normalizer_params)`. It replaces the
+        biases.
+      biases_initializer: the initializer of the biases. If it is None, there are no biases.
+      pointwise_initializer: the initializer of a separable convolution's pointwise weights. By
+        default, it is the initializer of the other weights.
       variables_collections: the collections of the variables, or a dict from `weights` and `biases`
         to collections.
     """

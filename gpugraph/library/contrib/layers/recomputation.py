@@ -36,16 +36,17 @@ def recompute_grad(
     are bitwise equal to those of `fn`. Stateful ops, including random ones, run once and their
     results are stored, so that dropout uses one mask.
 
-    In a while loop, `fn` is called a second time, as in TensorFlow. The second call is in the
-    variable scope of the first call, with `reuse`; in its `arg_scope`; and with
-    `is_recomputing=True` if `fn` has that parameter. The variables of `fn` are resource variables.
+    In a while loop, `fn` is called a second time, as in TensorFlow. The second call uses the
+    variable scope of the first call with `reuse`, and the `arg_scope` of the first call. If `fn`
+    has the parameter `is_recomputing`, it is True in the second call. The variables of `fn` are
+    resource variables.
 
-    Raises ValueError for arguments that are not tensors, and for a `fn` that closes over a tensor.
+    Raises ValueError if an argument is not a tensor, or if `fn` closes over a tensor.
 
     Args:
       use_data_dep: has no effect. In TensorFlow, it determines how XLA orders the second
         computation.
-      tupleize_grads: whether each returned gradient is available only after all of them are
+      tupleize_grads: whether each returned gradient is available only after all gradients are
         computed.
     """
     del use_data_dep

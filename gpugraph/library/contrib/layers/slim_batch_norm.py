@@ -35,7 +35,7 @@ class _BatchNorm(BatchNormalization):
     mean.
 
     `follow` returns the op that updates one moving average. The layer stores these ops but adds
-    them to no collection; `batch_norm` adds them to collections.
+    them to no collection. `batch_norm` adds them to collections.
     """
 
     def __init__(self, batch_weights: Any, zero_debias_moving_mean: bool, **kwargs: Any) -> None:

@@ -47,7 +47,7 @@ _DEPTHWISE = {
 def checked_format(data_format: str | None, formats: tuple[str, ...]) -> str:
     """Return "channels_first" or "channels_last" for a format such as "NCHW".
 
-    Raises ValueError for any other format.
+    Raises ValueError if the format is not one of `formats`.
 
     Args:
       formats: the allowed formats.

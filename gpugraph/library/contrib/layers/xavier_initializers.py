@@ -50,11 +50,11 @@ def variance_scaling_initializer(
 
     The distribution is uniform, or normal and truncated at two standard deviations.
 
-    Raises TypeError for any other mode, and for a dtype that is not floating point.
+    Raises TypeError if there is no such mode, or if the dtype is not floating-point.
 
     Args:
-      mode: n is the number of inputs of each output ("FAN_IN"), the number of outputs of each input
-        ("FAN_OUT"), or the mean of both numbers ("FAN_AVG").
+      mode: "FAN_IN" if n is the number of inputs of each output, "FAN_OUT" if n is the number of
+        outputs of each input, or "FAN_AVG" if n is the mean of both numbers.
     """
     _check_floating(dtype)
     if mode not in _MODES:

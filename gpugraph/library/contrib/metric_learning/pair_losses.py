@@ -124,7 +124,7 @@ def npairs_loss(
     L2 regularization is added. Source: Sohn, 2016.
 
     Args:
-      print_losses: has no effect; use `tf.Print` to log tensors.
+      print_losses: has no effect. Use `tf.Print` to log tensors.
     """
     anchors, positives = (
         convert_to_tensor(item) for item in (embeddings_anchor, embeddings_positive)

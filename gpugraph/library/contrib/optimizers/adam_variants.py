@@ -86,8 +86,9 @@ class NadamOptimizer(_AdamOfRows):
 class AdaMaxOptimizer(Optimizer):
     """Adam with the infinity norm of past gradients (Kingma and Ba, 2015, section 7.1).
 
-    v = max(beta2 v, |g|); var -= learning_rate / (1 - beta1^t) * m / (v + epsilon). The slots are
-    "m" and "v". Sparse gradients change only their rows of the variable and of the slots.
+    A step is v = max(beta2 v, |g|), then var -= learning_rate / (1 - beta1^t) * m / (v + epsilon).
+    The slots are "m" and "v". Sparse gradients change only their rows of the variable and of the
+    slots.
     """
 
     def __init__(

@@ -24,7 +24,9 @@ from gpugraph.ops.state.scatter_updates import scatter_sub, scatter_update
 
 
 class _SignOptimizer(Optimizer):
-    """Base class: m = beta m + (1 - beta) g; var -= learning_rate f(sign(g) sign(m)) g."""
+    """Base class. A step is m = beta m + (1 - beta) g, then var -= learning_rate f(sign(g) sign(m))
+    g.
+    """
 
     def __init__(
         self,

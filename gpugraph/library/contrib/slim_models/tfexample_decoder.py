@@ -213,7 +213,7 @@ class Image(ItemHandler):
       shape: the shape of the image. Without it, height and width are unknown.
       repeated: whether the feature contains several images of one size. The item is then a batch of
         images.
-      dct_method: accepted for compatibility; has no effect.
+      dct_method: has no effect.
     """
 
     def __init__(

@@ -43,11 +43,12 @@ def train_step(
 ) -> tuple[Any, bool]:
     """Take one training step. Return the loss and whether the training should stop.
 
-    Raises ValueError if there is a "should_trace" without a "logdir".
+    Raises ValueError if "should_trace" is passed without "logdir".
 
     Args:
-      train_step_kwargs: a dict with the optional keys "should_stop", "should_log" and
-        "should_trace", whose values are tensors; "logdir", the folder of traces; "summary_writer".
+      train_step_kwargs: a dict with optional keys. The values of "should_stop", "should_log" and
+        "should_trace" are tensors. "logdir" is the folder of traces, and "summary_writer" is a
+        FileWriter.
     """
     began = time.time()
     metadata = _trace_of(sess, train_step_kwargs)

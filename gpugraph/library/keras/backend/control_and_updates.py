@@ -33,9 +33,9 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
     Raises ValueError if the condition has more axes than the expressions.
 
     Args:
-      condition: a scalar, for which only one branch runs. Or a tensor with all axes or the first
-        axes of the expressions; then both branches are computed, and the condition selects
-        elements.
+      condition: a scalar, or a tensor with all axes or the first axes of the expressions. For a
+        scalar, only one branch runs. For any other tensor, both branches are computed, and the
+        condition selects elements.
       then_expression, else_expression: tensors, or functions that return tensors.
     """
     condition = convert_to_tensor(condition)

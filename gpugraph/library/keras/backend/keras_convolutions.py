@@ -326,7 +326,7 @@ def resize_images(
 ) -> Tensor:
     """Enlarge images by integer factors.
 
-    Raises ValueError for any other interpolation.
+    Raises ValueError if `interpolation` is neither "nearest" nor "bilinear".
 
     Args:
       interpolation: "nearest" or "bilinear".

@@ -30,8 +30,8 @@ class GraphExecutionFunction:
     """A callable that runs a part of the graph, from the values of `inputs` to the values of
     `outputs`.
 
-    The constructor raises TypeError if `updates` is not a list or tuple, and ValueError for any
-    other keyword argument.
+    The constructor raises TypeError if `updates` is not a list or tuple, and ValueError for a
+    keyword argument that is not listed below.
 
     Args:
       inputs, outputs: tensors, or structures of tensors.
@@ -39,8 +39,8 @@ class GraphExecutionFunction:
         computed.
       feed_dict: values of additional tensors, which are fed in every call.
       fetches: additional tensors to compute. After a call, their values are passed to callbacks.
-        The dict `fetch_callbacks` contains the callbacks by tensor; the list `fetches` has the
-        tensors.
+        The list `fetches` contains the tensors, and the dict `fetch_callbacks` contains the
+        callback of each tensor.
       options, run_metadata: see `Session.run`.
     """
 

@@ -51,7 +51,7 @@ def set_learning_phase(value: int) -> None:
     """Set the learning phase of the default graph to 0 or 1, for all layers that are called from
     now on.
 
-    Raises ValueError for any other value.
+    Raises ValueError if the value is neither 0 nor 1.
     """
     _PHASES[get_default_graph()] = _checked(value)
 
@@ -66,7 +66,7 @@ def _checked(value: Any) -> int:
 def learning_phase_scope(value: int) -> Iterator[None]:
     """Set the default graph's learning phase to 0 or 1 inside a `with` block, then restore it.
 
-    Raises ValueError for any other value.
+    Raises ValueError if the value is neither 0 nor 1.
     """
     graph = get_default_graph()
     phase = _checked(value)

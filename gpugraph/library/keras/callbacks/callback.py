@@ -217,7 +217,7 @@ class History(Callback):
         self.history: dict[str, list[Any]] = {}
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Clear the list of epochs; the values in `history` are kept."""
+        """Clear the list of epochs. The values in `history` are kept."""
         self.epoch = []
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:

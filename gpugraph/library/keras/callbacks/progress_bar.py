@@ -135,7 +135,7 @@ def _duration(seconds: float) -> str:
 class ProgbarLogger(Callback):
     """A callback that shows a progress bar for each epoch.
 
-    The constructor raises ValueError for any other `count_mode`.
+    The constructor raises ValueError if `count_mode` is neither "samples" nor "steps".
 
     Args:
       count_mode: "samples" if the bar counts examples, "steps" if it counts batches.

@@ -84,7 +84,7 @@ def _cell(value: Any) -> Any:
 class ModelCheckpoint(Callback):
     """A callback that saves the model after each epoch, or after a number of examples.
 
-    The constructor raises ValueError for any other `save_freq`.
+    The constructor raises ValueError if `save_freq` is neither "epoch" nor a number.
 
     Args:
       filepath: a path, which may have format fields for the epoch (from 1 on) and for losses and
@@ -94,8 +94,9 @@ class ModelCheckpoint(Callback):
       save_weights_only: whether to call `save_weights` instead of `save`. `save_weights` writes a
         checkpoint, unless the path has the suffix of an HDF5 file.
       save_freq: "epoch", or the number of examples between two files.
-      kwargs: `period`, the number of epochs between two files; `load_weights_on_restart`, whether a
-        training starts by loading the newest file whose name matches `filepath`.
+      kwargs: may contain `period` and `load_weights_on_restart`. `period` is the number of epochs
+        between two files. `load_weights_on_restart` states whether a training starts by loading the
+        newest file whose name matches `filepath`.
     """
 
     def __init__(

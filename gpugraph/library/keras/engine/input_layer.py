@@ -18,11 +18,11 @@ class InputLayer(Layer):
     """The layer of one input of a network. Its output is a placeholder or an existing tensor.
 
     The constructor raises UnimplementedError if `ragged` is true. It raises ValueError if both
-    `input_shape` and `batch_input_shape` are passed, and for any other keyword argument.
+    `input_shape` and `batch_input_shape` are passed, or if `kwargs` contains any other name.
 
     Args:
       input_shape: the shape without the batch axis.
-      batch_size: the number of examples; None for any number.
+      batch_size: the number of examples. If it is None, any number is allowed.
       dtype: by default the dtype of `input_tensor`, or else `floatx()`.
       input_tensor: the tensor or variable that is used as the input instead of a new placeholder.
       sparse: whether the input is a SparseTensor.
@@ -113,14 +113,14 @@ def input_tensor(
     ragged: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Return the tensor of a new input of a network: the function `tf.keras.Input`.
+    """Return the tensor of a new input of a network. This is the function `tf.keras.Input`.
 
     Raises ValueError if neither a shape nor a tensor is passed, if both `shape` and `batch_shape`
-    are passed, and for any other keyword argument. Source: Keras's `Input`.
+    are passed, or if `kwargs` contains an unknown name. Source: Keras's `Input`.
 
     Args:
       shape: the shape without the batch axis. None means an unknown size.
-      batch_size: the number of examples; None for any number.
+      batch_size: the number of examples. If it is None, any number is allowed.
       tensor: the tensor that is used as the input instead of a new placeholder.
       kwargs: may contain `batch_shape` or `batch_input_shape`, the shape with the batch axis.
     """

@@ -46,18 +46,18 @@ class Layer(LayerWeights, LayerNodes, Module):
     """A function with variables.
 
     Subclasses define `call`, and add variables in `build` or in `call`. The constructor raises
-    TypeError for any other keyword argument.
+    TypeError for a keyword argument that is not listed below.
 
     Args:
       trainable: whether training changes the layer's variables.
       name: by default the class's name in snake case, with a number if it is in use: `dense`,
         `dense_1`.
-      dtype: the dtype of the variables; by default the dtype of the first input.
-      dynamic: accepted for compatibility; in TensorFlow, it means that the layer runs eagerly.
-      kwargs: `input_shape`, `batch_input_shape` or `input_dim`, and `batch_size`, the shape of the
-        input, for the first layer of a Sequential model; `weights`, arrays with the initial values
-        of the variables; `activity_regularizer`, a function from the outputs to a scalar penalty,
-        which is divided by the batch size and added to the layer's losses.
+      dtype: the dtype of the variables. By default, it is the dtype of the first input.
+      dynamic: has no effect. In TensorFlow, it means that the layer runs eagerly.
+      kwargs: for the first layer of a Sequential model, `input_shape`, `batch_input_shape` or
+        `input_dim`, and `batch_size` define the shape of the input. `weights` contains arrays with
+        the initial values of the variables. `activity_regularizer` is a function from the outputs
+        to a scalar penalty, which is divided by the batch size and added to the layer's losses.
     """
 
     input_spec: Any = None

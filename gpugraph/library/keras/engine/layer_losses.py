@@ -134,13 +134,14 @@ class LayerLosses:
     ) -> None:
         """Add a metric of a tensor, or the metric object that computed `value`.
 
-        Raises ValueError for any other aggregation, for a tensor without a name or aggregation, and
-        for a value that is not a tensor.
+        Raises ValueError if the aggregation is neither "mean" nor None, if a tensor is passed
+        without a name or an aggregation, or if the value is not a tensor.
 
         Args:
           value: a tensor whose mean over all batches is reported, or the result of calling a metric
             object.
-          aggregation: "mean" for a tensor; None for the result of a metric object.
+          aggregation: "mean" if `value` is a tensor, and None if it is the result of a metric
+            object.
           name: the name of the new metric for a tensor.
         """
         if aggregation not in (None, "mean"):

@@ -281,8 +281,9 @@ class LayerWeights(LayerLosses):
           shape: by default (), for a scalar.
           initializer, regularizer, constraint: functions, or names and configurations that
             `tf.keras.initializers` and so on accept.
-          kwargs: `collections`, the graph collections for the variable; `getter`, a function that
-            is called instead of `_new_variable`.
+          kwargs: may contain `collections` and `getter`. `collections` is a list of graph
+            collections for the variable. `getter` is a function that is called instead of
+            `_new_variable`.
         """
         getter, options = _getter_and_options(self._new_variable, kwargs)
         on_read = synchronization == VariableSynchronization.ON_READ

@@ -215,7 +215,7 @@ def _checked_call(call: Any) -> Any:
 def _checked_place(place: Any) -> Any:
     """Return a reference to a tensor: [layer name, number of the call, number of the output, ...].
 
-    Raises ValueError for any other value.
+    Raises ValueError if the value has any other form.
     """
     is_one = isinstance(place, (list, tuple)) and len(place) >= 3 and isinstance(place[0], str)
     if not is_one or not all(type(number) is int and number >= 0 for number in place[1:3]):

@@ -15,13 +15,13 @@ class HDF5Matrix:
     accessed.
 
     The file stays open. Reading is fastest with `fit(..., shuffle="batch")`, because the rows of a
-    batch are then adjacent. The constructor raises OSError for a file that is not HDF5, ValueError
-    if the file has no array of this name, and ImportError without h5py.
+    batch are then adjacent. The constructor raises OSError if the file is not an HDF5 file,
+    ValueError if the file has no array of this name, and ImportError if h5py is not installed.
 
     Args:
       datapath: the path of the file.
       dataset: the name of the array in the file.
-      end: None for all rows from `start` on.
+      end: the end of the rows. If it is None, all rows after `start` are included.
       normalizer: a function that is applied to the values that are read, or None.
     """
 

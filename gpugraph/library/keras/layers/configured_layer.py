@@ -101,7 +101,8 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
 
 
 def format_of(data_format: Any) -> str:
-    """Return "channels_first" or "channels_last". For None, return `image_data_format()`.
+    """Return the value if it is "channels_first" or "channels_last". If it is None, return
+    `image_data_format()`.
 
     Raises ValueError for any other value.
     """

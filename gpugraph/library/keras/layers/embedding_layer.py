@@ -24,8 +24,8 @@ class Embedding(ConfiguredLayer):
       input_dim: the number of different integers, which begin at 0.
       output_dim: the length of a vector.
       mask_zero: whether 0 means padding. The outputs' mask is then False for inputs of 0.
-      input_length: the number of integers in an example, if it is the same for all examples; or a
-        tuple of sizes.
+      input_length: the number of integers in an example, if it is the same for all examples. It may
+        also be a tuple of sizes.
     """
 
     def __init__(

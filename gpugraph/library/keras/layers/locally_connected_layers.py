@@ -27,8 +27,8 @@ class _LocallyConnected(ConfiguredLayer):
     """A layer that returns activation(sums + bias). The sums are over windows, as in a convolution.
 
     Each output position has its own kernel and bias. The arguments `*_initializer`, `*_regularizer`
-    and `*_constraint` are options of `kernel` and `bias`. Raises ValueError for inputs of unknown
-    size, and for any other padding or implementation.
+    and `*_constraint` are options of `kernel` and `bias`. Raises ValueError if a size of the inputs
+    is unknown, or if the padding or the implementation is not one of the values below.
 
     Args:
       filters: the number of output channels.

@@ -221,8 +221,8 @@ class Concatenate(Merge):
 class Dot(Merge):
     """A layer that returns dot products of the examples of two inputs: sums over one axis of each.
 
-    The constructor raises TypeError or ValueError for any other `axes`. A call raises ValueError if
-    the sizes along these axes differ.
+    The constructor raises TypeError or ValueError if `axes` is neither an int nor a pair of ints. A
+    call raises ValueError if the sizes along these axes differ.
 
     Args:
       axes: one axis for both inputs, or a pair with an axis of each input.

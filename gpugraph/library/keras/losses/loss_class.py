@@ -49,7 +49,7 @@ _REDUCTIONS = {
 def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
     """Multiply losses by weights, and reduce them.
 
-    Raises ValueError for any other reduction.
+    Raises ValueError if `reduction` is not one of `ReductionV2`.
 
     Args:
       sample_weight: None, a number, or a tensor that broadcasts to the losses, possibly after an
@@ -82,7 +82,7 @@ class Loss:
     """Base class of losses. Subclasses define `call(y_true, y_pred)`, which returns the loss of
     each example.
 
-    The constructor raises ValueError for any other reduction.
+    The constructor raises ValueError if `reduction` has any other value than the ones below.
 
     Args:
       reduction: one of `tf.keras.losses.Reduction`.

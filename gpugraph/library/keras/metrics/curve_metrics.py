@@ -20,8 +20,8 @@ _METHODS = ("interpolation", "minoring", "majoring")
 class AUC(ConfusionMetric):
     """The area under a curve over thresholds.
 
-    The constructor raises ValueError for any other `curve` or `summation_method`, and for invalid
-    thresholds.
+    The constructor raises ValueError if `curve` or `summation_method` is not one of the values
+    below, or if the thresholds are invalid.
 
     Args:
       num_thresholds: the number of evenly spaced thresholds from 0 to 1.

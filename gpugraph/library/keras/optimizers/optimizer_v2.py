@@ -48,14 +48,14 @@ _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 class OptimizerV2(Hyperparameters):
     """Base class of Keras's optimizers.
 
-    The constructor raises TypeError for any other keyword argument, and ValueError for a value
-    below 0.
+    The constructor raises TypeError for a keyword argument that is not listed below, and ValueError
+    if a value is less than 0.
 
     Args:
       name: a prefix for the names of ops and variables.
-      kwargs: `clipnorm`, the maximum norm of a variable's gradient; `clipvalue`, the maximum
-        magnitude of the gradient's elements; `lr`, another name of learning_rate; `decay`: the
-        learning rate is divided by 1 + decay * (number of completed steps).
+      kwargs: `clipnorm` is the maximum norm of a variable's gradient. `clipvalue` is the maximum
+        magnitude of the gradient's elements. `lr` is another name of learning_rate. If `decay` is
+        passed, the learning rate is divided by 1 + decay * (number of completed steps).
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:

@@ -20,11 +20,11 @@ from gpugraph.ops.state.scatter_updates import scatter_add, scatter_update
 
 
 class SGD(OptimizerV2):
-    """Gradient descent with momentum: velocity = momentum * velocity - lr * gradient; var +=
-    velocity.
+    """Gradient descent with momentum. A step is velocity = momentum * velocity - lr * gradient,
+    then var += velocity.
 
-    The slot "momentum" holds the velocity. The constructor raises ValueError for a momentum outside
-    of [0, 1].
+    The slot "momentum" contains the velocity. The constructor raises ValueError if the momentum is
+    outside of [0, 1].
 
     Args:
       nesterov: whether the update is var += momentum * velocity - lr * gradient instead, with the
@@ -80,14 +80,14 @@ class SGD(OptimizerV2):
 
 
 class RMSprop(OptimizerV2):
-    """The optimizer rms = rho * rms + (1 - rho) * gradient ** 2; var -= lr * gradient / (sqrt(rms)
-    + epsilon).
+    """The RMSprop optimizer. A step is rms = rho * rms + (1 - rho) * gradient ** 2, then var -= lr
+    * gradient / (sqrt(rms) + epsilon).
 
     The slots are "rms", "momentum" if the momentum is not 0, and "mg" if `centered` is true.
 
     Args:
-      momentum: if it is not 0, the update is mom = momentum * mom + lr * gradient / sqrt(rms +
-        epsilon); var -= mom.
+      momentum: if it is not 0, the second part of a step is mom = momentum * mom + lr * gradient /
+        sqrt(rms + epsilon), then var -= mom.
       centered: whether to use rms - mg ** 2 in place of rms in both divisors, where mg is the
         running mean of the gradient.
     """
@@ -184,8 +184,8 @@ def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Te
 
 
 class Adagrad(OptimizerV2):
-    """The optimizer accumulator += gradient ** 2; var -= lr * gradient / (sqrt(accumulator) +
-    epsilon).
+    """The Adagrad optimizer. A step is accumulator += gradient ** 2, then var -= lr * gradient /
+    (sqrt(accumulator) + epsilon).
 
     The constructor raises ValueError if the initial value is negative.
 

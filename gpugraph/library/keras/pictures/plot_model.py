@@ -45,8 +45,9 @@ def plot_model(
 ) -> ModelPicture:
     """Write a drawing of a model with a box for each layer, and return it for notebooks.
 
-    Raises ValueError for any other direction or format. Raises ImportError for a PNG file if there
-    is no converter. Source: `tf.keras.utils.plot_model`, which needs Graphviz.
+    Raises ValueError if `rankdir` or the suffix of `to_file` has any other value than the ones
+    below. Raises ImportError for a PNG file if there is no converter. Source:
+    `tf.keras.utils.plot_model`, which needs Graphviz.
 
     Args:
       to_file: the path of the file. With the suffix `.svg`, it is an SVG file. With `.png` or no
@@ -56,7 +57,7 @@ def plot_model(
       show_layer_names: whether boxes show the layers' names in addition to their classes.
       rankdir: "TB" for inputs at the top, "LR" for inputs on the left.
       expand_nested: whether a nested model is drawn with its layers.
-      dpi: the resolution; 96 for the normal size.
+      dpi: the resolution. With 96, the drawing has its normal size.
     """
     if rankdir not in ("TB", "LR"):
         raise ValueError(f'rankdir is "TB" or "LR", got {rankdir!r}')

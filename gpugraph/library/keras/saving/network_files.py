@@ -74,8 +74,8 @@ class NetworkFiles:
         """Write the variables to an HDF5 file, or the variables and the optimizer's variables to a
         checkpoint.
 
-        Raises ValueError for any other format, for a checkpoint with an HDF5 file's suffix, and if
-        the variables have not been created yet.
+        Raises ValueError if there is no such format, if the path of a checkpoint has an HDF5 file's
+        suffix, or if the variables have not been created yet.
 
         Args:
           filepath: the path of an HDF5 file, a group of h5py, or the prefix of a checkpoint's
@@ -103,9 +103,9 @@ class NetworkFiles:
     ) -> LoadStatus | None:
         """Set the variables from a file that `save_weights` or `save` wrote.
 
-        For a checkpoint, return the result of `tf.train.Checkpoint.restore`; `by_name` then raises
-        NotImplementedError. For an HDF5 file, raises ValueError if layers, numbers of variables or
-        shapes differ. No variable is changed then.
+        For a checkpoint, return the result of `tf.train.Checkpoint.restore`. Raises
+        NotImplementedError if `by_name` is true for a checkpoint. For an HDF5 file, raises
+        ValueError if layers, numbers of variables or shapes differ. No variable is changed then.
 
         Args:
           filepath: an HDF5 file, or an object checkpoint. A checkpoint may also contain the
@@ -169,7 +169,8 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
     """Return whether `save_weights` writes HDF5. The format decides or, if it is None, the path's
     suffix.
 
-    Raises ValueError for any other format, and for a checkpoint with an HDF5 file's suffix.
+    Raises ValueError if there is no such format, or if the path of a checkpoint has an HDF5 file's
+    suffix.
     """
     if save_format is None:
         return has_hdf5_suffix(filepath)

@@ -64,8 +64,8 @@ class CompiledNetwork(Network):
     ) -> None:
         """Configure the training of the model.
 
-        Raises ValueError or TypeError for arguments that do not match the outputs, and
-        NotImplementedError for `distribute` and `run_eagerly`.
+        Raises ValueError or TypeError if the arguments do not match the outputs, and
+        NotImplementedError if `distribute` or `run_eagerly` is passed.
 
         Args:
           optimizer: an optimizer of `tf.keras.optimizers` or `tf.train`, or its name.
@@ -74,12 +74,12 @@ class CompiledNetwork(Network):
           metrics: a list of metrics (objects, functions or names), or a list of lists or a dict by
             output.
           loss_weights: factors of the outputs' losses, as a list or a dict by output.
-          sample_weight_mode: "temporal" for weights of time steps; or a list, or a dict by output,
-            of such values.
+          sample_weight_mode: "temporal" if the weights apply to time steps. It may also be a list
+            or dict with such a value for each output.
           weighted_metrics: metrics to which the weights of examples are applied.
           target_tensors: tensors of the graph to use as targets, instead of placeholders.
-          kwargs: `options` and `run_metadata` for the runs; `experimental_run_tf_function` is
-            ignored.
+          kwargs: `options` and `run_metadata` are passed to the runs.
+            `experimental_run_tf_function` is ignored.
         """
         if distribute is not None or kwargs.pop("run_eagerly", None):
             raise NotImplementedError(

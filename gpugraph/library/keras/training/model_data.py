@@ -106,7 +106,7 @@ class ModelData:
     def of_value(self, value: Any, class_weight: Any = None) -> Batch:
         """Return the Batch for a generator's value, which is x, (x, y) or (x, y, weights).
 
-        Raises ValueError for other values.
+        Raises ValueError for any other value.
         """
         parts = value if isinstance(value, tuple) else (value,)
         if value is None or len(parts) not in (1, 2, 3):

@@ -23,13 +23,13 @@ class Bidirectional(Wrapper):
     """A recurrent layer, together with a copy of it that runs backwards. Their outputs are merged
     step by step.
 
-    The constructor raises ValueError for any other mode, for an object that is not a layer, and for
-    layers that run in the same direction or differ in `stateful`, `return_sequences` or
+    The constructor raises ValueError if there is no such merge mode, if an object is not a layer,
+    or if the two layers run in the same direction or differ in `stateful`, `return_sequences` or
     `return_state`.
 
     Args:
-      merge_mode: "concat" (along the last axis), "sum", "ave" or "mul"; None for a list of both
-        outputs.
+      merge_mode: "concat" (along the last axis), "sum", "ave" or "mul". If it is None, the layer
+        returns a list of both outputs.
       weights: arrays, the initial values of the forward layer's variables, then of the backward
         layer's variables.
       backward_layer: the layer for the other direction, instead of the copy.

@@ -52,11 +52,11 @@ class RNN(ConfiguredLayer):
     """A layer that runs a cell along sequences [n, steps, ...]. It returns the last output or all
     outputs.
 
-    The constructor raises ValueError for an object that is not a cell.
+    The constructor raises ValueError if `cell` is not a cell.
 
     Args:
-      cell: a layer, or an object with `call(inputs, states)` and `state_size`; or a list of cells,
-        each of which receives the outputs of the previous cell.
+      cell: a layer, or another object with `call(inputs, states)` and `state_size`. It may also be
+        a list of cells, each of which receives the outputs of the previous cell.
       return_sequences: whether to return all outputs, [n, steps, ...].
       return_state: whether to return a list of the outputs and the last states.
       go_backwards: whether to process the steps from the last to the first. The outputs are then in
