@@ -3,7 +3,7 @@ opens.
 
 Each device is a process of the trace. Its threads are lanes of steps. The steps in one lane do not
 overlap. A transfer is an arrow from the step that computes a tensor to the step that receives it.
-Live bytes are a counter. Times are microseconds since the first step.
+The number of live bytes is a counter. Times are microseconds since the first step.
 """
 
 from __future__ import annotations

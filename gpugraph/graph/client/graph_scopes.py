@@ -132,7 +132,8 @@ class Scopes(GraphElements):
         return name
 
     def name_scope(self, name: str | bytes | None) -> NameScope:
-        """Prefix the names of the ops created inside. Yield the prefix with its slash.
+        """Prefix the names of the ops that are created inside the block. Yield the prefix with its
+        slash.
 
         A name is made unique within the current scope. A name with a final slash, such as `"a/"`,
         re-enters exactly that scope. None and `""` enter the root scope. Raises ValueError for an
@@ -148,7 +149,8 @@ class Scopes(GraphElements):
 
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
-        """Request a device, by name or by a function of the op, for the ops created inside.
+        """Request a device for the ops that are created inside the block. It is a name, or a
+        function of the op.
 
         Inner requests override outer requests, field by field. None clears the requests of outer
         scopes. A device function receives the new op; the op's `device` is then the merged request
@@ -209,7 +211,7 @@ class Scopes(GraphElements):
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Colocate the ops created inside with `op`.
+        """Colocate the ops that are created inside the block with `op`.
 
         Device scopes around this block do not apply to these ops.
 

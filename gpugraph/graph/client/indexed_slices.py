@@ -34,7 +34,7 @@ class IndexedSlices:
     Args:
       values: a tensor of any dtype, shape (rows, ...).
       indices: an int tensor, shape (rows,).
-      dense_shape: the shape of `dense`, an int vector, or None if it is unknown. Without it, the
+      dense_shape: the shape of `dense`, an int vector, or None if it is unknown. If it is None, the
         slices can't be converted to a dense tensor.
     """
 

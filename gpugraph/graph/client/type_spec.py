@@ -274,7 +274,7 @@ def register_type_spec_from_value_converter(
 ) -> None:
     """Register a function that returns the spec of a value, for values of the class `type_object`.
 
-    The functions registered last are tried first.
+    The function that was registered last is tried first.
 
     Args:
       allow_subclass: whether the function also applies to subclasses of `type_object`.

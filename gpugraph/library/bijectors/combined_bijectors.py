@@ -184,8 +184,8 @@ class Invert(Bijector):
 class Inline(Bijector):
     """A bijector that consists of the program's functions.
 
-    Each function has the arguments and the result of the method of the same name. A method without
-    a function raises NotImplementedError.
+    Each function has the arguments and the result of the method of the same name. A method raises
+    NotImplementedError if there is no function for it.
     """
 
     def __init__(

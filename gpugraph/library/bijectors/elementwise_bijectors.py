@@ -42,7 +42,7 @@ def softplus_inverse(x: Any, name: str | None = None) -> Any:
 
 
 class ElementwiseBijector(Bijector):
-    """The base class of bijectors that transform each element separately."""
+    """Base class of bijectors that transform each element separately."""
 
     def __init__(
         self, validate_args: bool = False, name: str | None = None, **options: Any

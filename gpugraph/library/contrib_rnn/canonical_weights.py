@@ -2,9 +2,9 @@
 weights of RNN cells.
 
 The vector contains, for each layer and direction, the matrices of the inputs for all gates, then
-the matrices of the state. After all matrices follow the biases in the same order. A matrix has the
-shape [units, size]. A cell has one kernel [inputs + units, gates * units], and one bias, the sum of
-the network's two biases.
+the matrices of the state. The biases follow the matrices, in the same order. A matrix has the shape
+[units, size]. A cell has one kernel [inputs + units, gates * units], and one bias, the sum of the
+network's two biases.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class _CudnnRNN(Layer):
         )
 
     def build(self, input_shape: Any) -> None:
-        """Add the variable, for inputs [time, batch, depth]. Raises ValueError for inputs of
+        """Add the variable, for inputs [time, batch, depth]. Raises ValueError if the inputs have
         another rank.
         """
         shape = TensorShape(input_shape)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 class OptionsBase:
     """A set of options, each with a type and a default.
 
-    An access to any other name raises AttributeError. A value of another type raises TypeError.
+    An access to any other name raises AttributeError. Raises TypeError if a value has another type.
     """
 
     fields: ClassVar[dict[str, tuple[Any, Any]]] = {}

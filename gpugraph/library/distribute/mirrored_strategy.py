@@ -48,7 +48,8 @@ class MirroredStrategy(Strategy):
     """Trains on several devices of one process. Each device has a copy of the variables.
 
     Args:
-      devices: the names of the devices. By default, all GPUs are used or, without GPUs, the CPU.
+      devices: the names of the devices. By default, all GPUs are used. If there are no GPUs, the
+        CPU is used.
       cross_device_ops: the `CrossDeviceOps` that add up gradients over the devices.
     """
 

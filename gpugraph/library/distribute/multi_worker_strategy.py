@@ -57,7 +57,7 @@ class MultiWorkerMirroredStrategy(Strategy):
     Args:
       communication: a `CollectiveCommunication`.
       cluster_resolver: the resolver of the cluster and of this task; by default a
-        `TFConfigClusterResolver`. Without a cluster, the strategy behaves like a
+        `TFConfigClusterResolver`. If there is no cluster, the strategy behaves like a
         `MirroredStrategy`.
     """
 

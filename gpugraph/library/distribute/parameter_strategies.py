@@ -25,8 +25,8 @@ class CentralStorageStrategy(Strategy):
     """Trains on several devices of one process. The variables are on one of the devices.
 
     Args:
-      compute_devices: the devices of the replicas. By default, all GPUs are used or, without GPUs,
-        the CPU.
+      compute_devices: the devices of the replicas. By default, all GPUs are used. If there are no
+        GPUs, the CPU is used.
       parameter_device: the device of the variables. By default, it is the device of the replica if
         there is only one replica, otherwise the CPU.
     """
@@ -50,7 +50,7 @@ class ParameterServerStrategy(Strategy):
 
     Args:
       cluster_resolver: the resolver of the cluster and of this task; by default a
-        `TFConfigClusterResolver`. Without a cluster, the strategy behaves like a
+        `TFConfigClusterResolver`. If there is no cluster, the strategy behaves like a
         `CentralStorageStrategy`.
     """
 

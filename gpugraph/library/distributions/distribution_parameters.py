@@ -41,7 +41,7 @@ NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 
 
 class DistributionParameters:
-    """The base class of Distribution that holds its parameters and settings."""
+    """Base class of Distribution, which contains its parameters and settings."""
 
     event_ranks: ClassVar[dict[str, int]] = {}
     """For each tensor parameter, the number of its last axes that belong to a single event."""
@@ -124,7 +124,8 @@ class DistributionParameters:
     def param_shapes(
         cls, sample_shape: Any, name: str = "DistributionParamShapes"
     ) -> dict[str, Tensor]:
-        """Return the shapes of parameters for which samples have the shape `sample_shape`, by name.
+        """Return a dict from the names of parameters to shapes. If the parameters have these
+        shapes, samples have the shape `sample_shape`.
 
         The shapes are int32 tensors. Raises NotImplementedError if events are not scalars.
         """

@@ -132,8 +132,8 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
     Args:
       loc: the mean, [..., k]; 0 by default.
       scale_diag: the standard deviations, [..., k]; 1 by default.
-      scale_identity_multiplier: a number [...] that is added to `scale_diag`. Without `scale_diag`,
-        all standard deviations are this number.
+      scale_identity_multiplier: a number [...] that is added to `scale_diag`. If `scale_diag` is
+        None, all standard deviations are this number.
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 1, "scale_diag": 1}

@@ -27,7 +27,7 @@ class FeatureTransformationCache:
     needed.
 
     Args:
-      features: a dict from names to tensors or SparseTensors. Columns may be keys too.
+      features: a dict from names to tensors or SparseTensors. Columns may also be keys.
     """
 
     def __init__(self, features: Mapping[Any, Any]) -> None:

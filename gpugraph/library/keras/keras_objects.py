@@ -16,8 +16,8 @@ from weakref import WeakSet
 
 
 class _Scopes(threading.local):
-    """The state of each thread: the dicts of the active `custom_object_scope`s, the innermost
-    last.
+    """The state of each thread: the dicts of the active `custom_object_scope`s. The innermost scope
+    is the last.
     """
 
     def __init__(self) -> None:

@@ -226,8 +226,8 @@ class LinearOperatorCirculant(BaseCirculant):
 
 
 class LinearOperatorCirculant2D(BaseCirculant):
-    """Block circulant matrices with circulant blocks: convolutions along two axes, spectrum [...,
-    n0, n1].
+    """Block circulant matrices with circulant blocks: convolutions along two axes. The
+    spectrum is [..., n0, n1].
 
     The arguments are those of `LinearOperatorCirculant`.
     """
@@ -247,8 +247,8 @@ class LinearOperatorCirculant2D(BaseCirculant):
 
 
 class LinearOperatorCirculant3D(BaseCirculant):
-    """Circulant matrices of three nested levels: convolutions along three axes, spectrum [..., n0,
-    n1, n2].
+    """Circulant matrices of three nested levels: convolutions along three axes. The spectrum is
+    [..., n0, n1, n2].
 
     The arguments are those of `LinearOperatorCirculant`.
     """

@@ -20,8 +20,8 @@ class LinearOperatorFullMatrix(LinearOperator):
     """Dense matrices: the tensor `matrix` [..., rows, columns].
 
     The arguments `is_...` are promises about the matrix, see `LinearOperator`. If `is_self_adjoint`
-    and `is_positive_definite` are True, systems are solved with Cholesky factors. Raises TypeError
-    for integers, and ValueError for a rank below 2.
+    and `is_positive_definite` are True, systems are solved with Cholesky factors. The constructor
+    raises TypeError if the matrix contains integers, and ValueError if its rank is less than 2.
     """
 
     def __init__(

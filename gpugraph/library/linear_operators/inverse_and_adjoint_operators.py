@@ -31,8 +31,8 @@ def shared_promise(operator: LinearOperator, name: str, promise: bool | None, re
 
 
 class DerivedOperator(LinearOperator):
-    """Base class of operators that are derived from another operator. The other operator's promises
-    apply to them too.
+    """Base class of operators that are derived from another operator. The promises of the other
+    operator also apply to them.
     """
 
     _suffix: str

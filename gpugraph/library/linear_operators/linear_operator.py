@@ -125,8 +125,8 @@ class LinearOperator(OperatorShape):
         """Multiply the matrix by x [..., columns, k]. If `adjoint` is true, multiply its adjoint by
         x.
 
-        If x is an operator, the result is an operator too. Raises ValueError for incompatible
-        shapes, and TypeError for another dtype.
+        If x is an operator, the result is also an operator. Raises ValueError if the shapes are
+        incompatible, and TypeError if the dtypes differ.
 
         Args:
           adjoint_arg: whether to use the adjoint of x.
@@ -175,7 +175,7 @@ class LinearOperator(OperatorShape):
         """Solve matrix @ x = rhs [..., rows, k] for x. If `adjoint` is true, solve adjoint(matrix)
         @ x = rhs.
 
-        If rhs is an operator, the result is an operator too. Raises NotImplementedError if the
+        If rhs is an operator, the result is also an operator. Raises NotImplementedError if the
         matrix is known to have no inverse. For other errors, see `matmul`.
 
         Args:

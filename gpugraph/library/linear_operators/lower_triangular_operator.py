@@ -26,8 +26,8 @@ class LinearOperatorLowerTriangular(LinearOperator):
     diagonal.
 
     Solving a system of n equations takes about n^2 multiplications. The arguments `is_...` are
-    promises about the matrix, see `LinearOperator`. The constructor raises ValueError for a tensor
-    of rank below 2, and for is_square=False.
+    promises about the matrix, see `LinearOperator`. The constructor raises ValueError if the rank
+    of the tensor is less than 2, or if `is_square` is False.
     """
 
     def __init__(

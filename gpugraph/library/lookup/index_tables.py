@@ -111,8 +111,8 @@ def index_table_from_tensor(
     function `hasher_spec` chooses. The ids of the buckets follow the indices. If there are no
     buckets, the word gets `default_value`.
 
-    Raises ValueError if there is no vector, for a negative number of buckets, and for a vector of
-    another dtype.
+    Raises ValueError if there is no vector, if the number of buckets is negative, or if the vector
+    has another dtype.
 
     Args:
       dtype: the dtype of the words: strings, or integers for a vector of integers.
@@ -230,7 +230,7 @@ def string_to_index_table_from_tensor(
     """Return `index_table_from_tensor` with strings as keys. This is an older name of that
     function.
 
-    Raises ValueError for a vector of another dtype.
+    Raises ValueError if the vector has another dtype.
     """
     with name_scope(name, "string_to_index") as scope:
         mapping = convert_to_tensor(mapping)

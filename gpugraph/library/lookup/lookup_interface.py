@@ -55,7 +55,7 @@ class LookupInterface(Trackable):
         raise NotImplementedError
 
     def _check_keys(self, keys: Any) -> None:
-        """Raise TypeError for keys of another dtype than the table's."""
+        """Raise TypeError if the dtype of the keys is not the table's key dtype."""
         if keys.dtype.base_dtype != self._key_dtype:
             raise TypeError(
                 f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {keys.dtype}."

@@ -104,7 +104,7 @@ class MutableHashTable(LookupInterface):
     def remove(self, keys: Any, name: str | None = None) -> Operation:
         """Return an operation that removes these keys from the table.
 
-        Raises TypeError for keys of another dtype than the table's.
+        Raises TypeError if the dtype of the keys is not the table's key dtype.
         """
         self._check_keys(keys)
         inputs = self.resource_handle, keys, self._default_value

@@ -74,7 +74,7 @@ class InitializableLookupTableBase(LookupInterface):
         """Return the value of each key, in the shape of `keys`. If `keys` is a SparseTensor, the
         result is a SparseTensor too.
 
-        Raises TypeError for keys of another dtype than the table's. A run raises
+        Raises TypeError if the dtype of the keys is not the table's key dtype. A run raises
         FailedPreconditionError if the table is not filled yet.
         """
         self._check_keys(keys)
@@ -272,7 +272,7 @@ class IdTableWithHashBuckets(LookupInterface):
         """Return the id of each word, in the shape of `keys`. If `keys` is a SparseTensor, the
         result is a SparseTensor too.
 
-        Raises TypeError for keys of another dtype than `key_dtype`.
+        Raises TypeError if the dtype of the keys is not `key_dtype`.
         """
         self._check_keys(keys)
         values = keys.values if isinstance(keys, SparseTensor) else keys

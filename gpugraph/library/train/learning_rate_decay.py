@@ -256,8 +256,8 @@ def _equal_period(passed: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _growing(passed: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the same values as `_equal_period`, but for periods that are `longer` times as long as
-    the previous period.
+    """Return the same values as `_equal_period`, but for periods of different lengths. Each period
+    is `longer` times as long as the previous period.
     """
     period = floor(log(1.0 - passed * (1.0 - longer)) / log(longer))
     length = pow(longer, period)

@@ -271,7 +271,7 @@ def get_forward_walk_ops(
       within_ops: the operations that may be visited.
       within_ops_fn: a function that is true for the operations that may be visited.
       stop_at_ts: tensors whose consumers are not visited.
-      control_outputs: a ControlOutputs, whose control edges are then followed too.
+      control_outputs: a ControlOutputs. If it is passed, its control edges are also followed.
     """
     stop = set(make_list_of_t(stop_at_ts))
 
@@ -298,7 +298,7 @@ def get_backward_walk_ops(
     Args:
       seed_ops: the seeds: operations, or tensors, whose producers are then the seeds.
       stop_at_ts: tensors whose producers are not visited.
-      control_inputs: whether control inputs are followed too.
+      control_inputs: whether control inputs are also followed.
     """
     stop = set(make_list_of_t(stop_at_ts))
 

@@ -202,9 +202,9 @@ def group_norm(
 
     Source: Wu and He, 2018 (arXiv:1803.08494).
 
-    Raises ValueError for inputs of unknown rank or an unknown number of channels, for axes that the
-    inputs do not have, for reduction axes on both sides of the channels, and for a number of
-    channels that is not a multiple of `groups`.
+    Raises ValueError if the rank of the inputs or the number of channels is unknown, if the inputs
+    do not have one of the axes, if there are reduction axes on both sides of the channels, or if
+    the number of channels is not a multiple of `groups`.
 
     Args:
       groups: the number of groups.

@@ -210,7 +210,7 @@ class Image(ItemHandler):
     pixels as `dtype`.
 
     Args:
-      shape: the shape of the image. Without it, height and width are unknown.
+      shape: the shape of the image. If it is None, height and width are unknown.
       repeated: whether the feature contains several images of one size. The item is then a batch of
         images.
       dct_method: has no effect.

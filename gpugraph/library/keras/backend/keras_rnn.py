@@ -47,8 +47,8 @@ def rnn(
       inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of such
         tensors.
       initial_states: a list of tensors [batch, ...], or of structures of such tensors.
-      go_backwards: whether to process the steps from the last to the first. The outputs are then in
-        this order too.
+      go_backwards: whether to process the steps from the last to the first. In this case, the
+        outputs have the same order.
       mask: bool [batch, time] or [batch, time, 1]. Where the mask is False, the states do not
         change. The output there is the output of the previous step (0 in the first step), or 0 if
         `zero_output_for_mask` is true.

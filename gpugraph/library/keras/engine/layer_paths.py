@@ -66,7 +66,8 @@ def call_text(layer: Any, index: int, before: Iterable[Any], around: Sequence[An
     Args:
       index: the number of the call.
       before: the inputs of the call.
-      around: the layers whose `call` is in progress during this call, the outermost first.
+      around: the layers whose `call` is in progress during this call. The outermost layer is the
+        first.
     """
     path = path_text([*calls_to(before), (layer, index)])
     inside = f"; inside {' / '.join(outer.name for outer in around)}" if around else ""

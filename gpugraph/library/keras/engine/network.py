@@ -250,8 +250,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def build(self, input_shape: Any) -> None:
         """Create the variables of a subclass by a call of its `call` on placeholders.
 
-        Raises ValueError for an invalid shape, or if `call` requires inputs of another dtype than
-        `floatx()`, or other arguments.
+        Raises ValueError if a shape is invalid, or if `call` requires additional arguments or
+        inputs whose dtype is not `floatx()`.
         """
         if self.is_graph_network or self.built:
             self.built = True

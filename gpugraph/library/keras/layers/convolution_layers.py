@@ -29,8 +29,9 @@ class Convolution(ConfiguredLayer):
     channels].
 
     The arguments `*_initializer`, `*_regularizer` and `*_constraint` are options of `kernel` [...,
-    channels, filters] and `bias`. Raises ValueError for windows larger than the inputs, for inputs
-    of another rank, and if the number of channels is unknown or differs from the first call.
+    channels, filters] and `bias`. Raises ValueError if windows are larger than the inputs, if the
+    inputs have another rank, or if the number of channels is unknown or differs from the first
+    call.
 
     Args:
       filters: the number of output channels.

@@ -50,7 +50,7 @@ def _features(inputs: Any) -> dict[str, Any]:
 class ColumnsLayer(Layer):
     """Base class of the layers that have feature columns.
 
-    The constructor raises ValueError for a column of another class.
+    The constructor raises ValueError if a column has another class.
 
     Args:
       expected_column_type: the class that all columns must have.

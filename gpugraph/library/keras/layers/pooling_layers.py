@@ -22,7 +22,7 @@ class _Pooling(ConfiguredLayer):
     """Base class of layers that pool windows of inputs [n, ..., channels] ("channels_first": [n,
     channels, ...]).
 
-    Raises ValueError for inputs of another rank, and for windows larger than the inputs.
+    Raises ValueError if the inputs have another rank, or if windows are larger than the inputs.
 
     Args:
       pool_size: the size of a window: one number, or a number for each spatial axis.

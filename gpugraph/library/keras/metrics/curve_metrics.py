@@ -18,7 +18,7 @@ _METHODS = ("interpolation", "minoring", "majoring")
 
 
 class AUC(ConfusionMetric):
-    """The area under a curve over thresholds.
+    """The area under a curve that has a point for each threshold.
 
     The constructor raises ValueError if `curve` or `summation_method` is not one of the values
     below, or if the thresholds are invalid.

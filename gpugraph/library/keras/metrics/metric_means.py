@@ -26,7 +26,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 
 def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor, Any]:
-    """Return (values * weights, weights broadcast to the values). Without weights, return
+    """Return (values * weights, weights broadcast to the values). If there are no weights, return
     (`values`, None).
 
     Args:
@@ -152,8 +152,8 @@ class MeanTensor(Metric):
     """The weighted mean of tensors, for each element separately. All tensors have the shape of the
     first one.
 
-    `update_state` raises ValueError for a tensor of another shape, and `result` raises it before
-    the first `update_state`.
+    `update_state` raises ValueError if a tensor has another shape, and `result` raises ValueError
+    before the first `update_state`.
     """
 
     def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:

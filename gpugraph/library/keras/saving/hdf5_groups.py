@@ -94,7 +94,8 @@ def read_file(file: Any) -> Iterator[Any]:
 def opened_file(path: Any) -> Any:
     """Open the HDF5 file at a path for reading. On the first opening, its structure is checked.
 
-    Raises OSError for a file that is not HDF5, or so damaged that the library would loop or crash.
+    Raises OSError if the file is not an HDF5 file, or if it is so damaged that the library would
+    crash or never return.
     """
     path = local_path(path)
     library = hdf5_library()
@@ -147,7 +148,7 @@ def _check_structure(path: str, size: int) -> None:
 def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
     """Store names as one attribute, or as several attributes if they are too long for one.
 
-    Raises RuntimeError for a single name that is too long.
+    Raises RuntimeError if a single name is too long.
     """
     encoded = [name.encode("utf-8") for name in names]
     if any(len(name) > _MAX_BYTES for name in encoded):

@@ -125,8 +125,8 @@ def load_model(
 ) -> Any:
     """Load the model in a file that `Model.save` wrote, in this package, Keras 2 or tf.keras.
 
-    Raises OSError for a file that is not HDF5. Raises ValueError for a file without a model, for
-    unknown classes, for damaged or wrong variables, and for code.
+    Raises OSError if the file is not an HDF5 file. Raises ValueError if the file contains no model,
+    or if it contains unknown classes, damaged or wrong variables, or code that `safe_mode` rejects.
 
     Args:
       custom_objects: classes and functions of the program, by their names in the file.

@@ -66,7 +66,7 @@ def standardize_arrays(
       shapes: the shapes of the placeholders. An array with one axis gets a second axis of size 1,
         unless its placeholder has only one axis.
       prefix: "input" or "target", for messages.
-      checks_batch: whether the size of the first axis is checked too.
+      checks_batch: whether the size of the first axis is also checked.
     """
     values = _listed(data, names, prefix)
     arrays = [_array_of(value, name, prefix) for value, name in zip(values, names)]

@@ -138,7 +138,7 @@ def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
     """Return `keep_input` as a bool tensor. The tensor is a scalar. If `enqueue_many` is true, it
     may also be a vector.
 
-    Raises ValueError if the rank is another one or unknown.
+    Raises ValueError if the tensor has any other rank, or if its rank is unknown.
     """
     keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
     rank = keep.get_shape().rank

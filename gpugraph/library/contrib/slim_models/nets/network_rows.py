@@ -5,7 +5,7 @@
     Mixed: a 64 1x1 | b 96 1x1, c 128 3x3 & d 128 1x3
                                   two branches; the second ends in two parallel layers
 
-A layer's variable scope has the layer's name; the scopes of branches are `Branch_0` and so on.
+A layer's variable scope has the layer's name. The scopes of branches are `Branch_0` and so on.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ class RNN(ConfiguredLayer):
         a list of cells, each of which receives the outputs of the previous cell.
       return_sequences: whether to return all outputs, [n, steps, ...].
       return_state: whether to return a list of the outputs and the last states.
-      go_backwards: whether to process the steps from the last to the first. The outputs are then in
-        this order too.
+      go_backwards: whether to process the steps from the last to the first. In this case, the
+        outputs have the same order.
       stateful: whether a batch starts from the final states of the previous batch.
       unroll: whether to build the ops of every step separately, without a loop.
       time_major: whether the sequences are [steps, n, ...].
